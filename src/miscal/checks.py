@@ -1,0 +1,556 @@
+"""What may come in: every array is checked once, here, at the border.
+
+The functions accept lists, numpy arrays (masked, read-only, any byte order or strides), pandas and polars
+series and frames (nullable too), pyarrow and torch tensors. Nothing is changed in place, nothing is broadcast,
+nothing is guessed: a value either converts exactly or is refused with an :class:`~miscal.errors.InputError`
+naming the argument, the rule, what came (count and first five rows, counted from 0) and the remedy.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from miscal.errors import InputError
+
+CLIP_TOLERANCE = 1e-6
+"""A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""
+
+SHOWN = 5
+"""How many row numbers or values a message lists."""
+
+_BLOCK_VALUES = 1 << 22
+
+
+# --- messages -----------------------------------------------------------------------------------------------------
+
+
+def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
+    """Name the first rows where `bad` is true.
+
+    Parameters
+    ----------
+    bad : bool array of shape (n,)
+        The rows to name.
+    rows : int array of shape (n,), optional
+        Row numbers in the caller's file; positions from 0 by default.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> row_list(np.array([False, True, True]))
+    'rows 1, 2'
+    >>> row_list(np.ones(7, bool))
+    'rows 0, 1, 2, 3, 4, ...'
+    """
+    index = np.flatnonzero(bad)
+    shown = index[:SHOWN] if rows is None else np.asarray(rows)[index[:SHOWN]]
+    more = ", ..." if len(index) > SHOWN else ""
+    return ("row " if len(index) == 1 else "rows ") + ", ".join(str(int(i)) for i in shown) + more
+
+
+def value_list(values: Any) -> str:
+    """Write the first distinct values for a message, strings quoted and shortened.
+
+    Examples
+    --------
+    >>> value_list(["a", 2.0, True])
+    "'a', 2, True"
+    """
+    distinct = list(dict.fromkeys(_plain(v) for v in values))
+    return ", ".join(distinct[:SHOWN]) + (f", ... ({len(distinct)} in all)" if len(distinct) > SHOWN else "")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+# --- conversion ---------------------------------------------------------------------------------------------------
+
+
+def is_frame(values: Any) -> bool:
+    """Whether `values` is a table (pandas, polars, pyarrow) rather than an array."""
+    return hasattr(values, "columns") and not isinstance(values, np.ndarray)
+
+
+def _is_torch(values: Any) -> bool:
+    return type(values).__module__.split(".")[0] == "torch" and hasattr(values, "detach")
+
+
+def _from_torch(values: Any, name: str) -> np.ndarray:
+    if str(values.layout) != "torch.strided":
+        raise InputError(f"{name} is a sparse torch tensor ({values.layout}); give a dense one: {name}.to_dense()")
+    values = values.detach().cpu()
+    return (values.float() if str(values.dtype) in ("torch.bfloat16", "torch.float16") else values).numpy()
+
+
+def _from_series(values: Any, name: str) -> np.ndarray | None:
+    """Convert a pandas, polars or pyarrow series, NaN for missing; None if it is not a series."""
+    import narwhals as nw
+
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return None
+    if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object, nw.Categorical, nw.Unknown)):
+        null = series.dtype == nw.String and len(series) > 0 and series.is_null().all()
+        if not null:
+            raise _dtype_error(name, str(series.dtype), series.drop_nulls().head(1).to_list())
+    missing = series.is_null().to_numpy()
+    if not missing.any():
+        return np.asarray(series.to_numpy())
+    out = np.full(len(series), np.nan)
+    kept = numeric(np.asarray(series.drop_nulls().to_numpy()), name)
+    out[~missing] = kept
+    return out
+
+
+def _dtype_error(name: str, dtype: str, examples: Any = ()) -> InputError:
+    came = f" (first: {value_list(examples)})" if len(examples) else ""
+    return InputError(f"{name} must be numbers; its dtype is {dtype}{came}. Convert it first, e.g. astype(float)")
+
+
+def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
+    """Exact conversion of Python numbers; None and pandas.NA become NaN."""
+    flat = values.ravel()
+    out = np.empty(flat.shape, dtype=np.float64)
+    for i, value in enumerate(flat):
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            out[i] = np.nan
+        elif isinstance(value, (numbers.Real, np.bool_)):
+            try:
+                out[i] = float(value)
+            except OverflowError:
+                out[i] = np.inf
+        else:
+            raise InputError(
+                f"{name} must be numbers; its dtype is object and it holds a {type(value).__name__}: {_plain(value)}"
+            )
+    return out.reshape(values.shape)
+
+
+def numeric(values: Any, name: str) -> np.ndarray:
+    """`values` as a numpy array of booleans, integers or floats; missing entries become NaN.
+
+    Parameters
+    ----------
+    values : array-like
+        Anything the module accepts, of any number of dimensions.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    numpy.ndarray
+        dtype of kind b, i, u or f. May share memory with `values`; never write to it.
+
+    Raises
+    ------
+    InputError
+        If a value is not a number (strings of digits are not), or the array is ragged, sparse or complex.
+
+    Examples
+    --------
+    >>> numeric([1, None, 0.5], "confidence")
+    array([1. , nan, 0.5])
+    """
+    if values is None:
+        raise InputError(f"{name} is missing (None); give one number per row")
+    if hasattr(values, "tocsr"):
+        raise InputError(f"{name} is a sparse matrix ({type(values).__name__}); give a dense one: {name}.toarray()")
+    if _is_torch(values):
+        values = _from_torch(values, name)
+    elif not isinstance(values, (np.ndarray, list, tuple)):
+        series = _from_series(values, name)
+        values = values if series is None else series
+    return _checked_dtype(_plain_array(values, name), name)
+
+
+def _plain_array(values: Any, name: str) -> np.ndarray:
+    if np.ma.isMaskedArray(values):
+        return _masked(values, name)
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is not a regular array: {error}") from None
+
+
+def _masked(values: Any, name: str) -> np.ndarray:
+    data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
+    if not mask.any():
+        return data
+    out = _checked_dtype(data, name).astype(np.float64)
+    out[mask] = np.nan
+    return out
+
+
+def _checked_dtype(values: np.ndarray, name: str) -> np.ndarray:
+    if values.dtype.kind == "O":
+        return _from_objects(values, name)
+    if values.dtype.kind == "c":
+        raise InputError(f"{name} must be real numbers; its dtype is {values.dtype}. Complex data not supported")
+    if values.dtype.name.startswith(("bfloat16", "float8")):  # ml_dtypes: numpy has no kind for them
+        return values.astype(np.float32)
+    if values.dtype.kind not in "biuf":
+        raise _dtype_error(name, str(values.dtype), values.ravel()[:1].tolist())
+    return values
+
+
+def _vector(values: Any, name: str) -> np.ndarray:
+    """Return a new float64 vector of at least one entry."""
+    if is_frame(values):
+        raise InputError(f"{name} must be one column; a table came. Select the column, e.g. frame[{name!r}]")
+    array = numeric(values, name)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional, of shape (n,); its shape is {array.shape}")
+    if array.size == 0:
+        raise InputError(f"{name} is empty; at least one row is needed")
+    return array.astype(np.float64)
+
+
+def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise InputError(
+            f"{name}: {int(bad.sum())} of {len(values)} values are missing, NaN or infinite ({row_list(bad, rows)}); "
+            "give finite numbers, or drop those rows (on_invalid='drop')"
+        )
+
+
+# --- the checks ---------------------------------------------------------------------------------------------------
+
+
+def looks_like_percentages(values: np.ndarray) -> bool:
+    """Whether numbers meant as confidences look like percentages: max > 1 and at least 90 % in [1, 100].
+
+    Examples
+    --------
+    >>> looks_like_percentages(np.array([80.0, 95.0, 100.0])), looks_like_percentages(np.array([0.8, 1.2]))
+    (True, False)
+    """
+    return bool(values.max() > 1 + CLIP_TOLERANCE and ((values >= 1) & (values <= 100)).mean() >= 0.9)
+
+
+def outside_unit(values: np.ndarray) -> np.ndarray:
+    """Rows further outside [0, 1] than rounding explains (:data:`CLIP_TOLERANCE`); bool array of shape (n,)."""
+    return (values < -CLIP_TOLERANCE) | (values > 1 + CLIP_TOLERANCE)
+
+
+def check_confidence(values: Any, *, name: str = "confidence", rows: np.ndarray | None = None) -> np.ndarray:
+    """Check confidences.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        The model's confidences, in [0, 1]. Up to 1e-6 outside is taken for rounding and clipped.
+    name : str, default "confidence"
+        What messages call it.
+    rows : int array of shape (n,), optional
+        The row numbers that messages quote; positions from 0 by default.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n,), in [0, 1]; always a new array.
+
+    Raises
+    ------
+    InputError
+        If not one-dimensional, empty, not numbers, not finite or outside [0, 1]; percentages are recognised in
+        the message but never divided.
+
+    Examples
+    --------
+    >>> check_confidence([0.5, 1.0000001])
+    array([0.5, 1. ])
+    >>> check_confidence([80, 95])
+    Traceback (most recent call last):
+    ...
+    miscal.errors.InputError: confidence must lie in [0, 1]; it looks like percentages; divide by 100 (2 of 2 values outside, 80 to 95; rows 0, 1)
+    """  # noqa: E501
+    array = _vector(values, name)
+    _refuse_non_finite(array, name, rows)
+    bad = outside_unit(array)
+    if bad.any():
+        hint = " it looks like percentages; divide by 100" if looks_like_percentages(array) else " correct or drop them"
+        came = f"{array[bad].min():.6g} to {array[bad].max():.6g}"
+        raise InputError(
+            f"{name} must lie in [0, 1];{hint} ({int(bad.sum())} of {len(array)} values outside, {came}; "
+            f"{row_list(bad, rows)})"
+        )
+    return np.clip(array, 0.0, 1.0)
+
+
+def check_correct(
+    values: Any, *, name: str = "correct", pos_label: Any = None, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Check outcomes.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        1 (True) where the model was right, 0 (False) where not. One class alone passes: whether that is enough
+        is for the caller to say.
+    name : str, default "correct"
+        What messages call it.
+    pos_label : scalar, optional
+        The value that means "right", for outcomes coded otherwise, e.g. ``"yes"`` or 2; then `values` may hold
+        one other value, of any type.
+    rows : int array of shape (n,), optional
+        The row numbers that messages quote; positions from 0 by default.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n,), each 0 or 1; always a new array.
+
+    Raises
+    ------
+    InputError
+        If there is anything but 0/1 or True/False; the message lists the values that came.
+
+    Examples
+    --------
+    >>> check_correct([True, False, True])
+    array([1., 0., 1.])
+    >>> check_correct(["no", "yes"], pos_label="yes")
+    array([0., 1.])
+    >>> check_correct([0, 1, 2])
+    Traceback (most recent call last):
+    ...
+    miscal.errors.InputError: correct must hold only 0/1 or True/False; it holds 0, 1, 2 (1 of 3 values are neither; row 2). ...
+    """  # noqa: E501
+    if pos_label is not None:
+        return _by_label(values, name, pos_label)
+    try:
+        array = _vector(values, name)
+    except InputError as error:
+        if not any(word in str(error) for word in ("dtype", "object")):
+            raise
+        raise InputError(
+            f"{name} must hold only 0/1 or True/False; {_what_came(values)}. {error}. "
+            "If one of its values means 'right', name it with pos_label"
+        ) from None
+    _refuse_non_finite(array, name, rows)
+    bad = (array != 0) & (array != 1)
+    if bad.any():
+        raise InputError(
+            f"{name} must hold only 0/1 or True/False; it holds {value_list(np.unique(array))} "
+            f"({int(bad.sum())} of {len(array)} values are neither; {row_list(bad, rows)}). "
+            "If one of two values means 'right', name it with pos_label"
+        )
+    return array
+
+
+def _entries(values: Any) -> list:
+    for convert in ("to_list", "tolist", "to_pylist"):
+        if hasattr(values, convert):
+            return list(getattr(values, convert)())
+    return list(values)
+
+
+def _what_came(values: Any) -> str:
+    return f"it holds {value_list(_entries(values))}"
+
+
+def _by_label(values: Any, name: str, pos_label: Any) -> np.ndarray:
+    entries = _entries(values)
+    distinct = list(dict.fromkeys(entries))
+    if len(distinct) > 2 or pos_label not in distinct:
+        raise InputError(
+            f"{name} must hold pos_label={pos_label!r} and at most one other value; it holds {value_list(distinct)}"
+        )
+    return np.array([entry == pos_label for entry in entries], dtype=np.float64)
+
+
+def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -> np.ndarray:
+    """Check inputs or embeddings.
+
+    Parameters
+    ----------
+    X : array-like or table of shape (n, d)
+        Finite numbers. float16, bfloat16 and integers are computed in float32; an infinity that came from a
+        float16 overflow is refused like any other.
+    name : str, default "X"
+        What messages call it.
+    rows : int array of shape (n,), optional
+        The row numbers that messages quote; positions from 0 by default.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32, shape (n, d), C-contiguous, finite. Shares memory with `X` if that already is so.
+
+    Raises
+    ------
+    InputError
+        If not two-dimensional, without rows or columns, not numbers, not finite, or too large for float32.
+
+    Examples
+    --------
+    >>> check_features([[1, 2], [3, 4]]).dtype
+    dtype('float32')
+    >>> check_features([[1.0, float("nan")]])
+    Traceback (most recent call last):
+    ...
+    miscal.errors.InputError: X: 1 of 1 rows hold a missing value, NaN or infinity (row 0; column 1); ...
+    """
+    columns: list[str] | None = None
+    if is_frame(X):
+        X, columns = _frame_values(X, name)
+    array = numeric(X, name)
+    _check_matrix_shape(array, name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = np.ascontiguousarray(array, dtype=np.float32)
+    _refuse_non_finite_rows(out, array, name, columns, rows)
+    return out
+
+
+def _frame_values(frame: Any, name: str) -> tuple[np.ndarray, list[str]]:
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    columns = [numeric(table[column].to_native(), f"{name}, column {column!r}") for column in table.columns]
+    values = np.column_stack(columns) if columns else np.empty((len(table), 0))
+    return values, list(table.columns)
+
+
+def _check_matrix_shape(array: np.ndarray, name: str) -> None:
+    if array.ndim == 1:
+        raise InputError(
+            f"{name} must be two-dimensional, of shape (n, d); its shape is {array.shape}. "
+            f"Reshape your data: {name}.reshape(-1, 1) if it is one feature, {name}.reshape(1, -1) if it is one row"
+        )
+    if array.ndim != 2:
+        raise InputError(f"{name} must be two-dimensional, of shape (n, d); its shape is {array.shape}")
+    for size, what in zip(array.shape, ("sample(s)", "feature(s)"), strict=True):
+        if size == 0:
+            raise InputError(f"{name} has 0 {what} (shape={array.shape}) while a minimum of 1 is required.")
+
+
+def _blocks(array: np.ndarray) -> Iterator[slice]:
+    """Row blocks, so that a check of a very large matrix needs little memory of its own."""
+    step = max(1, _BLOCK_VALUES // array.shape[1])
+    for start in range(0, len(array), step):
+        yield slice(start, start + step)
+
+
+def _refuse_non_finite_rows(
+    out: np.ndarray, array: np.ndarray, name: str, columns: list[str] | None, rows: np.ndarray | None
+) -> None:
+    bad = non_finite_rows(out)
+    if not bad.any():
+        return
+    first = np.flatnonzero(bad)[:SHOWN]
+    hit = ~np.isfinite(out[first])
+    where = np.flatnonzero(hit.any(axis=0))
+    named = value_list([columns[j] for j in where]) if columns is not None else value_list(where.tolist())
+    overflow = np.isfinite(np.asarray(array[first], dtype=np.float64))[hit].all()
+    what = "a value too large for float32" if overflow else "a missing value, NaN or infinity"
+    raise InputError(
+        f"{name}: {int(bad.sum())} of {len(out)} rows hold {what} ({row_list(bad, rows)}; "
+        f"{'column' if len(where) == 1 else 'columns'} {named}); give finite numbers, or drop those rows "
+        "(on_invalid='drop')"
+    )
+
+
+def non_finite_rows(X: np.ndarray) -> np.ndarray:
+    """Rows of a float matrix with a NaN or an infinity; bool array of shape (n,).
+
+    Examples
+    --------
+    >>> non_finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]]))
+    array([False,  True])
+    """
+    bad = np.zeros(len(X), dtype=bool)
+    for block in _blocks(X):
+        bad[block] = ~np.isfinite(X[block]).all(axis=1)
+    return bad
+
+
+def check_lengths(**arrays: Any) -> int:
+    """Check that all arrays have the same number of rows, and return it. None stands for an absent array.
+
+    Raises
+    ------
+    InputError
+        With both lengths; a length of 1 is not broadcast.
+
+    Examples
+    --------
+    >>> check_lengths(X=[[1], [2]], confidence=[0.1, 0.2], weight=None)
+    2
+    >>> check_lengths(confidence=[0.1, 0.2], correct=[1])
+    Traceback (most recent call last):
+    ...
+    miscal.errors.InputError: lengths differ: confidence has 2 rows, correct has 1; ...
+    """
+    lengths = {name: _n_rows(values, name) for name, values in arrays.items() if values is not None}
+    (first, n), *rest = lengths.items()
+    for name, length in rest:
+        if length != n:
+            raise InputError(
+                f"lengths differ: {first} has {n} rows, {name} has {length}; give one entry per row in each"
+            )
+    return n
+
+
+def _n_rows(values: Any, name: str) -> int:
+    shape = getattr(values, "shape", None)
+    if shape is not None and len(shape) == 0:
+        raise InputError(f"{name} must have one entry per row; it is a single value")
+    try:
+        return int(shape[0]) if shape is not None else len(values)
+    except TypeError:
+        raise InputError(f"{name} must have one entry per row; a {type(values).__name__} came") from None
+
+
+def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndarray:
+    """Check row weights.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,) or None
+        Non-negative and finite, not all 0; only their ratios matter. None means 1 for every row.
+    n : int
+        The number of rows they must match.
+    name : str, default "sample_weight"
+        What messages call it.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n,), as given (not normalised).
+
+    Raises
+    ------
+    InputError
+        If the length is not `n`, or a weight is negative or not finite, or all are 0.
+
+    Examples
+    --------
+    >>> check_weight(None, 2), check_weight([0, 3], 2)
+    (array([1., 1.]), array([0., 3.]))
+    """
+    if values is None:
+        return np.ones(n)
+    array = _vector(values, name)
+    if len(array) != n:
+        raise InputError(f"lengths differ: {name} has {len(array)} rows, the data have {n}; give one weight per row")
+    _refuse_non_finite(array, name, None)
+    if (array < 0).any():
+        bad = array < 0
+        raise InputError(f"{name} must not be negative; {int(bad.sum())} of {n} are ({row_list(bad)})")
+    if not array.any():
+        raise InputError(f"{name} is 0 in all {n} rows; at least one must be positive")
+    return array
