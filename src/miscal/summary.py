@@ -6,6 +6,7 @@ Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive mea
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -343,11 +344,7 @@ def clean_text(text: str) -> str:
     >>> clean_text("caf\udce9") == "caf\ufffd"
     True
     """
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _has_surrogate(text) else text
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def read_summary(path: str | Path) -> Summary:
