@@ -317,7 +317,7 @@ CALIBRATORS: dict[str, type[Calibrator]] = {kind.name: kind for kind in (Identit
 
 
 def _rows(confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
-    """Checked rows of positive weight."""
+    """Check the rows and keep those of positive weight."""
     n = check_lengths(confidence=confidence, correct=correct, sample_weight=sample_weight)
     f, y, w = check_confidence(confidence), check_correct(correct), check_weight(sample_weight, n)
     kept = w > 0
@@ -325,7 +325,7 @@ def _rows(confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | 
 
 
 def _query(confidence: ArrayLike) -> Floats:
-    """Checked confidences to map; unlike rows to fit there may be none."""
+    """Check confidences to map; unlike rows to fit there may be none."""
     return np.empty(0) if np.size(confidence) == 0 else check_confidence(confidence)
 
 
