@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 
-from miscal.errors import CorruptFile, FileError
+from miscal.errors import CorruptFile, FileError, MismatchError
 
 SCHEMA_VERSION = 1
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning or goes."""
@@ -363,7 +363,9 @@ def read_summary(path: str | Path) -> Summary:
     Raises
     ------
     FileError
-        If there is no such file, or a newer miscal wrote it.
+        If there is no such file.
+    MismatchError
+        If a newer miscal wrote it.
     CorruptFile
         If it is not JSON, or not a summary.
     """
@@ -389,7 +391,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
 
     Raises
     ------
-    FileError
+    MismatchError
         If a newer miscal wrote it.
     CorruptFile
         If it is not JSON, or not a summary.
@@ -426,7 +428,7 @@ def _refuse_newer(content: Any, name: str) -> None:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise CorruptFile(f"{name} is not a miscal summary: no schema_version; run `miscal discover` again")
     if version > SCHEMA_VERSION:
-        raise FileError(
+        raise MismatchError(
             f"{name} was written by a newer miscal (schema {version}; this one reads up to {SCHEMA_VERSION}): "
             "upgrade miscal"
         )

@@ -1,0 +1,7 @@
+"""``python -m miscal.cli``."""
+
+import sys
+
+from miscal.cli import main
+
+sys.exit(main())

@@ -1,0 +1,75 @@
+"""The commands, and which of them this installation offers."""
+
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+COMMANDS = {
+    "demo": ("demo", "miscal.discover"),
+    "discover": ("discover", "miscal.discover"),
+    "calibrate": ("calibrate", "miscal.discover"),
+    "report": ("report", "miscal.report"),
+}
+"""Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""
+
+
+def run(argv: Sequence[str]) -> object:
+    """Parse the arguments and run the command they name.
+
+    Parameters
+    ----------
+    argv : sequence of str
+        The arguments.
+
+    Returns
+    -------
+    object
+        An exit status, or None.
+    """
+    return build()(list(argv), prog_name="miscal", standalone_mode=False)
+
+
+def build() -> typer.Typer:
+    """Return the application with every command whose part of miscal is installed.
+
+    Returns
+    -------
+    typer.Typer
+        The application; errors are left to the caller, so that none is boxed or wrapped.
+
+    Examples
+    --------
+    >>> isinstance(build(), typer.Typer)
+    True
+    """
+    app = typer.Typer(
+        name="miscal",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=False,
+        invoke_without_command=True,
+        callback=_root,
+    )
+    for name, (module, needed) in COMMANDS.items():
+        if find_spec(needed) is not None:
+            app.command(name)(import_module(f"miscal.cli.commands.{module}").command)
+    return app
+
+
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Find where a model is wrong about its own confidence, prove it, correct it and explain it.
+
+    Exit status: 0 done; 2 something you can mend; 130 or 143 stopped by a signal; 1 a fault of miscal.
+    Any command takes --debug: print the traceback of a failure.
+    """
+    if version:
+        print(f"miscal {metadata.version('miscal')}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())

@@ -1,0 +1,1 @@
+"""One module per command: its function ``command`` parses, calls the library and prints."""

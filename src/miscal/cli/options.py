@@ -1,0 +1,75 @@
+"""Options that several commands share, named as in the contract."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Method(StrEnum):
+    """Estimators."""
+
+    auto = "auto"
+    paper = "paper"
+
+
+class OnInvalid(StrEnum):
+    """What to do with rows that cannot be used."""
+
+    error = "error"
+    drop = "drop"
+
+
+DataFile = Annotated[
+    str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file, or a folder `miscal score` wrote.")
+]
+RunDir = Annotated[str, typer.Argument(metavar="RUN_DIR", help="Folder `miscal discover` wrote.")]
+Confidence = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Column of the model's confidence in [0, 1]. Default: confidence, or a synonym."),
+]
+Correct = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of the outcome, 0/1. Default: correct, or a synonym.")
+]
+Embeddings = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Embeddings (.npy or .safetensors), rows in the order of DATA.")
+]
+Features = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="Feature columns: names or patterns, e.g. 'x_*,age'.")
+]
+Text = Annotated[str | None, typer.Option(metavar="COL", help="Column of text; the source of x when nothing else is.")]
+Metadata = Annotated[
+    str | None, typer.Option(metavar="COL,COL", help="Columns that describe rows; the field does not see them.")
+]
+MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the split and of the fit.")]
+Epsilon = Annotated[
+    float, typer.Option(metavar="E", min=0.0, max=1.0, help="Half-width of the well-calibrated band of delta.")
+]
+Split = Annotated[str | None, typer.Option(metavar="COL", help="Column of train / val / test, used as it is.")]
+Where = Annotated[str | None, typer.Option(metavar="EXPR", help="Rows to keep, e.g. \"model == 'gpt-4o'\".")]
+Group = Annotated[str | None, typer.Option(metavar="COL", help="Rows with the same value stay on one side.")]
+OnInvalidOption = Annotated[OnInvalid, typer.Option("--on-invalid", help="Rows that cannot be used: refuse or drop.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing run folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Split a comma-separated list of column names.
+
+    Parameters
+    ----------
+    text : str or None
+        As given on the command line.
+
+    Returns
+    -------
+    tuple of str
+        The names, without surrounding blanks; empty for None.
+
+    Examples
+    --------
+    >>> names("subject, year"), names(None)
+    (('subject', 'year'), ())
+    """
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

@@ -1,0 +1,200 @@
+"""How a command ends: the exit status, and one plain line on standard error when it did not end well."""
+
+import contextlib
+import errno
+import os
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from miscal.errors import InternalError, MiscalError
+
+DONE, OUR_FAULT, USERS_TO_MEND = 0, 1, 2
+REPORT = "this is a fault of miscal, please report it: run the same command with --debug and send what it prints"
+_SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_URL_USER = re.compile(r"(?<=://)[^/\s@]+@")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Stopped(BaseException):
+    """A signal asked the process to end. Not an Exception: nothing on the way may swallow it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
+    """Run an action and turn every way it can end into an exit status.
+
+    Parameters
+    ----------
+    action : callable
+        What to do; it may return an exit status.
+    debug : bool, default False
+        Print the traceback of a failure, and the libraries' warnings.
+
+    Returns
+    -------
+    int
+        The exit status.
+
+    Examples
+    --------
+    >>> guarded(lambda: None)
+    0
+    """
+    _steady_streams()
+    with _signals(), warnings.catch_warnings():
+        if not debug:
+            warnings.simplefilter("ignore")
+        try:
+            status = action()
+            sys.stdout.flush()
+        except BaseException as error:  # every end has its status here, signals included
+            return _failed(error, debug=debug)
+    return status if isinstance(status, int) else DONE
+
+
+def _failed(error: BaseException, *, debug: bool) -> int:
+    status, message = verdict_on(error)
+    if isinstance(error, BrokenPipeError):
+        _silence_stdout()
+    if debug:
+        _print_traceback(error)
+    if message:
+        _say(f"miscal: {message}")
+    return status
+
+
+def verdict_on(error: BaseException) -> tuple[int, str]:
+    """Say which exit status and which line an error leads to.
+
+    Parameters
+    ----------
+    error : BaseException
+        What ended the command.
+
+    Returns
+    -------
+    status : int
+        Exit status.
+    message : str
+        One line, empty where nothing needs to be said.
+
+    Examples
+    --------
+    >>> verdict_on(MemoryError())[0], verdict_on(KeyError("x"))[0], verdict_on(KeyboardInterrupt())[0]
+    (2, 1, 130)
+    """
+    if isinstance(error, Stopped | KeyboardInterrupt):
+        number = getattr(error, "number", signal.SIGINT)
+        return 128 + number, "stopped; nothing was left half-written"
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else OUR_FAULT, ""
+    if isinstance(error, BrokenPipeError):
+        return 128 + 13, ""
+    message = _mendable(error)
+    return (USERS_TO_MEND, message) if message else (OUR_FAULT, f"{type(error).__name__}: {error}; {REPORT}")
+
+
+def _mendable(error: BaseException) -> str | None:
+    if isinstance(error, InternalError):
+        return None
+    if isinstance(error, MiscalError):
+        return str(error)
+    if hasattr(error, "format_message"):  # a usage error: typer's own classes have moved between its versions
+        return _usage(error)
+    if isinstance(error, MemoryError):
+        return "memory ran out: give fewer rows or fewer features, or a larger machine"
+    return _system(error) if isinstance(error, OSError) else None
+
+
+def _usage(error: BaseException) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "miscal"
+    return f"{error.format_message().strip().rstrip('.')}; see `{command} --help`"  # type: ignore[attr-defined]
+
+
+def _system(error: OSError) -> str | None:
+    if error.errno in _FULL:
+        return f"the disk is full{_at(error)}: free some space, or write elsewhere"
+    return f"{error.strerror}{_at(error)}: check the path and its permissions" if error.strerror else None
+
+
+def _at(error: OSError) -> str:
+    return f" at {error.filename!s}" if error.filename else ""
+
+
+def one_line(text: str) -> str:
+    r"""Flatten a message to one printable line, secrets of the environment taken out.
+
+    Parameters
+    ----------
+    text : str
+        Any message.
+
+    Returns
+    -------
+    str
+        The line.
+
+    Examples
+    --------
+    >>> one_line("no such\n  file: https://me:pw@host/x")
+    'no such file: https://***@host/x'
+    """
+    return re.sub(r" {2,}", " ", _CONTROL.sub(" ", _redacted(text))).strip()
+
+
+def _redacted(text: str) -> str:
+    for name, value in os.environ.items():
+        if len(value) >= 6 and _SECRET_NAMES.search(name):
+            text = text.replace(value, "***")
+    return _URL_USER.sub("***@", text)
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        print(one_line(line), file=sys.stderr, flush=True)
+
+
+def _print_traceback(error: BaseException) -> None:
+    import traceback
+
+    print(_redacted("".join(traceback.format_exception(error))), file=sys.stderr, end="")
+
+
+def _silence_stdout() -> None:
+    # the interpreter flushes standard output once more at its end, and would complain again
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _steady_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into Stopped while the block runs; a signal the parent had ignored stays ignored."""
+    before = {}
+    with contextlib.suppress(ValueError):  # not the main thread: signals are not ours
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)
