@@ -398,10 +398,8 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
     """
     try:
         content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise CorruptFile(
-            f"{name} is not JSON (character {error.pos}: {error.msg}); run `miscal discover` again"
-        ) from None
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile(f"{name} is not JSON ({error}); run `miscal discover` again") from None
     _refuse_newer(content, name)
     try:
         return Summary.model_validate(content)
