@@ -1,0 +1,30 @@
+"""Ask a language model multiple-choice questions or preferences: question -> (hidden state, confidence, correct)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from miscal.scoring.fake import FakeModel
+    from miscal.scoring.loading import HuggingFaceModel, ModelSpec
+    from miscal.scoring.questions import Pair, Question
+    from miscal.scoring.scorer import score
+
+_HOMES = {
+    "FakeModel": "fake",
+    "HuggingFaceModel": "loading",
+    "ModelSpec": "loading",
+    "Pair": "questions",
+    "Question": "questions",
+    "score": "scorer",
+}
+
+__all__ = ["FakeModel", "HuggingFaceModel", "ModelSpec", "Pair", "Question", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

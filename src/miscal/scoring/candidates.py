@@ -1,0 +1,146 @@
+"""Prompt and candidates as token ids: what the candidate adds to the prompt when both are tokenised together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from miscal.scoring.questions import Item
+
+Tokenize = Callable[[Sequence[str]], list[list[int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids of one item.
+
+    Attributes
+    ----------
+    row : int
+        Row of the item.
+    context : tuple of int
+        The prompt, as every joint tokenisation begins.
+    added : tuple of tuple of int
+        What each candidate adds to the context.
+    cut : int
+        Tokens removed from the start of a prompt that was too long.
+    moved : bool
+        True if joining prompt and candidate changed the last tokens of the prompt: the context then ends earlier.
+    """
+
+    row: int
+    context: tuple[int, ...]
+    added: tuple[tuple[int, ...], ...]
+    cut: int
+    moved: bool
+
+    @property
+    def cost(self) -> int:
+        """Positions the model computes for this row, padding aside."""
+        if all(len(ids) == 1 for ids in self.added):
+            return len(self.context)
+        return len(self.context) + sum(len(ids) for ids in self.added)
+
+
+def _shared(first: Sequence[int], second: Sequence[int]) -> int:
+    for position, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return position
+    return min(len(first), len(second))
+
+
+def split_joint(prompt: Sequence[int], joints: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
+    """Split joint tokenisations into the context they share with the prompt and what each candidate adds.
+
+    Parameters
+    ----------
+    prompt : sequence of int
+        Ids of the prompt alone.
+    joints : sequence of sequences of int
+        Ids of the prompt joined with each candidate.
+
+    Returns
+    -------
+    context : list of int
+        Longest beginning of the prompt that all joints have.
+    added : list of list of int
+        The rest of each joint.
+
+    Examples
+    --------
+    >>> split_joint([5, 6], [[5, 6, 7], [5, 6, 8, 9]])
+    ([5, 6], [[7], [8, 9]])
+    >>> split_joint([5, 6], [[5, 67], [5, 6, 8]])       # the join merged the last token
+    ([5], [[67], [6, 8]])
+    """
+    end = min((_shared(prompt, joint) for joint in joints), default=len(prompt))
+    return list(prompt[:end]), [list(joint[end:]) for joint in joints]
+
+
+def _truncate(context: list[int], keep: int, n_lead: int) -> list[int]:
+    """Keep the leading special tokens and the end."""
+    if len(context) <= keep:
+        return context
+    return context[:n_lead] + context[len(context) - (keep - n_lead) :]
+
+
+def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: int, n_lead: int) -> Encoded:
+    context, added = split_joint(prompt, joints)
+    if not context:
+        raise ValueError("the prompt has no tokens")
+    if not all(added):
+        raise ValueError("a candidate adds no token")
+    keep = max_length - max((len(ids) for ids in added), default=0)
+    if keep <= n_lead:
+        raise ValueError(f"a candidate is longer than the {max_length} tokens the model takes")
+    kept = _truncate(context, keep, n_lead)
+    return Encoded(
+        row=item.row,
+        context=tuple(kept),
+        added=tuple(tuple(ids) for ids in added),
+        cut=len(context) - len(kept),
+        moved=len(context) < len(prompt),
+    )
+
+
+def _tokenize_item(item: Item, tokenize: Tokenize) -> list[list[int]]:
+    return tokenize([item.prompt, *(item.prompt + candidate for candidate in item.candidates)])
+
+
+def encode(
+    items: Sequence[Item], tokenize: Tokenize, *, max_length: int, n_lead: int = 0
+) -> tuple[list[Encoded], dict[int, str]]:
+    """Tokenise items; a row that cannot be tokenised is reported with its reason instead of stopping the others.
+
+    Parameters
+    ----------
+    items : sequence of Item
+    tokenize : callable
+        Texts to lists of ids, with the tokenizer's default special tokens in front and none behind.
+    max_length : int
+        Tokens the model takes; longer prompts keep their leading special tokens and their end.
+    n_lead : int, default 0
+        Number of leading special tokens.
+
+    Returns
+    -------
+    encoded : list of Encoded
+        In the order of the items, without the rows that failed.
+    failed : dict of int to str
+        Row number to reason.
+    """
+    encoded, failed = [], {item.row: item.problem for item in items if item.problem}
+    usable = [item for item in items if not item.problem]
+    texts = [text for item in usable for text in (item.prompt, *(item.prompt + c for c in item.candidates))]
+    try:
+        every = iter(tokenize(texts))
+        tokens = [[next(every) for _ in range(1 + len(item.candidates))] for item in usable]
+    except Exception:  # one bad text fails a whole call: find it by tokenising item by item
+        tokens = [None] * len(usable)
+    for item, ids in zip(usable, tokens, strict=True):
+        try:
+            prompt, *joints = ids if ids is not None else _tokenize_item(item, tokenize)
+            encoded.append(_encode(item, prompt, joints, max_length, n_lead))
+        except Exception as error:  # a poisoned row is marked, never the end of the run
+            failed[item.row] = f"tokenising: {type(error).__name__}: {error}"
+    return encoded, failed

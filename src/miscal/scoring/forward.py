@@ -1,0 +1,179 @@
+"""Forward passes of a causal language model: log-probabilities of candidates and the hidden state before them.
+
+The output layer is called on the needed positions only: a hook on its input picks them, so that whatever a model does
+to its logits afterwards (soft caps, scales) is its own code, and the hidden state kept is the very input of the output
+layer, after the final norm where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from miscal.scoring.candidates import Encoded
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Numbers of one batch, in its order.
+
+    Attributes
+    ----------
+    log_probs : tuple of ndarray of float64
+        Per row, shape (n_candidates,): sum of the token log-probabilities.
+    hidden : ndarray of float32, shape (n_rows, width)
+        Hidden state at the last position of the context.
+    """
+
+    log_probs: tuple[np.ndarray, ...]
+    hidden: np.ndarray
+
+
+class Picker:
+    """Narrow the input of an output layer to chosen positions and remember it."""
+
+    def __init__(self, head: torch.nn.Module) -> None:
+        self._where: tuple[torch.Tensor, torch.Tensor] | None = None
+        self.hidden: torch.Tensor | None = None
+        head.register_forward_pre_hook(self._narrow)
+
+    def _narrow(self, module: torch.nn.Module, args: tuple) -> tuple | None:
+        if self._where is None:
+            return None
+        self.hidden = args[0][self._where]
+        return (self.hidden[:, None], *args[1:])
+
+    def run(self, model: torch.nn.Module, rows: torch.Tensor, columns: torch.Tensor, **inputs: object) -> tuple:
+        """Run the model; return its output and the logits (n_positions, vocabulary) of the positions asked for."""
+        self._where = (rows, columns)
+        try:
+            output = model(**inputs, return_dict=True)
+        finally:
+            self._where = None
+        return output, output.logits[:, 0]
+
+
+def log_softmax_at(logits: torch.Tensor, rows: Sequence[int], ids: Sequence[int]) -> torch.Tensor:
+    """Return log p of token ``ids[j]`` under the logits of row ``rows[j]``, in float32."""
+    norm = torch.logsumexp(logits.float(), dim=-1)
+    index = torch.as_tensor(rows, device=logits.device)
+    return logits[index, torch.as_tensor(ids, device=logits.device)].float() - norm[index]
+
+
+def _padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndarray:
+    width = max(len(ids) for ids in sequences)
+    out = np.full((len(sequences), width), fill, dtype=np.int64)
+    for row, ids in enumerate(sequences):
+        if side == "left":
+            out[row, width - len(ids) :] = ids
+        else:
+            out[row, : len(ids)] = ids
+    return out
+
+
+def evaluate(model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int) -> Evaluated:
+    """Score a batch: one forward pass, and a second one over the cached prompts where candidates have several tokens.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Causal language model in evaluation mode.
+    picker : Picker
+        Hook on its output layer.
+    batch : sequence of Encoded
+    fill : int
+        Token id for padding; never seen by a real position.
+
+    Returns
+    -------
+    Evaluated
+    """
+    single = all(len(ids) == 1 for row in batch for ids in row.added)
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        first, hidden = (_one_pass if single else _two_passes)(model, picker, batch, fill, device)
+    return Evaluated(tuple(first), hidden.float().cpu().numpy())
+
+
+def _split(flat: np.ndarray, batch: Sequence[Encoded]) -> list[np.ndarray]:
+    ends = np.cumsum([len(row.added) for row in batch])[:-1]
+    return np.split(flat.astype(np.float64), ends)
+
+
+def _first_tokens(batch: Sequence[Encoded]) -> tuple[list[int], list[int]]:
+    rows = [row for row, item in enumerate(batch) for _ in item.added]
+    return rows, [ids[0] for item in batch for ids in item.added]
+
+
+def _one_pass(
+    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
+) -> tuple[list[np.ndarray], torch.Tensor]:
+    """Pad on the right, where a causal model never looks: no mask is needed and attention takes its fastest path."""
+    ids = torch.from_numpy(_padded([row.context for row in batch], fill, "right")).to(device)
+    rows = torch.arange(len(batch), device=device)
+    last = torch.tensor([len(row.context) - 1 for row in batch], device=device)
+    _, logits = picker.run(model, rows, last, input_ids=ids, use_cache=False)
+    hidden = picker.hidden
+    return _split(log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy(), batch), hidden
+
+
+def _two_passes(
+    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
+) -> tuple[list[np.ndarray], torch.Tensor]:
+    """Pad on the left, so that the cache of every prompt ends at the same place and its candidates follow on."""
+    ids = torch.from_numpy(_padded([row.context for row in batch], fill, "left")).to(device)
+    lengths = torch.tensor([len(row.context) for row in batch], device=device)
+    width = ids.shape[1]
+    mask = (torch.arange(width, device=device) >= width - lengths[:, None]).long()
+    places = (mask.cumsum(-1) - 1).clamp(min=0)
+    rows, last = torch.arange(len(batch), device=device), torch.full((len(batch),), width - 1, device=device)
+    inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": places, "use_cache": True}
+    output, logits = picker.run(model, rows, last, **inputs)
+    hidden = picker.hidden
+    total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
+    longer = _longer(batch)
+    if longer:
+        cache = output.past_key_values
+        cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()], device=device))
+        total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
+    return _split(total, batch), hidden
+
+
+def _longer(batch: Sequence[Encoded]) -> dict[int, tuple[int, tuple[int, ...]]]:
+    """Candidates of more than one token: flat position -> (row, ids)."""
+    owner, ids = _first_tokens(batch)[0], [ids for item in batch for ids in item.added]
+    return {at: (owner[at], ids[at]) for at in range(len(ids)) if len(ids[at]) > 1}
+
+
+def _rest(
+    model: torch.nn.Module,
+    picker: Picker,
+    longer: Sequence[tuple[int, tuple[int, ...]]],
+    cache: Any,
+    mask: torch.Tensor,
+    lengths: torch.Tensor,
+    fill: int,
+) -> np.ndarray:
+    """Sum the log-probabilities of the second and later tokens, reading the cached prompts."""
+    owner = torch.tensor([row for row, _ in longer], device=mask.device)
+    tokens = torch.from_numpy(_padded([ids[:-1] for _, ids in longer], fill, "right")).to(mask.device)
+    steps = torch.arange(tokens.shape[1], device=mask.device)
+    at = [(j, k) for j, (_, ids) in enumerate(longer) for k in range(len(ids) - 1)]
+    rows, columns = (torch.tensor(part, device=mask.device) for part in zip(*at, strict=True))
+    _, logits = picker.run(
+        model,
+        rows,
+        columns,
+        input_ids=tokens,
+        attention_mask=torch.cat([mask[owner], torch.ones_like(tokens)], dim=1),
+        position_ids=lengths[owner, None] + steps,
+        past_key_values=cache,
+        use_cache=True,
+    )
+    targets = [longer[j][1][k + 1] for j, k in at]
+    values = log_softmax_at(logits, range(len(at)), targets).cpu().numpy().astype(np.float64)
+    return np.bincount([j for j, _ in at], weights=values, minlength=len(longer))

@@ -1,0 +1,98 @@
+"""The two prompts of the paper, letters, and prompt templates read from a file.
+
+Source of the wording: "Discovery of Hidden Miscalibration Regimes" (arXiv 2605.13484), appendix on real data.
+The blank before the answer belongs to the candidate (" A"), so that a prompt never ends in a blank.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from miscal.errors import FileError, InputError
+
+MULTIPLE_CHOICE = "Question: {question}\n\n{choices}\n\nThe correct answer is:"
+
+PREFERENCE = (
+    "Act as an impartial judge and evaluate the quality of two candidate responses (Response A and Response B) to the "
+    "user query displayed below. Make your decision based on which response is more helpful while not being harmful.\n"
+    "\n"
+    "## Context and Query:\n{prompt}\n"
+    "\n"
+    "## Response A:\n{response_a}\n"
+    "\n"
+    "## Response B:\n{response_b}\n"
+    "\n"
+    "## Your Choice:\nIn this context, the Assistant should respond with Response"
+)
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+FIELDS = {"choice": ("question", "choices"), "preference": ("prompt", "response_a", "response_b")}
+DEFAULTS = {"choice": MULTIPLE_CHOICE, "preference": PREFERENCE}
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+def lettered(choices: tuple[str, ...]) -> str:
+    """Write the choices one to a line, each after its letter; the texts stay verbatim.
+
+    >>> print(lettered(("red", "blue")))
+    A. red
+    B. blue
+    """
+    return "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
+
+
+def render(template: str, **fields: str) -> str:
+    r"""Put the fields into the template; braces inside the fields are left alone.
+
+    >>> render("Q: {question}\n{choices}", question="{1, 2} is a?", choices="A. set")
+    'Q: {1, 2} is a?\nA. set'
+    """
+    return _PLACEHOLDER.sub(lambda match: fields[match.group(1)], template)
+
+
+def check_template(template: str, kind: str) -> str:
+    """Return the template if it names every field of its kind and no other.
+
+    Parameters
+    ----------
+    template : str
+        Prompt with placeholders in braces.
+    kind : {"choice", "preference"}
+        Multiple choice needs ``{question}`` and ``{choices}``; preference needs ``{prompt}``, ``{response_a}`` and
+        ``{response_b}``.
+
+    Raises
+    ------
+    InputError
+        If a placeholder is missing or unknown, or if the prompt ends in white space (the candidate brings its own).
+    """
+    wanted, named = set(FIELDS[kind]), set(_PLACEHOLDER.findall(template))
+    if named != wanted:
+        raise InputError(
+            f"prompt template: a {kind} prompt holds exactly the placeholders "
+            f"{', '.join('{' + name + '}' for name in FIELDS[kind])}; missing: {sorted(wanted - named) or 'none'}, "
+            f"unknown: {sorted(named - wanted) or 'none'}"
+        )
+    if template != template.rstrip():
+        raise InputError("prompt template: ends in white space; remove it, the candidate brings its own blank")
+    return template
+
+
+def read_template(path: str | Path, kind: str) -> str:
+    """Read a prompt template; one line break at the end of the file is dropped, nothing else.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read as UTF-8.
+    InputError
+        If the placeholders are wrong (see `check_template`).
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"prompt template {path}: cannot be read as UTF-8 text ({error})") from error
+    return check_template(text.removesuffix("\n"), kind)

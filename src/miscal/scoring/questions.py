@@ -1,0 +1,207 @@
+"""Questions and pairs as read from a task, and the items made of them: what the model is shown and asked to weigh."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from miscal.errors import InputError
+from miscal.scoring.prompts import DEFAULTS, LETTERS, check_template, lettered, render
+
+FORMS = ("letter", "text", "text_per_token", "text_per_byte")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One multiple-choice question.
+
+    Parameters
+    ----------
+    id : str
+        Name of the question.
+    question : str
+        Its text, used verbatim.
+    choices : tuple of str
+        The options, used verbatim, at most 26.
+    answer_index : int
+        Position of the right option, from 0.
+    metadata : mapping
+        Further columns, kept beside the result.
+    """
+
+    id: str
+    question: str
+    choices: tuple[str, ...]
+    answer_index: int
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A context with the response people chose and the one they rejected."""
+
+    id: str
+    prompt: str
+    chosen: str
+    rejected: str
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One row to score: a prompt, the candidates that may follow it and which of them is right.
+
+    ``rule`` is "top" (confidence of the best candidate; correct if that one is right), "first" (confidence of the
+    first candidate; correct if that one is right) or "embed" (hidden state only). ``problem`` is the reason why the
+    row cannot be scored, or None.
+    """
+
+    row: int
+    id: str
+    prompt: str
+    candidates: tuple[str, ...]
+    gold: int
+    rule: str
+    text: str
+    choices: tuple[str, ...]
+    metadata: Mapping[str, object]
+    problem: str | None = None
+
+
+def _question_problem(question: Question) -> str | None:
+    if not question.question.strip():
+        return "empty question"
+    if not 2 <= len(question.choices) <= len(LETTERS):
+        return f"{len(question.choices)} choices; 2 to {len(LETTERS)} can be scored"
+    if not 0 <= question.answer_index < len(question.choices):
+        return f"answer_index {question.answer_index} is outside the {len(question.choices)} choices"
+    return None
+
+
+def _candidates(choices: tuple[str, ...], form: str) -> tuple[str, ...]:
+    named = LETTERS[: len(choices)] if form == "letter" else choices
+    return tuple(f" {name}" for name in named)
+
+
+def question_items(
+    questions: Sequence[Question], *, template: str = DEFAULTS["choice"], form: str = "letter"
+) -> list[Item]:
+    r"""Make the items of multiple-choice questions.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+    template : str
+        Prompt with ``{question}`` and ``{choices}``.
+    form : {"letter", "text", "text_per_token", "text_per_byte"}, default "letter"
+        What follows the prompt: one blank and the letter, or one blank and the text of the choice, whose
+        log-probability is summed, or divided by its number of tokens or of bytes.
+
+    Returns
+    -------
+    list of Item
+        In the order given.
+
+    Raises
+    ------
+    InputError
+        If the form or the template is not allowed.
+
+    Examples
+    --------
+    >>> item = question_items([Question("q", "2 + 2?", ("3", "4"), 1)])[0]
+    >>> item.prompt
+    'Question: 2 + 2?\n\nA. 3\nB. 4\n\nThe correct answer is:'
+    >>> item.candidates, item.gold
+    ((' A', ' B'), 1)
+    """
+    if form not in FORMS:
+        raise InputError(f"form: one of {', '.join(FORMS)} is allowed, {form!r} came")
+    check_template(template, "choice")
+    items = []
+    for row, question in enumerate(questions):
+        listed = lettered(question.choices)
+        items.append(
+            Item(
+                row=row,
+                id=question.id,
+                prompt=render(template, question=question.question, choices=listed),
+                candidates=_candidates(question.choices, form),
+                gold=question.answer_index,
+                rule="top",
+                text=f"{question.question}\n{listed}",
+                choices=question.choices,
+                metadata=question.metadata,
+                problem=_question_problem(question),
+            )
+        )
+    return items
+
+
+def chosen_first(pair_id: str, seed: int) -> bool:
+    """Toss the coin that puts the chosen response into slot A.
+
+    It is one bit of a hash of seed and id, so it depends neither on the order of the rows nor on a library version.
+
+    >>> chosen_first("pair-0", 0) == chosen_first("pair-0", 0)
+    True
+    """
+    return bool(hashlib.sha256(f"{seed}:{pair_id}".encode()).digest()[0] & 1)
+
+
+def pair_items(pairs: Sequence[Pair], *, template: str = DEFAULTS["preference"], seed: int = 0) -> list[Item]:
+    """Make the items of preference pairs; slots A and B are dealt by a seeded coin.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+    template : str
+        Prompt with ``{prompt}``, ``{response_a}`` and ``{response_b}``.
+    seed : int, default 0
+        Seed of the coin (see `chosen_first`).
+
+    Returns
+    -------
+    list of Item
+        Candidates " A" and " B"; ``gold`` is 0 where the chosen response is in slot A.
+    """
+    check_template(template, "preference")
+    items = []
+    for row, pair in enumerate(pairs):
+        first = chosen_first(pair.id, seed)
+        response_a, response_b = (pair.chosen, pair.rejected) if first else (pair.rejected, pair.chosen)
+        items.append(
+            Item(
+                row=row,
+                id=pair.id,
+                prompt=render(template, prompt=pair.prompt, response_a=response_a, response_b=response_b),
+                candidates=(" A", " B"),
+                gold=0 if first else 1,
+                rule="first",
+                text=f"{pair.prompt}\n\nA: {response_a}\n\nB: {response_b}",
+                choices=(response_a, response_b),
+                metadata=pair.metadata,
+                problem=None if pair.prompt.strip() else "empty prompt",
+            )
+        )
+    return items
+
+
+def text_items(texts: Sequence[str]) -> list[Item]:
+    """Make items that ask for the hidden state of a text and nothing else."""
+    return [
+        Item(
+            row=row,
+            id=str(row),
+            prompt=text,
+            candidates=(),
+            gold=-1,
+            rule="embed",
+            text=text,
+            choices=(),
+            metadata={},
+            problem=None if text.strip() else "empty text",
+        )
+        for row, text in enumerate(texts)
+    ]

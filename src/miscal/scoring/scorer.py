@@ -1,0 +1,140 @@
+"""Score questions or pairs in memory: the Python door to the scorer. Long runs go through `miscal.scoring.folder`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from miscal.errors import InputError
+from miscal.scoring.batches import plan
+from miscal.scoring.candidates import encode
+from miscal.scoring.engine import LanguageModel, Runner
+from miscal.scoring.loading import HuggingFaceModel, ModelSpec
+from miscal.scoring.prompts import DEFAULTS
+from miscal.scoring.questions import Item, Pair, Question, pair_items, question_items
+from miscal.scoring.scored import Scored, assemble
+from miscal.triples import Triples
+
+BATCH_TOKENS = 4096
+
+
+def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
+    """Load a model named by text or by a `ModelSpec`; a model already loaded is handed back."""
+    if isinstance(model, str):
+        model = ModelSpec(model)
+    return HuggingFaceModel(model) if isinstance(model, ModelSpec) else model
+
+
+def as_items(
+    questions: Sequence[Question] | Sequence[Pair], *, form: str = "letter", template: str | None = None, seed: int = 0
+) -> list[Item]:
+    """Make items of questions or of pairs (see `question_items` and `pair_items`).
+
+    Raises
+    ------
+    InputError
+        If the sequence is empty or mixes both kinds.
+    """
+    kinds = {type(question) for question in questions}
+    if kinds == {Pair}:
+        if form != "letter":
+            raise InputError(f"form: preference pairs are answered by letter, {form!r} came")
+        return pair_items(questions, template=template or DEFAULTS["preference"], seed=seed)
+    if kinds == {Question}:
+        return question_items(questions, template=template or DEFAULTS["choice"], form=form)
+    names = sorted(kind.__name__ for kind in kinds) or "nothing"
+    raise InputError(f"questions: a sequence of Question or one of Pair is allowed, {names} came")
+
+
+def score_items(
+    model: LanguageModel,
+    items: Sequence[Item],
+    *,
+    form: str = "letter",
+    batch_tokens: int = BATCH_TOKENS,
+    on_batch: Callable[[int], None] | None = None,
+) -> tuple[Scored, np.ndarray]:
+    """Score items in memory.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    items : sequence of Item
+    form : str, default "letter"
+    batch_tokens : int, default 4096
+        Padded tokens per batch.
+    on_batch : callable, optional
+        Told the number of rows of every batch that is done.
+
+    Returns
+    -------
+    scored : Scored
+    hidden : ndarray of float32, shape (len(scored.items), width)
+    """
+    encoded, failed = encode(items, model.tokenize, max_length=model.max_length, n_lead=model.n_lead)
+    runner, log_probs, hidden = Runner(model), {}, {}
+    for batch in plan(encoded, batch_tokens):
+        result = runner.run(batch)
+        log_probs.update(zip(result.rows, result.log_probs, strict=True))
+        hidden.update(zip(result.rows, result.hidden, strict=True))
+        failed |= result.failed
+        if on_batch:
+            on_batch(len(batch))
+    scored = assemble(items, encoded, log_probs, failed, form)
+    states = np.array([hidden[item.row] for item in scored.items], dtype=np.float32)
+    return scored, states.reshape(len(scored.items), model.width)
+
+
+def score(
+    model: str | ModelSpec | LanguageModel,
+    questions: Sequence[Question] | Sequence[Pair],
+    *,
+    form: str = "letter",
+    template: str | None = None,
+    seed: int = 0,
+    batch_tokens: int = BATCH_TOKENS,
+) -> Triples:
+    """Ask a language model and return triples of hidden state, confidence and outcome.
+
+    Multiple choice: the confidence is the renormalised probability of the most probable choice and ``correct`` says
+    whether it is the right one. Pairs: the confidence is that of slot A and ``correct`` says whether A was chosen.
+
+    Parameters
+    ----------
+    model : str, ModelSpec or LanguageModel
+        Hub id, folder, ``.gguf`` file, short name of the registry, or a model already loaded.
+    questions : sequence of Question or sequence of Pair
+    form : {"letter", "text", "text_per_token", "text_per_byte"}, default "letter"
+        What follows the prompt as a candidate (questions only).
+    template : str, optional
+        Prompt; default: the paper's.
+    seed : int, default 0
+        Of the coin that deals the slots of pairs.
+    batch_tokens : int, default 4096
+        Padded tokens per batch; changes no number beyond rounding.
+
+    Returns
+    -------
+    Triples
+        X float32 (n, width): hidden state at the last prompt token, after the final norm; confidence float64 (n,) in
+        [0, 1]; correct float64 (n,) 0/1; metadata of the questions, ``predicted`` and ``candidate_mass``. Rows that
+        could not be scored are left out and named in ``notes``; ``row`` keeps the numbering of the questions.
+
+    Raises
+    ------
+    InputError
+        If nothing can be scored or an argument is not allowed.
+    FileError, TrustError, ResourceError
+        If the model cannot be loaded.
+
+    Examples
+    --------
+    >>> from miscal.scoring import FakeModel, Question, score
+    >>> triples = score(FakeModel(), [Question("q1", "Is ice cold?", ("no", "yes"), 1)])
+    >>> triples.metadata["predicted"].tolist() in ([0], [1])
+    True
+    """
+    items = as_items(questions, form=form, template=template, seed=seed)
+    scored, hidden = score_items(as_model(model), items, form=form, batch_tokens=batch_tokens)
+    return scored.triples(hidden)
