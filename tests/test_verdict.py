@@ -35,7 +35,7 @@ def test_the_limit_in_words_never_exceeds_the_number(limit):
 
 
 def test_places_carry_their_sign():
-    words = sentence(claim(), [Place("law", -0.2), Place("sums", 0.1)])
+    words = sentence(claim(), [Place('"law"', -0.2), Place('"sums"', 0.1)])
     assert 'over-confident on "law" (-0.20)' in words
     assert 'under-confident on "sums" (+0.10)' in words
 

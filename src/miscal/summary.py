@@ -129,16 +129,27 @@ class Selection(_Part):
 
 
 class Subregime(_Part):
-    """A coherent, named part of a regime: cut on train and validation rows, measured on test rows."""
+    """A coherent, named part of a regime: cut on train and validation rows, measured on test rows.
+
+    ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
+    field) of train and validation rows. ``p_value`` is adjusted for the number of subregimes; ``confirmed`` says
+    whether it is at most 0.05 and the residual has the parent's sign. ``exemplars`` are row numbers.
+    """
 
     name: str
     parent: str
     n: NonNegativeInt
+    share: Share
+    accuracy: Number
+    confidence: Number
     residual: MeasureAgainstNull
     p_value: Probability
-    keywords: tuple[str, ...] = ()
-    metadata: tuple[dict[str, Any], ...] = ()
-    exemplars: tuple[NonNegativeInt, ...] = ()
+    confirmed: bool
+    n_fit: NonNegativeInt
+    delta: Number
+    keywords: tuple[str, ...]
+    metadata: tuple[dict[str, Any], ...]
+    exemplars: tuple[NonNegativeInt, ...]
 
 
 class CurveNumbers(_Part):

@@ -52,7 +52,7 @@ class Place:
     Attributes
     ----------
     name : str
-        What the region is called.
+        What the region is called, with quotation marks if it is a name.
     residual : float
         Mean of y - f over its test rows: negative means over-confident.
     """
@@ -156,7 +156,7 @@ def sentence(claim: Claim, places: Sequence[Place] = ()) -> str:
     Examples
     --------
     >>> found = Claim(structure=True, lower_limit=0.042, p_value=0.001, n_test=1000, detectable=0.03)
-    >>> print(sentence(found, [Place("law, court", -0.21), Place("sums", 0.08)]))
+    >>> print(sentence(found, [Place('"law, court"', -0.21), Place('"sums"', 0.08)]))
     Hidden miscalibration: at least 0.042 on average (95 % limit, 1,000 test rows), where: over-confident on "law,
     court" (-0.21); under-confident on "sums" (+0.08).
     >>> nothing = Claim(structure=False, lower_limit=0.0, p_value=1.0, n_test=1000, detectable=0.03)
@@ -184,7 +184,7 @@ def _where(places: Sequence[Place]) -> str:
     if not places:
         return "spread so that no single part of it could be confirmed by itself"
     return "where: " + "; ".join(
-        f'{"over" if place.residual < 0 else "under"}-confident on "{place.name}" ({place.residual:+.2f})'
+        f"{'over' if place.residual < 0 else 'under'}-confident on {place.name} ({place.residual:+.2f})"
         for place in places[:3]
     )
 
