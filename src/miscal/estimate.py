@@ -1,0 +1,41 @@
+"""What an estimator says of each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class FieldEstimate:
+    """The miscalibration field at n rows; float64 arrays of shape (n,) unless said otherwise.
+
+    Attributes
+    ----------
+    delta : in [-1, 1]
+        Estimate of E[Y - f | X]; negative where over-confident, positive where under-confident.
+    mass : not negative
+        Sum of kernel weights: how many neighbours the estimate rests on.
+    supported : bool
+        Whether the mass is enough for a local estimate; where it is not, `delta` is the global map's.
+    visible : in [-1, 1]
+        The part a reliability diagram can show, E[Y | f] - f, by the global map.
+    hidden : array
+        The rest, delta - visible.
+    corrected : in [0, 1]
+        Locally corrected confidences.
+    coordinates : shape (n, k)
+        Rows in the learned geometry, where those miscalibrated alike lie close.
+    standard_error : not negative
+        Of delta, given the representation, from the spread of the neighbours.
+    """
+
+    delta: np.ndarray
+    mass: np.ndarray
+    supported: np.ndarray
+    visible: np.ndarray
+    hidden: np.ndarray
+    corrected: np.ndarray
+    coordinates: np.ndarray
+    standard_error: np.ndarray
