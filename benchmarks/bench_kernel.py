@@ -1,0 +1,148 @@
+"""Time of exact smoothing and of an epoch of the paper's training, as ratios to floors measured in the same run.
+
+    python benchmarks/bench_kernel.py [--rounds 5] [--training-rows 8192] [--json FILE]
+
+Smoothing: 9,103 queries x 20,000 bank rows x 128, per bandwidth. Its floor is one matrix product of that shape in
+cache-sized tiles plus one exponential per pair from cache. Targets: <= 1.6 x floor, <= 1.5 x spread over bandwidths.
+
+Training: the paper's size is 70,000 x 4,096, network 4096-512-512-128, batch 1,024. A part of an epoch is run on
+random inputs (--training-rows) and scaled to 70,000 rows. Its floor is the products of forward and backward pass,
+one exponential per pair, reading each batch of X, and one pass of Adam's traffic. Target: <= 1.45 x floor.
+
+One thread. Floor and subject alternate, and the median of the ratios is reported, so that a busy machine counts
+against both.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+
+from miscal.kernel import TILE, smooth
+from miscal.representation import BATCH, Training
+
+QUERIES, BANK, WIDTH = 9_103, 20_000, 128
+SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+ROWS, FEATURES, HIDDEN = 70_000, 4_096, 512
+
+
+def seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def median_of(rounds: int, *functions: Callable[[], object]) -> list[list[float]]:
+    """Times per function, run in turn, the first round thrown away."""
+    times = [[seconds(f) for f in functions] for _ in range(rounds + 1)][1:]
+    return [list(column) for column in zip(*times, strict=True)]
+
+
+def exponentials(count: int) -> None:
+    x, out = torch.linspace(-20, 0, 1 << 16), torch.empty(1 << 16)
+    for _ in range(round(count / (1 << 16))):
+        torch.exp(x, out=out)
+
+
+def smoothing_floor(query: torch.Tensor, bank: torch.Tensor) -> None:
+    """The same tiles, products only, then the exponentials."""
+    out = torch.empty(TILE[1], TILE[0])
+    for q in query.split(TILE[0]):
+        for b in bank.split(TILE[1]):
+            torch.mm(b, q.T, out=out[: len(b), : len(q)] if len(q) < TILE[0] else out[: len(b)])
+    exponentials(len(query) * len(bank))
+
+
+def bench_smoothing(rounds: int) -> list[dict]:
+    generator = torch.Generator().manual_seed(0)
+    query, bank = (normalize(torch.randn(n, WIDTH, generator=generator)) for n in (QUERIES, BANK))
+    residual = torch.rand(BANK, generator=generator) - 0.5
+    subjects = [lambda s=s: smooth(query, bank, residual, s) for s in SIGMAS]
+    floor, *times = median_of(rounds, lambda: smoothing_floor(query, bank), *subjects)
+    return [
+        {
+            "sigma": sigma,
+            "seconds": statistics.median(t),
+            "floor": statistics.median(floor),
+            "ratio": statistics.median(a / b for a, b in zip(t, floor, strict=True)),
+        }
+        for sigma, t in zip(SIGMAS, times, strict=True)
+    ]
+
+
+def step_floor(x: torch.Tensor, widths: tuple[int, ...]) -> None:
+    """Products of one training step: each layer forward, weight gradient, input gradient but for the first."""
+    batch = len(x)
+    for i, (d, h) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+        a, w, g = (x if i == 0 else torch.ones(batch, d)), torch.ones(h, d), torch.ones(batch, h)
+        torch.mm(a, w.T)
+        torch.mm(g.T, a)
+        if i > 0:
+            torch.mm(g, w)
+    z = torch.ones(batch, widths[-1])
+    K = torch.mm(z, z.T)
+    torch.mm(K, z)
+    exponentials(batch * batch)
+
+
+def epoch_floor(X: torch.Tensor, order: torch.Tensor, widths: tuple[int, ...], state: list[torch.Tensor]) -> None:
+    for rows in order.split(BATCH):
+        step_floor(X[rows], widths)
+        for tensor in state:  # Adam reads and writes parameter and two moments, and reads the gradient
+            tensor.add_(0.0)
+
+
+def bench_training(rounds: int, n: int) -> dict:
+    widths = (FEATURES, HIDDEN, HIDDEN, WIDTH)
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(n, FEATURES, generator=generator)
+    residual, one = torch.rand(n, generator=generator) - 0.5, torch.ones(n)
+    order = torch.randperm(n, generator=generator)
+    training = Training((FEATURES, HIDDEN, WIDTH), 0.3, 1e-3, seed=0)
+    state = [torch.zeros(p.shape) for p in training.phi.parameters() for _ in range(3)]
+    floor, times = median_of(
+        rounds,
+        lambda: epoch_floor(X, order, widths, state),
+        lambda: training._train_epoch(X, residual, one),
+    )
+    scale = ROWS / n
+    return {
+        "rows_measured": n,
+        "seconds_per_epoch": scale * statistics.median(times),
+        "floor": scale * statistics.median(floor),
+        "ratio": statistics.median(a / b for a, b in zip(times, floor, strict=True)),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--training-rows", type=int, default=8192)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    table = bench_smoothing(args.rounds)
+    print(f"smoothing {QUERIES} x {BANK} x {WIDTH}, float32, one thread")
+    print(f"{'sigma':>8} {'seconds':>9} {'floor':>9} {'ratio':>7}")
+    for row in table:
+        print(f"{row['sigma']:8g} {row['seconds']:9.3f} {row['floor']:9.3f} {row['ratio']:7.2f}")
+    spread = max(r["ratio"] for r in table) / min(r["ratio"] for r in table)
+    print(f"worst ratio {max(r['ratio'] for r in table):.2f} (target 1.6); spread over sigma {spread:.2f} (target 1.5)")
+    epoch = bench_training(args.rounds, args.training_rows)
+    print(
+        f"training epoch {ROWS} x {FEATURES}, measured on {epoch['rows_measured']} random rows and scaled: "
+        f"{epoch['seconds_per_epoch']:.1f} s, floor {epoch['floor']:.1f} s, ratio {epoch['ratio']:.2f} (target 1.45)"
+    )
+    if args.json:
+        result = {"smoothing": table, "spread": float(np.round(spread, 4)), "training": epoch}
+        args.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
