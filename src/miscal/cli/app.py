@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 COMMANDS = {
-    "demo": ("demo", "miscal.discover"),
-    "discover": ("discover", "miscal.discover"),
-    "calibrate": ("calibrate", "miscal.discover"),
+    "demo": ("demo", "miscal.discovery"),
+    "discover": ("discover", "miscal.discovery"),
+    "calibrate": ("calibrate", "miscal.discovery"),
     "report": ("report", "miscal.report"),
 }
 """Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""

@@ -20,6 +20,14 @@ class OnInvalid(StrEnum):
     drop = "drop"
 
 
+class Map(StrEnum):
+    """Layouts of the 2-D maps."""
+
+    auto = "auto"
+    pca = "pca"
+    umap = "umap"
+
+
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file, or a folder `miscal score` wrote.")
 ]
@@ -50,6 +58,11 @@ Split = Annotated[str | None, typer.Option(metavar="COL", help="Column of train 
 Where = Annotated[str | None, typer.Option(metavar="EXPR", help="Rows to keep, e.g. \"model == 'gpt-4o'\".")]
 Group = Annotated[str | None, typer.Option(metavar="COL", help="Rows with the same value stay on one side.")]
 OnInvalidOption = Annotated[OnInvalid, typer.Option("--on-invalid", help="Rows that cannot be used: refuse or drop.")]
+Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of text files.")]
+EmbedModel = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="For --text: tfidf, or a sentence-transformers folder or hub id.")
+]
+MapOption = Annotated[Map, typer.Option("--map", help="Layout of the 2-D maps; auto: UMAP if installed and quick.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing run folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 

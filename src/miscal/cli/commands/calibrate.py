@@ -1,0 +1,65 @@
+"""``miscal calibrate``: apply a saved correction to new rows."""
+
+from typing import Annotated
+
+import typer
+
+from miscal.cli import options
+from miscal.errors import InputError
+
+ModelDir = Annotated[str, typer.Argument(metavar="MODEL_DIR", help="A run folder, or the model folder in one.")]
+Rows = Annotated[str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file of new rows, without outcomes.")]
+OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="Table to write: .parquet, .csv or .jsonl.")]
+
+
+def command(
+    model_dir: ModelDir,
+    data: Rows,
+    out: OutFile,
+    confidence: options.Confidence = None,
+    embeddings: options.Embeddings = None,
+    features: options.Features = None,
+    text: options.Text = None,
+    where: options.Where = None,
+    encoding: options.Encoding = "utf-8",
+) -> None:
+    """Correct the confidences of new rows; writes row, delta, corrected, mass and supported."""
+    from miscal.cli.progress import stages
+    from miscal.tables import table_format, write_table
+
+    table_format(out)
+    with stages() as progress:
+        progress("loading the model")
+        from miscal.readers import read_inputs
+        from miscal.saved import load_model
+
+        model = load_model(model_dir)
+        if model.encoder is None:
+            raise InputError(f"{model_dir} was fitted on arrays, not on a file: use it from Python")
+        progress("reading")
+        columns = {"confidence": confidence, "embeddings": embeddings, "features": features, "text": text}
+        inputs = read_inputs(data, encoder=model.encoder, where=where, encoding=encoding, **columns)
+        progress("correcting")
+        corrected = model.correct(inputs)
+        write_table(corrected, out)
+    tell(corrected, inputs.notes, out)
+
+
+def tell(corrected, notes: tuple[str, ...], out: str) -> None:
+    """Print how many rows were corrected, what was odd, and where they are.
+
+    Parameters
+    ----------
+    corrected : polars.DataFrame
+        What was written.
+    notes : tuple of str
+        Of the reader.
+    out : str
+        The file.
+    """
+    unsupported = int((~corrected["supported"]).sum())
+    for note in notes:
+        print(f"warning     {note}")
+    if unsupported:
+        print(f"warning     {unsupported} of {len(corrected)} rows are far from what the model knows: global map only")
+    print(f"{len(corrected):,} rows corrected, written to {out}")

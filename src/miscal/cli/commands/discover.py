@@ -1,0 +1,112 @@
+"""``miscal discover``: from a file of predictions to a run folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from miscal.cli import options
+from miscal.cli.options import Method, OnInvalid
+
+if TYPE_CHECKING:
+    from miscal.discovery import Discovery
+    from miscal.triples import Triples
+
+Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make.")]
+
+
+def command(
+    data: options.DataFile,
+    out: Out,
+    confidence: options.Confidence = None,
+    correct: options.Correct = None,
+    embeddings: options.Embeddings = None,
+    features: options.Features = None,
+    text: options.Text = None,
+    metadata: options.Metadata = None,
+    method: options.MethodOption = Method.auto,
+    seed: options.Seed = 0,
+    epsilon: options.Epsilon = 0.05,
+    split: options.Split = None,
+    where: options.Where = None,
+    group: options.Group = None,
+    on_invalid: options.OnInvalidOption = OnInvalid.error,
+    encoding: options.Encoding = "utf-8",
+    embed_model: options.EmbedModel = None,
+    map_method: options.MapOption = options.Map.auto,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Find where the model is over- and under-confident, prove it on unseen rows, correct it and draw a report."""
+    columns = {
+        "confidence": confidence,
+        "correct": correct,
+        "embeddings": embeddings,
+        "features": features,
+        "text": text,
+        "metadata": options.names(metadata),
+        "split": split,
+        "where": where,
+        "group": group,
+        "on_invalid": on_invalid.value,
+        "encoding": encoding,
+        "embed_model": embed_model,
+    }
+    settings = {"method": method.value, "seed": seed, "epsilon": epsilon, "map_method": map_method.value}
+    run_discovery(data, out, columns, settings, overwrite=overwrite, json=json)
+
+
+def run_discovery(data: str, out: str, columns: dict, settings: dict, *, overwrite: bool, json: bool) -> None:
+    """Read, discover, write and tell, with the output folder owned from the start.
+
+    Parameters
+    ----------
+    data, out : str
+        The file of predictions and the run folder to make.
+    columns : dict
+        Options of the reader.
+    settings : dict
+        Options of :func:`miscal.discovery.discover`.
+    overwrite, json : bool
+        Replace an existing run; print the summary as JSON.
+    """
+    from miscal.cli.progress import stages
+    from miscal.runs import run_folder
+
+    with run_folder(out, overwrite=overwrite) as folder, stages() as progress:
+        triples = _read(data, columns, settings["seed"], progress)
+        # the heavy import comes after the folder is known to be writable and the data to be sound
+        from miscal.discovery import discover
+        from miscal.report import render
+        from miscal.saved import write_files
+
+        found = discover(triples, progress=progress, **settings)
+        progress("report")
+        write_files(found, folder)
+        render(folder)
+    tell(found, Path(out), json=json)
+
+
+def _read(data: str, columns: dict, seed: int, progress: Callable[[str], None]) -> "Triples":
+    from miscal.readers import read_triples
+
+    progress("reading")
+    return read_triples(data, seed=seed, **columns)
+
+
+def tell(found: "Discovery", out: Path, *, json: bool) -> None:
+    """Print what was found: the summary as JSON, or a few lines for people.
+
+    Parameters
+    ----------
+    found : Discovery
+        The result.
+    out : Path
+        Where it was written.
+    json : bool
+        Which of the two.
+    """
+    from miscal.cli.words import lines
+
+    print(found.summary.to_json() if json else "\n".join(lines(found.summary, out)), end="" if json else "\n")
