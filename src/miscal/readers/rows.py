@@ -58,7 +58,7 @@ class Rows:
     row : int64 array
         Row numbers in the source.
     X : array, optional
-        The rows' embeddings, not yet checked.
+        The rows' embeddings, not yet checked for values.
     notes : tuple of str
     n_read : int
         Rows in the source.
@@ -124,17 +124,26 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
         raise InputError("the data hold no rows")
     X = _matrix(inputs.embeddings, len(frame))
     rows = Rows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
-    if not where:
-        return rows if X is None else replace(rows, X=X[:])
-    keep, note = conditions.kept(where, frame)
-    return replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
+    if where:
+        keep, note = conditions.kept(where, frame)
+        rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
+    return rows if X is None else replace(rows, X=_float32(rows.X))
+
+
+def _float32(X: Any) -> np.ndarray:
+    """Convert once, after the rows are chosen; what overflows becomes infinite and is refused with the rest.
+
+    A memory-mapped file is copied: it may change while the run lasts.
+    """
+    with np.errstate(over="ignore"):
+        return np.array(X, dtype=np.float32) if isinstance(X, np.memmap) else np.asarray(X, dtype=np.float32)
 
 
 def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
     if embeddings is None:
         return None
     X = read_matrix(embeddings)
-    if not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
         X = check_features(X, name="embeddings")
     if X.ndim != 2 or len(X) != n:
         raise InputError(
@@ -218,8 +227,7 @@ def invalid_inputs(rows: Rows, inputs: XSource) -> dict[str, np.ndarray]:
         return {column: missing(rows, column) for column in inputs.features}
     if inputs.kind == "text":
         return {str(inputs.text): missing(rows, str(inputs.text))}
-    with np.errstate(over="ignore"):
-        return {"embeddings": non_finite_rows(np.asarray(rows.X, dtype=np.float32))}
+    return {"embeddings": non_finite_rows(rows.X)}  # type: ignore[arg-type]
 
 
 def texts(rows: Rows, column: str) -> tuple[str, ...]:
