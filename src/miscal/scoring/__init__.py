@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from miscal.scoring.fake import FakeModel
-    from miscal.scoring.loading import HuggingFaceModel, ModelSpec
+    from miscal.scoring.huggingface import HuggingFaceModel
     from miscal.scoring.questions import Pair, Question
     from miscal.scoring.scorer import score
+    from miscal.scoring.source import ModelSpec
 
 _HOMES = {
     "FakeModel": "fake",
-    "HuggingFaceModel": "loading",
-    "ModelSpec": "loading",
+    "HuggingFaceModel": "huggingface",
+    "ModelSpec": "source",
     "Pair": "questions",
     "Question": "questions",
     "score": "scorer",

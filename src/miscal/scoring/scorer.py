@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from miscal.errors import InputError
 from miscal.scoring.batches import plan
-from miscal.scoring.candidates import encode
+from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel, Runner
-from miscal.scoring.loading import HuggingFaceModel, ModelSpec
+from miscal.scoring.huggingface import HuggingFaceModel
 from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import Item, Pair, Question, pair_items, question_items
 from miscal.scoring.scored import Scored, assemble
+from miscal.scoring.source import ModelSpec
 from miscal.triples import Triples
 
 BATCH_TOKENS = 4096
@@ -47,30 +49,44 @@ def as_items(
     raise InputError(f"questions: a sequence of Question or one of Pair is allowed, {names} came")
 
 
-def score_items(
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What the model said, before it is judged.
+
+    Attributes
+    ----------
+    encoded : tuple of Encoded
+    log_probs : dict of int to ndarray of float64
+        Row number to the log-probabilities of its candidates.
+    hidden : dict of int to ndarray of float32, shape (width,)
+        Row number to hidden state.
+    failed : dict of int to str
+        Row number to reason.
+    """
+
+    encoded: tuple[Encoded, ...]
+    log_probs: dict[int, np.ndarray]
+    hidden: dict[int, np.ndarray]
+    failed: dict[int, str]
+
+
+def evaluate_items(
     model: LanguageModel,
     items: Sequence[Item],
     *,
-    form: str = "letter",
     batch_tokens: int = BATCH_TOKENS,
     on_batch: Callable[[int], None] | None = None,
-) -> tuple[Scored, np.ndarray]:
-    """Score items in memory.
+) -> Raw:
+    """Put items to a model, all in memory.
 
     Parameters
     ----------
     model : LanguageModel
     items : sequence of Item
-    form : str, default "letter"
     batch_tokens : int, default 4096
         Padded tokens per batch.
     on_batch : callable, optional
         Told the number of rows of every batch that is done.
-
-    Returns
-    -------
-    scored : Scored
-    hidden : ndarray of float32, shape (len(scored.items), width)
     """
     encoded, failed = encode(items, model.tokenize, max_length=model.max_length, n_lead=model.n_lead)
     runner, log_probs, hidden = Runner(model), {}, {}
@@ -81,9 +97,13 @@ def score_items(
         failed |= result.failed
         if on_batch:
             on_batch(len(batch))
-    scored = assemble(items, encoded, log_probs, failed, form)
-    states = np.array([hidden[item.row] for item in scored.items], dtype=np.float32)
-    return scored, states.reshape(len(scored.items), model.width)
+    return Raw(tuple(encoded), log_probs, hidden, failed)
+
+
+def judge(items: Sequence[Item], raw: Raw, form: str = "letter") -> tuple[Scored, np.ndarray]:
+    """Judge what the model said; return the scored rows and their hidden states, float32 (n_scored, width)."""
+    scored = assemble(items, raw.encoded, raw.log_probs, raw.failed, form)
+    return scored, np.array([raw.hidden[item.row] for item in scored.items], dtype=np.float32)
 
 
 def score(
@@ -136,5 +156,5 @@ def score(
     True
     """
     items = as_items(questions, form=form, template=template, seed=seed)
-    scored, hidden = score_items(as_model(model), items, form=form, batch_tokens=batch_tokens)
+    scored, hidden = judge(items, evaluate_items(as_model(model), items, batch_tokens=batch_tokens), form)
     return scored.triples(hidden)

@@ -1,0 +1,69 @@
+"""Ask SmolLM2-135M-Instruct the demo questions and package the answers.
+
+Usage::
+
+    python examples/demo_questions.py --out questions.parquet
+    python examples/demo_data.py questions.parquet --compare              # accuracy per domain and candidate form
+    python examples/demo_data.py questions.parquet --form letter --out src/miscal/data/demo.parquet
+
+The form of the candidates is chosen by accuracy alone (docs/demo-data.md), before anything about calibration is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import polars as pl
+
+from miscal.scoring.demo import MODEL, pack, write
+from miscal.scoring.huggingface import HuggingFaceModel
+from miscal.scoring.questions import FORMS, Question, question_items
+from miscal.scoring.scorer import evaluate_items, judge
+from miscal.scoring.source import ModelSpec
+
+
+def read_questions(path: str) -> list[Question]:
+    """Read the questions that `demo_questions.py` wrote."""
+    return [
+        Question(row["id"], row["question"], tuple(row["choices"]), row["answer_index"], {"domain": row["domain"]})
+        for row in pl.read_parquet(path).iter_rows(named=True)
+    ]
+
+
+def accuracies(model: HuggingFaceModel, questions: list[Question]) -> pl.DataFrame:
+    """Return the accuracy per domain (rows) and candidate form (columns), without a look at any confidence."""
+    table = pl.DataFrame({"domain": [q.metadata["domain"] for q in questions]})
+    for asked, forms in (("letter", FORMS[:1]), ("text", FORMS[1:])):
+        items = question_items(questions, form=asked)
+        raw = evaluate_items(model, items)
+        for form in forms:
+            correct = [result.correct for result in judge(items, raw, form)[0].outcomes]
+            table = table.with_columns(pl.Series(form, correct))
+    means = [pl.len().alias("n"), *(pl.col(form).mean().round(3) for form in FORMS)]
+    total = table.select(pl.lit("all").alias("domain"), *means)
+    return pl.concat([table.group_by("domain", maintain_order=True).agg(means), total])
+
+
+def main() -> None:
+    """Compare the forms, or score with one and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("questions")
+    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--form", choices=FORMS, default="letter")
+    parser.add_argument("--out", default="demo.parquet")
+    options = parser.parse_args()
+    questions, model = read_questions(options.questions), HuggingFaceModel(ModelSpec(MODEL, dtype="bfloat16"))
+    if options.compare:
+        with pl.Config(tbl_rows=-1, tbl_formatting="ASCII_MARKDOWN", tbl_hide_column_data_types=True):
+            print(accuracies(model, questions))
+        return
+    items = question_items(questions, form=options.form)
+    scored, hidden = judge(items, evaluate_items(model, items), options.form)
+    table, kept = pack(scored.table(), hidden)
+    write(table, options.out, form=options.form, kept=kept)
+    print(f"{len(table)} rows, accuracy {np.mean(table['correct']):.3f}, variance of the hidden state kept {kept:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""What ``miscal score`` does: plain keyword arguments in, a finished folder out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.errors import InputError, MissingColumn
+from miscal.scoring.executors import executor
+from miscal.scoring.folder import TRIPLES, Progress, Run, score_folder
+from miscal.scoring.prompts import DEFAULTS, read_template
+from miscal.scoring.questions import Item, text_items
+from miscal.scoring.scorer import BATCH_TOKENS, as_items
+from miscal.scoring.source import ModelSpec
+from miscal.scoring.tasks import Task, read_table, read_task
+
+ALLOWED_FAILURES = 0.01
+"""Share of rows that may fail before a finished run counts as an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What to tell of a finished run.
+
+    Attributes
+    ----------
+    out : str
+        Folder with triples.parquet, embeddings.safetensors and manifest.json.
+    n_scored, n_failed, n_truncated : int
+    accuracy, confidence, candidate_mass : float or None
+        Means over the scored rows; None for a run that asked for hidden states alone.
+    seconds : float
+    questions_per_second : float
+        Rows of this run over its seconds, loading the model included.
+    """
+
+    out: str
+    n_scored: int
+    n_failed: int
+    n_truncated: int
+    accuracy: float | None
+    confidence: float | None
+    candidate_mass: float | None
+    seconds: float
+    questions_per_second: float
+
+
+def run(
+    *,
+    model: str,
+    task: str,
+    out: str | Path,
+    engine: str = "local",
+    ray_address: str | None = None,
+    workers: int | None = None,
+    dtype: str = "auto",
+    device: str = "auto",
+    revision: str | None = None,
+    task_revision: str | None = None,
+    trust_remote_code: bool = False,
+    form: str | None = None,
+    prompt_file: str | Path | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    batch_tokens: int = BATCH_TOKENS,
+    threads: int | None = None,
+    embed_only: bool = False,
+    text: str = "text",
+) -> Summary:
+    """Score a task into a folder.
+
+    Parameters
+    ----------
+    model : str
+        Hub id, folder, ``.gguf`` file or short name (`miscal.scoring.registry`).
+    task : str
+        See `miscal.scoring.tasks.read_task`; with ``embed_only`` a parquet, jsonl or csv table or a folder that an
+        importer wrote.
+    out : str or Path
+        Folder to score into; a run broken off there is taken up again.
+    engine : {"local", "ray"}, default "local"
+    ray_address : str, optional
+        Of an existing Ray cluster.
+    workers : int, optional
+        CPU processes of the local engine.
+    dtype : {"auto", "float32", "bfloat16"}, default "auto"
+    device : str, default "auto"
+    revision, task_revision : str, optional
+        Commit, branch or tag of the model and of a data set of the hub.
+    trust_remote_code : bool, default False
+    form : {"letter", "text", "text_per_token", "text_per_byte"}, optional
+        Default: the task's, which is "letter" unless a task file says otherwise.
+    prompt_file : str or Path, optional
+        Prompt template.
+    limit : int, optional
+        Score the first rows only.
+    seed : int, default 0
+        Of the coin that deals the slots of preference pairs.
+    batch_tokens : int, default 4096
+    threads : int, optional
+        CPU threads per process.
+    embed_only : bool, default False
+        Take the hidden state of the texts in column ``text`` and leave the table's other columns as they are.
+    text : str, default "text"
+        Column of the texts for ``embed_only``.
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    InputError
+        Besides wrong arguments: if more than 1 % of the rows failed. The folder is finished then all the same.
+    MiscalError
+        See `miscal.scoring.folder.score_folder`.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"limit: at least 1 is allowed, {limit} came")
+    if threads is not None and threads < 1:
+        raise InputError(f"threads: at least 1 is allowed, {threads} came")
+    spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads)
+    chosen = executor(engine, address=ray_address, workers=workers)
+    if embed_only:
+        table, items, about = _texts(task, text, limit)
+        form = "letter"
+    else:
+        table = None
+        form, items, about = _questions(read_task(task, revision=task_revision), form, prompt_file, limit, seed)
+    began = time.monotonic()
+    with _bar() as progress:
+        done = score_folder(
+            spec,
+            items,
+            out,
+            task=about,
+            form=form,
+            batch_tokens=batch_tokens,
+            executor=chosen,
+            table=table,
+            progress=progress,
+        )
+    _refuse_many_failures(done)
+    return _summary(done, time.monotonic() - began, embed_only)
+
+
+def _questions(
+    task: Task, form: str | None, prompt_file: str | Path | None, limit: int | None, seed: int
+) -> tuple[str, list[Item], dict[str, Any]]:
+    form = form or task.form
+    template = read_template(prompt_file, task.kind) if prompt_file else task.template or DEFAULTS[task.kind]
+    items = as_items(task.questions[:limit], form=form, template=template, seed=seed)
+    about = {
+        "task": task.name,
+        "revision": task.revision,
+        "form": form,
+        "prompt": template,
+        "seed": seed,
+        "limit": limit,
+    }
+    return form, items, about
+
+
+def _texts(task: str, column: str, limit: int | None) -> tuple[pl.DataFrame, list[Item], dict[str, Any]]:
+    path = Path(task)
+    table = read_table(path / TRIPLES if path.is_dir() else path)[:limit]
+    if column not in table.columns:
+        raise MissingColumn(f"{task}: column {column!r} is missing; it has {', '.join(table.columns)}")
+    if table[column].dtype != pl.String:
+        raise InputError(f"{task}: column {column!r} must hold texts, {table[column].dtype} came")
+    texts = table[column].fill_null("").to_list()
+    return table, text_items(texts), {"task": task, "form": "embed", "text": column, "limit": limit}
+
+
+def _refuse_many_failures(done: Run) -> None:
+    total = done.n_scored + done.n_failed
+    if done.n_failed > ALLOWED_FAILURES * total:
+        first = done.manifest["failed"][0]
+        raise InputError(
+            f"{done.n_failed} of {total} rows failed, more than {ALLOWED_FAILURES:.0%}; the first, row {first['row']}: "
+            f"{first['reason']}; the {done.n_scored} others are in {done.folder}, all reasons in its manifest.json"
+        )
+
+
+def _summary(done: Run, seconds: float, embed_only: bool) -> Summary:
+    means: Sequence[float | None] = (None, None, None)
+    if not embed_only:
+        columns = ["correct", "confidence", "candidate_mass"]
+        table = pl.read_parquet(done.folder / TRIPLES, columns=columns)
+        means = [float(table[name].mean()) for name in columns]
+    n_truncated, rate = done.manifest["truncated"]["n"], done.n_scored / max(seconds, 1e-9)
+    return Summary(
+        str(done.folder), done.n_scored, done.n_failed, n_truncated, *means, round(seconds, 3), round(rate, 3)
+    )
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    """Show questions per second and time left; silent when stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("scoring"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bars:
+        shown = bars.add_task("scoring", total=None, rate="")
+
+        def progress(rows: int, total: int) -> None:
+            bars.update(shown, advance=rows, total=total)
+            speed = bars.tasks[shown].speed
+            bars.update(shown, rate=f"{speed:.1f} questions/s" if speed else "")
+
+        yield progress

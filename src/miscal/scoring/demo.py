@@ -1,0 +1,145 @@
+"""The packaged demo: real answers of a small real model, as one parquet file."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from miscal.errors import CorruptFile, InputError
+from miscal.scoring.questions import Question
+from miscal.triples import Triples
+
+MODEL = "smollm2-135m-instruct"
+DIMENSIONS = 128
+
+
+def path() -> Path:
+    """Return the path of the packaged file."""
+    return Path(str(files("miscal") / "data" / "demo.parquet"))
+
+
+def read() -> pl.DataFrame:
+    """Return the packaged table.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per question: ``id``, ``text``, ``confidence`` in [0, 1], ``correct`` 0/1, ``predicted``, ``choices``,
+        ``choice_probs``, ``candidate_mass``, ``answer_index``, ``question``, ``domain``, ``model`` and the reduced
+        hidden state in ``x_000``, ``x_001``, ... (float32).
+
+    Raises
+    ------
+    CorruptFile
+        If the installed file is damaged.
+    """
+    try:
+        return pl.read_parquet(path())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise CorruptFile(f"{path()}: the packaged demo cannot be read ({error}); install miscal again") from error
+
+
+def load() -> Triples:
+    """Return the packaged demo as triples: what SmolLM2-135M-Instruct answered to multiple-choice questions.
+
+    Returns
+    -------
+    Triples
+        X float32 (n, 128): principal components of the hidden state at the last prompt token; confidence float64 (n,);
+        correct float64 (n,) 0/1; text: question and choices; metadata: ``domain``.
+
+    Examples
+    --------
+    >>> triples = load()
+    >>> len(triples) >= 6000, triples.X.shape[1], sorted(triples.metadata)
+    (True, 128, ['domain'])
+    """
+    table = read()
+    return Triples.of(
+        table.select(pl.col("^x_[0-9]+$")).to_numpy(),
+        confidence=table["confidence"].to_numpy(),
+        correct=table["correct"].to_numpy(),
+        text=table["text"].to_list(),
+        metadata={"domain": table["domain"].to_numpy()},
+    )
+
+
+def questions() -> list[Question]:
+    """Return the questions of the packaged demo, to be asked again.
+
+    >>> questions()[0].metadata
+    {'domain': 'capitals'}
+    """
+    columns = read().select("id", "question", "choices", "answer_index", "domain")
+    return [
+        Question(row["id"], row["question"], tuple(row["choices"]), row["answer_index"], {"domain": row["domain"]})
+        for row in columns.iter_rows(named=True)
+    ]
+
+
+def candidate_form() -> str:
+    """Return the form of the candidates the packaged answers were scored with."""
+    return json.loads(pl.read_parquet_metadata(path())["miscal"])["form"]
+
+
+def principal_components(hidden: np.ndarray, dimensions: int) -> tuple[np.ndarray, float]:
+    """Project rows on their leading principal components; no label is looked at.
+
+    Parameters
+    ----------
+    hidden : ndarray of float32, shape (n, width)
+    dimensions : int
+        Components to keep, at most n and width.
+
+    Returns
+    -------
+    scores : ndarray of float32, shape (n, dimensions)
+        Centred; each component's sign is such that its largest loading is positive.
+    kept : float
+        Share of the variance kept, in [0, 1].
+    """
+    if not 1 <= dimensions <= min(hidden.shape):
+        raise InputError(f"dimensions: 1 to {min(hidden.shape)} are allowed, {dimensions} came")
+    centred = hidden.astype(np.float64) - hidden.mean(axis=0, dtype=np.float64)
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    leading = vectors[:, ::-1][:, :dimensions]
+    leading = leading * np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(dimensions)])
+    return (centred @ leading).astype(np.float32), float(values[::-1][:dimensions].sum() / values.sum())
+
+
+def pack(table: pl.DataFrame, hidden: np.ndarray, dimensions: int = DIMENSIONS) -> tuple[pl.DataFrame, float]:
+    """Join a scored table and its hidden states, reduced and rounded to half precision, into the demo's table.
+
+    Returns
+    -------
+    table : polars.DataFrame
+        As `read` describes.
+    kept : float
+        Share of the variance of the hidden state kept, in [0, 1].
+    """
+    scores, kept = principal_components(hidden, dimensions)
+    rounded = scores.astype(np.float16).astype(np.float32)
+    named = {f"x_{i:03}": rounded[:, i] for i in range(dimensions)}
+    asked = table["text"].str.split("\nA. ").list.first().alias("question")
+    beside = table.with_columns(asked, pl.lit(MODEL).alias("model"))
+    precise = [
+        pl.col("confidence").round(6),
+        pl.col("candidate_mass").cast(pl.Float32),
+        pl.col("choice_probs").cast(pl.List(pl.Float32)),
+    ]
+    return beside.with_columns(*precise, **{name: pl.Series(values) for name, values in named.items()}), kept
+
+
+def write(table: pl.DataFrame, out: str | Path, *, form: str, kept: float) -> None:
+    """Write the demo's table as parquet, with how it was made in the file's metadata."""
+    about = {
+        "model": MODEL,
+        "form": form,
+        "variance_kept": round(kept, 4),
+        "reduction": "principal components, float16",
+    }
+    table.write_parquet(out, compression="zstd", compression_level=19, metadata={"miscal": json.dumps(about)})

@@ -1,0 +1,210 @@
+"""Who computes the batches: this process, one process per device, or a Ray cluster. All give the same numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from functools import lru_cache
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+from miscal.errors import InputError, ResourceError
+from miscal.scoring.candidates import Encoded
+from miscal.scoring.engine import BatchResult, LanguageModel, Runner
+from miscal.scoring.source import ModelSpec
+
+ATTEMPTS = 3
+
+Job = tuple[int, Sequence[Encoded]]  # number of the batch, its rows
+Model = LanguageModel | ModelSpec
+
+
+class Executor(Protocol):
+    """Runs batches, in any order, and hands each result over as it is done.
+
+    ``elsewhere`` tells whether other processes compute: they are sent a `ModelSpec` and load the weights themselves.
+    """
+
+    elsewhere: bool
+
+    def run(self, model: Model, jobs: Sequence[Job]) -> Iterator[tuple[int, BatchResult]]:
+        """Yield (number of the batch, result)."""
+
+
+@lru_cache(maxsize=1)
+def _runner(spec: ModelSpec) -> Runner:
+    from miscal.scoring.huggingface import HuggingFaceModel
+
+    return Runner(HuggingFaceModel(spec))
+
+
+def work(model: Model, batch: Sequence[Encoded], most_rows: int | None = None) -> BatchResult:
+    """Compute one batch in whatever process this is; a `ModelSpec` is loaded once per process."""
+    runner = _runner(model) if isinstance(model, ModelSpec) else Runner(model)
+    if most_rows:
+        runner.most_rows = min(runner.most_rows or most_rows, most_rows)
+    return runner.run(batch)
+
+
+class Local:
+    """Compute in the calling process."""
+
+    elsewhere = False
+
+    def run(self, model: LanguageModel, jobs: Sequence[Job]) -> Iterator[tuple[int, BatchResult]]:
+        """Yield (number of the batch, result), in order."""
+        runner = Runner(model)
+        for index, batch in jobs:
+            yield index, runner.run(batch)
+
+
+class Processes:
+    """One process per device; a worker that the system kills is started again with half the rows per pass.
+
+    Parameters
+    ----------
+    devices : sequence of str
+        For instance ("cuda:0", "cuda:1") or ("cpu", "cpu").
+    """
+
+    elsewhere = True
+
+    def __init__(self, devices: Sequence[str]) -> None:
+        self.devices = tuple(devices)
+
+    def run(self, model: Model, jobs: Sequence[Job]) -> Iterator[tuple[int, BatchResult]]:
+        """Yield (number of the batch, result) as they are done.
+
+        Raises
+        ------
+        ResourceError
+            If a batch kills its worker three times.
+        """
+        waiting, running = list(reversed(jobs)), {}
+        pools = [_pool() for _ in self.devices]
+        try:
+            for slot in range(len(pools)):
+                self._start(model, waiting, running, pools, slot)
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    slot, job, attempt = running.pop(future)
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        pools[slot] = _pool()
+                        self._again(model, running, pools, (slot, job, attempt))
+                        continue
+                    yield job[0], future.result()
+                    self._start(model, waiting, running, pools, slot)
+        finally:
+            for pool in pools:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _submit(self, model: Model, pool: ProcessPoolExecutor, slot: int, job: Job, most_rows: int | None) -> Future:
+        here = replace(model, device=self.devices[slot]) if isinstance(model, ModelSpec) else model
+        return pool.submit(work, here, job[1], most_rows)
+
+    def _start(self, model: Model, waiting: list, running: dict, pools: list, slot: int) -> None:
+        if waiting:
+            job = waiting.pop()
+            running[self._submit(model, pools[slot], slot, job, None)] = (slot, job, 1)
+
+    def _again(self, model: Model, running: dict, pools: list, lost: tuple[int, Job, int]) -> None:
+        slot, job, attempt = lost
+        if attempt == ATTEMPTS:
+            raise ResourceError(f"batch {job[0]} killed its worker {ATTEMPTS} times; use smaller --batch-tokens")
+        rows = max(1, len(job[1]) >> attempt)
+        running[self._submit(model, pools[slot], slot, job, rows)] = (slot, job, attempt + 1)
+
+
+def _pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn"))
+
+
+class Ray:
+    """Tasks of a Ray cluster; a task whose worker dies is retried.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of an existing cluster; default: one is started on this machine if none is connected.
+    num_cpus, num_gpus : float
+        What each task asks for; default: 1 CPU, and a GPU if this machine has one.
+    """
+
+    elsewhere = True
+
+    def __init__(self, address: str | None = None, *, num_cpus: float = 1, num_gpus: float | None = None) -> None:
+        if importlib.util.find_spec("ray") is None:
+            raise InputError("engine: 'ray' needs the extra: pip install 'miscal[ray]'")
+        self.address, self.num_cpus, self.num_gpus = address, num_cpus, num_gpus
+
+    def _gpus(self) -> float:
+        import torch
+
+        return self.num_gpus if self.num_gpus is not None else float(torch.cuda.is_available())
+
+    def run(self, model: Model, jobs: Sequence[Job]) -> Iterator[tuple[int, BatchResult]]:
+        """Yield (number of the batch, result) as they are done.
+
+        Raises
+        ------
+        ResourceError
+            If the worker of a batch dies again after three retries.
+        """
+        import ray
+
+        started = not ray.is_initialized()
+        if started:
+            ray.init(address=self.address, log_to_driver=False, include_dashboard=False, logging_level="error")
+        try:
+            task = ray.remote(num_cpus=self.num_cpus, num_gpus=self._gpus(), max_retries=ATTEMPTS)(work)
+            shared = ray.put(model)
+            running = {task.remote(shared, batch): index for index, batch in jobs}
+            while running:
+                for done in ray.wait(list(running))[0]:
+                    yield running.pop(done), _fetched(ray, done)
+        finally:
+            if started:
+                ray.shutdown()
+
+
+def _fetched(ray: Any, reference: Any) -> BatchResult:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from error
+    except ray.exceptions.RayError as error:
+        first = str(error).splitlines()[0]
+        raise ResourceError(f"ray: a batch was lost after {ATTEMPTS} retries ({first})") from error
+
+
+def executor(engine: str, *, address: str | None = None, workers: int | None = None) -> Executor:
+    """Choose an executor.
+
+    Parameters
+    ----------
+    engine : {"local", "ray"}
+        "local" takes one process per GPU if there are several, else this process.
+    address : str, optional
+        Of a Ray cluster.
+    workers : int, optional
+        Number of CPU processes of the local engine; default: this process alone.
+
+    Raises
+    ------
+    InputError
+        If the engine is unknown or not installed.
+    """
+    if engine == "ray":
+        return Ray(address)
+    if engine != "local":
+        raise InputError(f"engine: local or ray is allowed, {engine!r} came")
+    import torch
+
+    gpus = torch.cuda.device_count()
+    if gpus > 1:
+        return Processes([f"cuda:{number}" for number in range(gpus)])
+    return Processes(["cpu"] * workers) if workers and workers > 1 else Local()

@@ -1,0 +1,227 @@
+"""Score into a folder: resumable, locked, and left with triples.parquet, embeddings.safetensors and manifest.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.errors import FileError, InputError
+from miscal.scoring.batches import plan
+from miscal.scoring.candidates import Encoded, encode
+from miscal.scoring.disk import float_table, owned, write_atomically, write_json
+from miscal.scoring.engine import LanguageModel
+from miscal.scoring.executors import Executor, Local
+from miscal.scoring.questions import Item
+from miscal.scoring.scored import assemble
+from miscal.scoring.settings import describe_run, read_settings, refuse_changed
+from miscal.scoring.shards import Shards
+from miscal.scoring.source import ModelSpec
+
+MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
+
+Progress = Callable[[int, int], None]  # rows done now, rows in all
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a finished run left.
+
+    Attributes
+    ----------
+    folder : Path
+    n_scored, n_failed : int
+        Rows with and without a result.
+    manifest : dict
+        Content of manifest.json.
+    """
+
+    folder: Path
+    n_scored: int
+    n_failed: int
+    manifest: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Everything fixed before the first batch."""
+
+    items: Sequence[Item]
+    encoded: list[Encoded]
+    unreadable: dict[int, str]
+    batches: list[list[Encoded]]
+    settings: dict[str, Any]
+    form: str
+
+
+def score_folder(
+    model: LanguageModel | ModelSpec,
+    items: Sequence[Item],
+    out: str | Path,
+    *,
+    task: Mapping[str, Any],
+    form: str = "letter",
+    batch_tokens: int = 4096,
+    executor: Executor | None = None,
+    table: pl.DataFrame | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Score items into a folder, or take up a run that was broken off there.
+
+    Every batch is on disk before the next one starts; a run that is killed and started again does at most one batch
+    (per worker) twice and leaves the same bytes.
+
+    Parameters
+    ----------
+    model : LanguageModel or ModelSpec
+    items : sequence of Item
+    out : str or Path
+        Folder; created if need be.
+    task : mapping
+        What is asked, for the manifest: name, revision, form, prompt, seed, limit. JSON values only.
+    form : str, default "letter"
+        Form of the candidates.
+    batch_tokens : int, default 4096
+        Padded tokens per batch.
+    executor : Executor, optional
+        Default: this process.
+    table : polars.DataFrame, optional
+        Rows the items were made of, for items that ask for the hidden state alone; kept instead of a scored table.
+    progress : callable, optional
+        Told the rows that are newly done and the rows in all, after every batch.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    LockedError
+        If another process is writing to the folder.
+    MismatchError
+        If the folder was begun with other settings.
+    FileError, ResourceError, InputError
+        If the folder cannot be written, memory or disk run out, or no row could be scored.
+    """
+    out = Path(out)
+    with owned(out):
+        text_side = _text_side(model)
+        settings = describe_run(text_side.describe(), items, task=task, batch_tokens=batch_tokens)
+        finished = read_settings(out / MANIFEST)
+        if finished is not None:
+            refuse_changed(_settings_of(finished, out), settings, out)
+            return _run(out, finished)
+        _begin(out, settings)
+        encoded, unreadable = encode(
+            items, text_side.tokenize, max_length=text_side.max_length, n_lead=text_side.n_lead
+        )
+        fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form)
+        shards = Shards(out / "shards")
+        _compute(text_side, fixed, shards, executor or Local(), progress)
+        manifest = _finish(out, fixed, shards, table)
+        shards.remove()
+        (out / "settings.json").unlink(missing_ok=True)
+        return _run(out, manifest)
+
+
+def _text_side(model: LanguageModel | ModelSpec) -> Any:
+    """Load the tokenizer alone: the weights are loaded where the batches are computed."""
+    if isinstance(model, ModelSpec):
+        from miscal.scoring.huggingface import HuggingFaceText
+
+        return HuggingFaceText(model)
+    return model
+
+
+def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:
+    """Load the weights here, or say what the workers are to load; a model that was handed in loaded stays as it is."""
+    from miscal.scoring.huggingface import HuggingFaceModel, HuggingFaceText
+
+    if not isinstance(text_side, HuggingFaceText):
+        return text_side
+    if elsewhere:
+        return text_side.pinned()
+    return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
+
+
+def _settings_of(manifest: Mapping[str, Any], out: Path) -> Mapping[str, Any]:
+    if "settings" not in manifest:
+        raise FileError(f"folder {out}: {MANIFEST} is not one of ours; score into a new folder")
+    return manifest["settings"]
+
+
+def _begin(out: Path, settings: dict[str, Any]) -> None:
+    before = read_settings(out / "settings.json")
+    if before is None:
+        write_json(out / "settings.json", settings)
+    else:
+        refuse_changed(before, settings, out)
+
+
+def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, progress: Progress | None) -> None:
+    done = {index for index in range(len(fixed.batches)) if shards.is_done(index)}
+    jobs = [(index, batch) for index, batch in enumerate(fixed.batches) if index not in done]
+    total = len(fixed.encoded)
+    if progress and done:
+        progress(sum(len(fixed.batches[index]) for index in done), total)
+    if not jobs:
+        return
+    model = _with_weights(text_side, elsewhere=executor.elsewhere)
+    for index, result in executor.run(model, jobs):
+        shards.write(index, result)
+        if progress:
+            progress(len(fixed.batches[index]), total)
+
+
+def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None) -> dict[str, Any]:
+    log_probs, failed, places = shards.rows(range(len(fixed.batches)))
+    failed = dict(sorted({**fixed.unreadable, **failed}.items()))
+    if not places:
+        first = next(iter(failed.items()), (None, "no rows"))
+        raise InputError(f"task: none of {len(failed)} rows could be scored; the first, row {first[0]}: {first[1]}")
+    order = sorted(places)
+    if table is None:
+        result = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form).table()
+    else:
+        result = table[order]
+    shape = (len(order), shards.width(places[order[0]][0]))
+    about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
+    float_table(out / EMBEDDINGS, "x", shards.hidden([places[row] for row in order]), shape, about)
+    write_atomically(out / TRIPLES, lambda path: result.write_parquet(path))
+    manifest = _manifest(fixed, failed, shape)
+    write_json(out / MANIFEST, manifest)
+    return manifest
+
+
+def _manifest(fixed: _Plan, failed: Mapping[int, str], shape: tuple[int, int]) -> dict[str, Any]:
+    cut = [row for row in fixed.encoded if row.cut]
+    ids = {row.row: row for row in fixed.encoded}
+    named = [item for item in fixed.items if item.row in ids]
+    return {
+        "settings": fixed.settings,
+        "n_scored": shape[0],
+        "n_features": shape[1],
+        "n_failed": len(failed),
+        "failed": [{"row": row, "id": fixed.items[row].id, "reason": reason} for row, reason in failed.items()],
+        "truncated": {"n": len(cut), "tokens": sum(row.cut for row in cut), "rows": [row.row for row in cut[:1000]]},
+        "joined_differently": sum(row.moved for row in fixed.encoded),
+        "candidate_ids": _candidate_ids(named, ids) if fixed.form == "letter" else None,
+    }
+
+
+def _candidate_ids(items: Sequence[Item], encoded: Mapping[int, Encoded]) -> dict[str, list[list[int]]]:
+    """Return the token ids used for each letter: one entry per letter unless a prompt's end changed them."""
+    used: dict[str, list[list[int]]] = {}
+    for item in items:
+        for text, added in zip(item.candidates, encoded[item.row].added, strict=True):
+            variants = used.setdefault(text, [])
+            if list(added) not in variants:
+                variants.append(list(added))
+    return dict(sorted(used.items()))
+
+
+def _run(out: Path, manifest: dict[str, Any]) -> Run:
+    return Run(out, manifest["n_scored"], manifest["n_failed"], manifest)

@@ -1,0 +1,227 @@
+"""A language model of the transformers library behind the scorer's protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import torch
+
+from miscal.errors import FileError, InputError, MiscalError, ResourceError, TrustError
+from miscal.scoring.candidates import Encoded
+from miscal.scoring.engine import ran_out_of_memory
+from miscal.scoring.forward import Evaluated, Picker, evaluate
+from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, locate, redact, retried
+
+T = TypeVar("T")
+
+
+class HuggingFaceText:
+    """The part of a model that needs no weights: configuration and tokenizer.
+
+    Parameters
+    ----------
+    spec : ModelSpec
+
+    Attributes
+    ----------
+    source : Source
+        Where the model is, with its pinned revision.
+    device : torch.device
+    dtype : torch.dtype
+    max_length : int
+        Tokens the model takes.
+    n_lead : int
+        Special tokens the tokenizer puts in front.
+
+    Raises
+    ------
+    FileError, TrustError, InputError
+        See `miscal.scoring.source.locate`.
+    """
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+        self.source = locate(spec)
+        self.device = torch.device(spec.device if spec.device != "auto" else _first_device())
+        self.dtype = choose_dtype(spec.dtype, self.device)
+        self.config = self._load_config()
+        self._tokenizer = self._load_tokenizer()
+        self.max_length = int(getattr(self.config.get_text_config(), "max_position_embeddings", None) or 2048)
+        self._trail, self.n_lead = self._special_tokens()
+
+    def pinned(self) -> ModelSpec:
+        """Return the settings with revision and dtype decided, for the processes that load the weights."""
+        dtype = str(self.dtype).removeprefix("torch.")
+        revision = self.spec.revision if self.source.local else self.source.revision
+        return replace(self.spec, dtype=dtype, revision=revision)
+
+    def options(self) -> dict[str, Any]:
+        """Return what every ``from_pretrained`` is called with."""
+        options: dict[str, Any] = {"trust_remote_code": self.spec.trust_remote_code}
+        if self.source.gguf_file:
+            options["gguf_file"] = self.source.gguf_file
+        if self.source.local:
+            options["local_files_only"] = True
+        else:
+            options["revision"] = self.source.revision
+        return options
+
+    def _load_config(self) -> Any:
+        from transformers import AutoConfig
+
+        config = loaded(lambda: AutoConfig.from_pretrained(self.source.location, **self.options()), self)
+        if not self.spec.trust_remote_code and asks_for_code(config.to_dict()):
+            raise TrustError(f"model {self.spec.model}: asks for code of its own; allow it with --trust-remote-code")
+        return config
+
+    def _load_tokenizer(self) -> Any:
+        from transformers import AutoTokenizer
+
+        return loaded(lambda: AutoTokenizer.from_pretrained(self.source.location, **self.options()), self)
+
+    def _special_tokens(self) -> tuple[int, int]:
+        """Count the special tokens behind and in front of a text."""
+        bare = self._tokenizer("a", add_special_tokens=False).input_ids
+        full = self._tokenizer("a").input_ids
+        lead = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+        return len(full) - lead - len(bare), lead
+
+    def describe(self) -> dict[str, object]:
+        """Return what a manifest records of the model."""
+        import transformers
+
+        return {
+            "model": self.spec.model,
+            "revision": self.source.revision,
+            "architecture": (self.config.architectures or [self.config.model_type])[0],
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "device": self.device.type,
+            "max_length": self.max_length,
+            "hidden_state": "input of the output layer (after the final norm) at the last prompt token",
+            "trust_remote_code": self.spec.trust_remote_code,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        }
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Texts to ids, with the tokenizer's default special tokens in front and none behind."""
+        ids = self._tokenizer(list(texts)).input_ids
+        return [row[: len(row) - self._trail] for row in ids] if self._trail else ids
+
+
+class HuggingFaceModel(HuggingFaceText):
+    """A causal language model with its weights loaded.
+
+    Parameters
+    ----------
+    spec : ModelSpec
+    text : HuggingFaceText, optional
+        Configuration and tokenizer already loaded for the same spec.
+
+    Attributes
+    ----------
+    width : int
+        Size of the hidden state.
+
+    Raises
+    ------
+    FileError, TrustError, InputError
+        See `HuggingFaceText`.
+    ResourceError
+        If the weights do not fit in memory.
+    """
+
+    def __init__(self, spec: ModelSpec, *, text: HuggingFaceText | None = None) -> None:
+        if text is None:
+            super().__init__(spec)
+        else:
+            self.__dict__.update(vars(text))
+        self._model = self._load_model().eval().to(self.device)
+        head = self._model.get_output_embeddings()
+        if head is None:
+            raise InputError(f"model {spec.model}: has no output layer; a causal language model is needed")
+        self._picker = Picker(head)
+        self.width = int(head.weight.shape[1])
+
+    def _load_model(self) -> Any:
+        options = self.options() | {"dtype": self.dtype}
+        options |= _unpacked() if self.source.gguf_file else {"use_safetensors": True}
+        build = _auto_class(self.config)
+        return loaded(lambda: build.from_pretrained(self.source.location, **options), self)
+
+    def evaluate(self, batch: Sequence[Encoded]) -> Evaluated:
+        """Score a batch (see `miscal.scoring.forward.evaluate`)."""
+        with _threads(self.spec.threads):
+            return evaluate(self._model, self._picker, batch, fill=0)
+
+
+def _first_device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@contextlib.contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    if count:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _unpacked() -> dict[str, Any]:
+    """Ask for plain dense weights: newer transformers keep GGUF blocks packed, which is ten times slower."""
+    try:
+        from transformers import GgufConfig
+    except ImportError:
+        return {}
+    return {"quantization_config": GgufConfig(dequantize=True)}
+
+
+def _auto_class(config: Any) -> Any:
+    """Take the text-and-image class for multimodal checkpoints that have no causal class; text alone is given to it."""
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+    )
+
+    kind = config.model_type
+    if kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
+        return AutoModelForImageTextToText
+    return AutoModelForCausalLM
+
+
+def loaded(call: Callable[[], T], text: HuggingFaceText) -> T:
+    """Load with bars and advice of transformers silenced; its errors become ours, and only a hub is asked again."""
+    name = text.spec.model
+    try:
+        with _silent():
+            return retried(call, f"model {name}", attempts=1 if text.source.local else ATTEMPTS)
+    except MiscalError:
+        raise
+    except Exception as error:
+        if ran_out_of_memory(error):
+            raise ResourceError(f"model {name}: the weights do not fit in memory") from error
+        raise FileError(f"model {name}: {type(error).__name__}: {redact(error).splitlines()[0]}") from error
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # bars that listen to no switch
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

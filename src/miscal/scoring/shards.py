@@ -1,0 +1,108 @@
+"""Shards: the numbers of one batch on disk, checksummed, whole or not there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from miscal.scoring.disk import disk_errors, sha256, write_atomically, write_json
+from miscal.scoring.engine import BatchResult
+
+_ENDINGS = (".parquet", ".safetensors")
+_SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "error": pl.String}
+
+
+class Shards:
+    """The shards of a run.
+
+    A shard is three files: rows (parquet), hidden states (safetensors) and, written last, the checksums of both. It
+    counts as done when the checksums are there and fit; anything else is computed again.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with disk_errors(f"folder {folder}"):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, index: int, ending: str) -> Path:
+        return self.folder / f"{index:06}{ending}"
+
+    def is_done(self, index: int) -> bool:
+        """Tell whether the shard is there and undamaged."""
+        try:
+            sums = json.loads(self._path(index, ".json").read_text())
+            return all(sha256(self._path(index, ending)) == sums[ending] for ending in _ENDINGS)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    def write(self, index: int, result: BatchResult) -> None:
+        """Put the numbers of a batch on disk.
+
+        Raises
+        ------
+        ResourceError
+            If the disk is full.
+        FileError
+            If it cannot be written.
+        """
+        from safetensors.numpy import save_file
+
+        rows, states = self._path(index, ".parquet"), self._path(index, ".safetensors")
+        write_atomically(rows, lambda path: _table(result).write_parquet(path))
+        write_atomically(states, lambda path: save_file({"x": result.hidden}, path))
+        write_json(self._path(index, ".json"), {path.suffix: sha256(path) for path in (rows, states)})
+
+    def rows(self, indices: Sequence[int]) -> tuple[dict[int, np.ndarray], dict[int, str], dict[int, tuple[int, int]]]:
+        """Return log-probabilities by row, reasons by failed row, and place (shard, position) of each hidden state."""
+        log_probs, failed, places = {}, {}, {}
+        for index in indices:
+            table = pl.read_parquet(self._path(index, ".parquet"))
+            good = table.filter(pl.col("error").is_null())
+            for at, (row, values) in enumerate(zip(good["row"], good["log_probs"], strict=True)):
+                log_probs[row] = values.to_numpy()
+                places[row] = (index, at)
+            bad = table.filter(pl.col("error").is_not_null())
+            failed |= dict(zip(bad["row"].to_list(), bad["error"].to_list(), strict=True))
+        return log_probs, failed, places
+
+    def hidden(self, places: Sequence[tuple[int, int]], block: int = 4096) -> Iterator[np.ndarray]:
+        """Yield the hidden states in the order of the places, a block of rows at a time."""
+        from safetensors import safe_open
+
+        for start in range(0, len(places), block):
+            wanted = places[start : start + block]
+            found: dict[int, np.ndarray] = {}
+            for index in sorted({shard for shard, _ in wanted}):
+                with safe_open(self._path(index, ".safetensors"), "numpy") as file:
+                    states = file.get_tensor("x")
+                found |= {at: states[place] for at, (shard, place) in enumerate(wanted) if shard == index}
+            yield np.stack([found[at] for at in range(len(wanted))])
+
+    def width(self, index: int) -> int:
+        """Return the size of the hidden state."""
+        from safetensors import safe_open
+
+        with safe_open(self._path(index, ".safetensors"), "numpy") as file:
+            return file.get_slice("x").get_shape()[1]
+
+    def remove(self) -> None:
+        """Delete all shards."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _table(result: BatchResult) -> pl.DataFrame:
+    rows = [
+        {"row": row, "log_probs": values.tolist(), "error": None}
+        for row, values in zip(result.rows, result.log_probs, strict=True)
+    ]
+    rows += [{"row": row, "log_probs": [], "error": reason} for row, reason in sorted(result.failed.items())]
+    return pl.DataFrame(rows, schema=_SCHEMA)

@@ -1,0 +1,222 @@
+"""Where a model comes from: hub id, folder or .gguf file, pinned to a revision, and refused if it brings code."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from miscal.errors import FileError, InputError, MiscalError, TrustError
+from miscal.scoring.registry import resolve_name
+
+DTYPES = ("auto", "float32", "bfloat16")
+ATTEMPTS = 5
+_SECRETS = re.compile(r"(hf_[A-Za-z0-9]{4,}|(?<=://)[^/\s@]+@|(?<=[Bb]earer )\S+)")
+_RUNS_CODE = ("auto_map", "_attn_implementation_internal", "trust_remote_code", "custom_pipelines")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What to load and how.
+
+    Parameters
+    ----------
+    model : str
+        Hub id, folder, ``.gguf`` file, or a short name of `miscal.scoring.registry`.
+    revision : str, optional
+        Branch, tag or commit on the hub; resolved to a commit and recorded.
+    dtype : {"auto", "float32", "bfloat16"}, default "auto"
+        "auto" takes bfloat16 where the machine computes well in it.
+    device : str, default "auto"
+        "auto" takes the first GPU if there is one.
+    trust_remote_code : bool, default False
+        Whether code that a checkpoint brings may run.
+    threads : int, optional
+        Threads of torch on the CPU; default: as torch is set.
+    """
+
+    model: str
+    revision: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    trust_remote_code: bool = False
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise InputError(f"dtype: one of {', '.join(DTYPES)} is allowed, {self.dtype!r} came")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a model lies: folder or hub id, pinned revision, and the .gguf file in the folder if there is one."""
+
+    location: str
+    revision: str
+    gguf_file: str | None
+    local: bool
+
+
+def redact(text: object) -> str:
+    """Blank out access tokens and user parts of addresses.
+
+    >>> redact("401 for https://me:pw@host/x with hf_abcdEFGH")
+    '401 for https://***host/x with ***'
+    """
+    return _SECRETS.sub("***", str(text))
+
+
+def bfloat16_is_fast(device: torch.device) -> bool:
+    """Tell whether the machine multiplies bfloat16 matrices faster than float32 ones."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    if device.type != "cpu":
+        return False
+    checks = (getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"))
+    return any(check() for check in checks if check is not None)
+
+
+def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
+    """Turn the name of a dtype into the dtype."""
+    if dtype == "auto":
+        return torch.bfloat16 if bfloat16_is_fast(device) else torch.float32
+    return getattr(torch, dtype)
+
+
+def fingerprint(paths: Sequence[Path]) -> str:
+    """Name the content of weight files: sha256 over names, sizes, first and last MiB of each."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size}:".encode())
+        with path.open("rb") as stream:
+            digest.update(stream.read(1 << 20))
+            stream.seek(max(0, size - (1 << 20)))
+            digest.update(stream.read(1 << 20))
+    return digest.hexdigest()
+
+
+def locate(spec: ModelSpec) -> Source:
+    """Find the model and pin its revision.
+
+    Raises
+    ------
+    FileError
+        If a folder holds no model, or a hub id cannot be reached and is not in the cache.
+    TrustError
+        If the folder's weights are pickles, or its configuration asks for code of its own.
+    """
+    name = resolve_name(spec.model)
+    path = Path(name)
+    if path.suffix == ".gguf" or path.is_dir():
+        return _locate_local(path, spec)
+    if path.is_absolute() or name.count("/") != 1:
+        raise FileError(f"model {name}: no such folder or .gguf file, and not a hub id of the form owner/name")
+    return Source(name, _pin(name, spec.revision), None, local=False)
+
+
+def _locate_local(path: Path, spec: ModelSpec) -> Source:
+    if not path.exists():
+        raise FileError(f"model {path}: there is no such file")
+    folder = path if path.is_dir() else path.parent
+    ggufs = [path] if path.is_file() else sorted(folder.glob("*.gguf"))
+    weights = sorted(folder.glob("*.safetensors"))
+    if path.is_file() or (ggufs and not weights):
+        if len(ggufs) != 1:
+            raise InputError(f"model {path}: {len(ggufs)} .gguf files; name the one to load")
+        return Source(str(folder), fingerprint(ggufs), ggufs[0].name, local=True)
+    if not (folder / "config.json").exists():
+        raise FileError(f"model {path}: the folder holds neither config.json nor a .gguf file")
+    if not weights:
+        raise TrustError(f"model {path}: no .safetensors weights; pickled weights can run code and are never loaded")
+    if not spec.trust_remote_code:
+        refuse_code(folder)
+    extra = [folder / name for name in ("config.json", "tokenizer.json") if (folder / name).exists()]
+    return Source(str(folder), fingerprint([*weights, *extra]), None, local=True)
+
+
+def asks_for_code(value: Any) -> str | None:
+    """Return the first key, at any depth of a configuration, that names code to run; None if there is none."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in _RUNS_CODE and inner:
+                return key
+            found = asks_for_code(inner)
+            if found:
+                return found
+    if isinstance(value, list):
+        return next(filter(None, map(asks_for_code, value)), None)
+    return None
+
+
+def refuse_code(folder: Path) -> None:
+    """Refuse a folder whose configuration files name code to run.
+
+    Raises
+    ------
+    TrustError
+        Naming the file and the key.
+    """
+    for path in sorted(folder.glob("*.json")):
+        if path.name.endswith(".index.json") or path.name == "tokenizer.json":
+            continue
+        try:
+            key = asks_for_code(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise FileError(f"model file {path}: not readable as JSON ({error})") from error
+        if key:
+            raise TrustError(f"model file {path}: {key!r} asks for code of its own; allow it with --trust-remote-code")
+
+
+def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause: float = 1.0) -> T:
+    """Call up to five times, waiting longer each time; the last error then becomes one line.
+
+    Raises
+    ------
+    FileError
+        If the last attempt fails too. Access tokens are blanked out of its text.
+    """
+    for attempt in range(attempts):
+        try:
+            return call()
+        except MiscalError:
+            raise
+        except (OSError, ValueError) as error:
+            final = attempt == attempts - 1 or _is_final(error)
+            if final:
+                raise FileError(f"{what}: {redact(error).splitlines()[0]}") from None
+            time.sleep(pause * 2**attempt)
+    raise AssertionError("unreachable")
+
+
+def _is_final(error: Exception) -> bool:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None:
+        return status != 429 and status < 500
+    return isinstance(error, ValueError) or "offline" in str(error).lower()
+
+
+def _pin(name: str, revision: str | None) -> str:
+    """Resolve a hub revision to a commit, from the cache if the hub cannot be reached."""
+    from huggingface_hub import HfApi, constants, snapshot_download
+
+    def cached() -> str:
+        return Path(snapshot_download(name, revision=revision, local_files_only=True)).name
+
+    if constants.HF_HUB_OFFLINE:
+        return retried(cached, f"model {name} (offline)")
+    try:
+        return retried(lambda: HfApi().model_info(name, revision=revision).sha, f"model {name}")
+    except FileError:
+        with contextlib.suppress(Exception):
+            return cached()
+        raise

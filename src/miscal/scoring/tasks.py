@@ -1,0 +1,297 @@
+"""Tasks: benchmarks by name, local files in the schema of the hub or in ours, and task files that say how to ask."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.errors import CorruptFile, FileError, InputError, MissingColumn
+from miscal.scoring.prompts import LETTERS, read_template
+from miscal.scoring.questions import FORMS, Pair, Question
+from miscal.scoring.source import redact, retried
+
+Row = Mapping[str, Any]
+_MARK = "\n\nAssistant:"
+
+
+@dataclass(frozen=True, slots=True)
+class HubTask:
+    """A benchmark on the hub: data set, configuration and the splits joined for it."""
+
+    dataset: str
+    config: str | None
+    splits: tuple[str, ...]
+
+
+HUB_TASKS = {
+    "mmlu": HubTask("cais/mmlu", "all", ("test",)),
+    "mmlu-pro": HubTask("TIGER-Lab/MMLU-Pro", None, ("test",)),
+    "medmcqa": HubTask("openlifescienceai/medmcqa", None, ("train", "validation")),
+    "hh-rlhf": HubTask("Anthropic/hh-rlhf", None, ("train", "test")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked and how.
+
+    Attributes
+    ----------
+    name : str
+        Benchmark or file name.
+    questions : tuple of Question or tuple of Pair
+    form : str
+        Form of the candidates.
+    template : str or None
+        Prompt; None for the paper's.
+    revision : str or None
+        Commit of a data set of the hub.
+    """
+
+    name: str
+    questions: tuple[Question, ...] | tuple[Pair, ...]
+    form: str = "letter"
+    template: str | None = None
+    revision: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """Return "choice" or "preference"."""
+        return "preference" if self.questions and isinstance(self.questions[0], Pair) else "choice"
+
+
+# --- schemas: one function each, from a row of a table to a question or a pair ------------------------------------
+
+
+def _index(value: Any) -> int:
+    """Read an answer given by position or by letter; -1 (marked as a bad row later) for anything else."""
+    if isinstance(value, str) and value.strip() in LETTERS and len(value.strip()) == 1:
+        return LETTERS.index(value.strip())
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return -1
+
+
+def _choices(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = json.loads(value)
+    return tuple(str(choice) for choice in value or ())
+
+
+def _listed(answer: str, choices: str) -> Callable[[Row], dict[str, Any]]:
+    def read(row: Row) -> dict[str, Any]:
+        return {
+            "question": row["question"] or "",
+            "choices": _choices(row[choices]),
+            "answer_index": _index(row[answer]),
+        }
+
+    return read
+
+
+def _medmcqa(row: Row) -> dict[str, Any]:
+    options = tuple(str(row[name]) for name in ("opa", "opb", "opc", "opd"))
+    return {"question": row["question"] or "", "choices": options, "answer_index": _index(row["cop"])}
+
+
+def _pair(row: Row) -> dict[str, Any]:
+    return {name: row[name] or "" for name in ("prompt", "chosen", "rejected")}
+
+
+def split_dialogues(chosen: str, rejected: str) -> tuple[str, str, str]:
+    r"""Split two dialogues that share all but their last answer into context and the two answers.
+
+    >>> split_dialogues("\n\nHuman: Hi\n\nAssistant: Hello", "\n\nHuman: Hi\n\nAssistant: What?")
+    ('\n\nHuman: Hi\n\nAssistant:', ' Hello', ' What?')
+    """
+    shared = 0
+    while shared < min(len(chosen), len(rejected)) and chosen[shared] == rejected[shared]:
+        shared += 1
+    at = chosen.rfind(_MARK, 0, min(len(chosen), shared + len(_MARK)))
+    cut = at + len(_MARK)
+    if at < 0 or rejected[:cut] != chosen[:cut]:
+        return "", chosen, rejected
+    return chosen[:cut], chosen[cut:], rejected[cut:]
+
+
+def _dialogues(row: Row) -> dict[str, Any]:
+    prompt, chosen, rejected = split_dialogues(row["chosen"] or "", row["rejected"] or "")
+    return {"prompt": prompt.strip(), "chosen": chosen.strip(), "rejected": rejected.strip()}
+
+
+SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]], ...] = (
+    (frozenset({"question", "choices", "answer_index"}), Question, _listed("answer_index", "choices")),
+    (frozenset({"question", "options", "answer_index"}), Question, _listed("answer_index", "options")),
+    (frozenset({"question", "choices", "answer"}), Question, _listed("answer", "choices")),
+    (frozenset({"question", "opa", "opb", "opc", "opd", "cop"}), Question, _medmcqa),
+    (frozenset({"prompt", "chosen", "rejected"}), Pair, _pair),
+    (frozenset({"chosen", "rejected"}), Pair, _dialogues),
+)
+_IDS = ("id", "question_id")
+
+
+def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]]:
+    for schema in SCHEMAS:
+        if schema[0] <= set(columns):
+            return schema
+    best = min(SCHEMAS, key=lambda schema: len(schema[0] - set(columns)))[0]
+    missing = sorted(best - set(columns))
+    near = [f"{c!r} looks like {m!r}" for m in missing for c in difflib.get_close_matches(m, columns, 1)]
+    allowed = " | ".join(", ".join(sorted(schema[0])) for schema in SCHEMAS)
+    raise MissingColumn(
+        f"{name}: column {', '.join(map(repr, missing))} is missing{' (' + '; '.join(near) + ')' if near else ''}; "
+        f"it has {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
+    )
+
+
+def rows_to_questions(rows: Sequence[Row], name: str) -> tuple[Question, ...] | tuple[Pair, ...]:
+    """Turn rows of any known schema into questions or pairs; the other plain columns become metadata.
+
+    Raises
+    ------
+    InputError
+        If there are no rows or an id occurs twice.
+    MissingColumn
+        If the columns fit no schema.
+    """
+    if not rows:
+        raise InputError(f"{name}: has no rows")
+    needed, kind, read = _schema(list(rows[0]), name)
+    used = needed | set(_IDS[:1])
+    beside = [c for c, v in rows[0].items() if c not in used and not isinstance(v, (list, dict, bytes))]
+    key = next((c for c in _IDS if c in rows[0]), None)
+    ids = [str(row[key]) if key else str(at) for at, row in enumerate(rows)]
+    _refuse_twins(ids, f"{name}: column {key!r}")
+    made = []
+    for row, row_id in zip(rows, ids, strict=True):
+        metadata = {column: row[column] for column in beside}
+        made.append(kind(id=row_id, metadata=metadata, **_read_row(read, row, kind)))
+    return tuple(made)
+
+
+def _read_row(read: Callable[[Row], dict[str, Any]], row: Row, kind: type) -> dict[str, Any]:
+    try:
+        return read(row)
+    except (ValueError, TypeError, AttributeError):  # an unreadable row is marked when it is scored
+        empty = {"question": "", "choices": (), "answer_index": -1}
+        return empty if kind is Question else {"prompt": "", "chosen": "", "rejected": ""}
+
+
+def _refuse_twins(ids: Sequence[str], what: str) -> None:
+    seen: set[str] = set()
+    twins = [at for at, value in enumerate(ids) if value in seen or seen.add(value)]
+    if twins:
+        raise InputError(
+            f"{what}: every row needs an id of its own; {len(twins)} rows repeat one: rows {twins[:5]}, "
+            f"the first {ids[twins[0]]!r}"
+        )
+
+
+# --- where rows come from -----------------------------------------------------------------------------------------
+
+_READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".parquet": lambda path: pl.read_parquet(path),
+    ".jsonl": lambda path: pl.read_ndjson(path, infer_schema_length=None),
+    ".csv": lambda path: pl.read_csv(path, infer_schema_length=None),
+}
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a parquet, jsonl or csv file.
+
+    Raises
+    ------
+    FileError
+        If it is not there or has another ending.
+    CorruptFile
+        If it cannot be read.
+    """
+    reader = _READERS.get(path.suffix)
+    if reader is None:
+        raise FileError(f"task {path}: a .parquet, .jsonl or .csv file is allowed, {path.suffix or 'no ending'!r} came")
+    if not path.is_file():
+        raise FileError(f"task {path}: there is no such file")
+    try:
+        return reader(path)
+    except (OSError, pl.exceptions.PolarsError, ValueError) as error:
+        raise CorruptFile(f"task {path}: cannot be read as {path.suffix[1:]} ({str(error).splitlines()[0]})") from error
+
+
+def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[Row], str]:
+    try:
+        import datasets
+    except ImportError as error:
+        raise InputError(f"task {task.dataset}: needs the extra: pip install 'miscal[datasets]'") from error
+    from huggingface_hub import HfApi
+
+    what = f"data set {task.dataset}"
+    commit = revision or retried(lambda: HfApi().dataset_info(task.dataset).sha, what)
+    parts = [
+        retried(lambda s=split: datasets.load_dataset(task.dataset, task.config, split=s, revision=commit), what)
+        for split in task.splits
+    ]
+    return [row for part in parts for row in part], commit
+
+
+def _task_file(path: Path) -> Task:
+    """Read a task file: yaml with ``data`` and optionally ``form`` and ``prompt_file``, paths relative to the file."""
+    import yaml
+
+    try:
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise CorruptFile(f"task {path}: cannot be read as yaml ({str(error).splitlines()[0]})") from error
+    allowed = ("data", "form", "prompt_file")
+    unknown = sorted(set(settings) - set(allowed)) if isinstance(settings, dict) else ["no mapping"]
+    if unknown or "data" not in settings:
+        raise InputError(f"task {path}: keys {', '.join(allowed)} are allowed and data is needed; wrong: {unknown}")
+    task = read_task(str(path.parent / settings["data"]))
+    form = settings.get("form", "letter")
+    if form not in FORMS:
+        raise InputError(f"task {path}: form: one of {', '.join(FORMS)} is allowed, {form!r} came")
+    prompt = settings.get("prompt_file")
+    template = read_template(path.parent / prompt, task.kind) if prompt else None
+    return Task(str(path), task.questions, form, template)
+
+
+def read_task(name: str, *, revision: str | None = None) -> Task:
+    """Read a task.
+
+    Parameters
+    ----------
+    name : str
+        "mmlu", "mmlu-pro", "medmcqa" or "hh-rlhf" (from the hub); or a parquet, jsonl or csv file in the schema of
+        one of them, of ``question, choices, answer_index`` (choices a list, in csv its JSON; answers counted from 0)
+        or of ``prompt, chosen, rejected``; or a yaml task file.
+    revision : str, optional
+        Of a data set of the hub; default: its newest, which is recorded.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, ids repeat or there are no rows.
+    FileError, CorruptFile, MissingColumn
+        If a file cannot be used.
+    """
+    if name in HUB_TASKS:
+        rows, commit = _hub_rows(HUB_TASKS[name], revision)
+        return Task(name, rows_to_questions(rows, name), revision=commit)
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        return _task_file(path)
+    if not path.suffix and not path.exists():
+        near = difflib.get_close_matches(name, HUB_TASKS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"task: one of {', '.join(HUB_TASKS)} or a file is allowed, {redact(name)!r} came{hint}")
+    return Task(name, rows_to_questions(read_table(path).to_dicts(), name))

@@ -1,0 +1,94 @@
+"""The batch plan and the runner: every row once, memory running out, numbers that are none."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miscal.errors import InputError, ResourceError
+from miscal.scoring import FakeModel
+from miscal.scoring.batches import plan
+from miscal.scoring.candidates import Encoded
+from miscal.scoring.engine import Runner, ran_out_of_memory
+from miscal.scoring.forward import Evaluated
+
+
+def row_of(row: int, length: int, n_added: int = 1) -> Encoded:
+    return Encoded(row, tuple(range(length)), ((1,) * n_added, (2,)), 0, False)
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 4)), max_size=40), st.integers(1, 200))
+def test_the_plan_holds_every_row_once_within_the_budget(sizes, budget):
+    rows = [row_of(at, length, added) for at, (length, added) in enumerate(sizes)]
+    batches = plan(rows, budget)
+    assert sorted(row.row for batch in batches for row in batch) == list(range(len(rows)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(row.cost for row in batch) <= budget
+    assert plan(rows[::-1], budget) == batches
+
+
+def test_a_budget_below_one_is_refused():
+    with pytest.raises(InputError, match="batch_tokens"):
+        plan([], 0)
+
+
+class Cramped(FakeModel):
+    """Has memory for a few rows only, and says so in the words of some library."""
+
+    def __init__(self, most_rows: int, error: Exception) -> None:
+        super().__init__()
+        self.most_rows, self.error, self.calls = most_rows, error, []
+
+    def evaluate(self, batch) -> Evaluated:
+        self.calls.append(len(batch))
+        if len(batch) > self.most_rows:
+            raise self.error
+        return super().evaluate(batch)
+
+
+SHORTAGES = [
+    MemoryError(),
+    RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
+    RuntimeError("std::bad_alloc"),
+]
+
+
+@pytest.mark.parametrize("most_rows", [64, 32, 7, 1])
+@pytest.mark.parametrize("error", SHORTAGES, ids=str)
+def test_halving_changes_no_result_and_is_remembered(most_rows, error):
+    rows = [row_of(at, 5 + at % 3) for at in range(64)]
+    plain, model = Runner(FakeModel()).run(rows), Cramped(most_rows, error)
+    runner = Runner(model)
+    cramped = runner.run(rows)
+    assert cramped.rows == plain.rows
+    np.testing.assert_array_equal(cramped.hidden, plain.hidden)
+    np.testing.assert_array_equal(np.stack(cramped.log_probs), np.stack(plain.log_probs))
+    model.calls.clear()
+    runner.run(rows)
+    assert max(model.calls) <= most_rows
+
+
+def test_a_single_row_that_does_not_fit_is_an_error_that_says_so():
+    with pytest.raises(ResourceError, match="single row of 5 tokens"):
+        Runner(Cramped(0, MemoryError())).run([row_of(0, 5), row_of(1, 5)])
+
+
+def test_other_errors_pass():
+    with pytest.raises(RuntimeError, match="index out of range"):
+        Runner(Cramped(0, RuntimeError("index out of range"))).run([row_of(0, 5)])
+    assert not ran_out_of_memory(ValueError("out of memory"))
+
+
+def test_rows_with_numbers_that_are_not_finite_are_set_aside():
+    class Broken(FakeModel):
+        def evaluate(self, batch):
+            done = super().evaluate(batch)
+            done.hidden[1, 0] = np.nan
+            done.log_probs[2][0] = -np.inf
+            return done
+
+    result = Runner(Broken()).run([row_of(at, 4 + at) for at in range(4)])
+    assert result.rows == (0, 3)
+    assert set(result.failed) == {1, 2}
+    assert len(result.hidden) == 2

@@ -1,0 +1,108 @@
+"""Tasks: the hub's schemas, local files, task files, and files that cannot be used."""
+
+import json
+
+import polars as pl
+import pytest
+
+from miscal.errors import CorruptFile, FileError, InputError, MissingColumn
+from miscal.scoring.tasks import read_task, rows_to_questions, split_dialogues
+
+MMLU = {"question": " Why? ", "subject": "law", "choices": ["a", "b", "c", "d"], "answer": 2}
+PRO = {
+    "question_id": 7,
+    "question": "Why?",
+    "options": ["a", "b"],
+    "answer": "B",
+    "answer_index": 1,
+    "cot_content": "",
+    "category": "law",
+    "src": "x",
+}
+MED = {"id": "m", "question": "Why?", "opa": "a", "opb": "b", "opc": "c", "opd": "d", "cop": 3, "subject_name": "S"}
+HH = {
+    "chosen": "\n\nHuman: Hi\n\nAssistant: Hello\n\nHuman: Go\n\nAssistant: Gone.",
+    "rejected": "\n\nHuman: Hi\n\nAssistant: Hello\n\nHuman: Go\n\nAssistant: Going nowhere.",
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "choices", "answer", "metadata"),
+    [
+        (MMLU, ("a", "b", "c", "d"), 2, {"subject": "law"}),
+        (PRO, ("a", "b"), 1, {"question_id": 7, "answer": "B", "cot_content": "", "category": "law", "src": "x"}),
+        (MED, ("a", "b", "c", "d"), 3, {"subject_name": "S"}),
+    ],
+)
+def test_the_hubs_schemas(row, choices, answer, metadata):
+    question = rows_to_questions([row], "task")[0]
+    assert (question.question, question.choices, question.answer_index) == (row["question"], choices, answer)
+    assert dict(question.metadata) == metadata
+
+
+def test_dialogues_are_split_at_the_last_shared_turn():
+    pair = rows_to_questions([HH], "task")[0]
+    assert pair.prompt == "Human: Hi\n\nAssistant: Hello\n\nHuman: Go\n\nAssistant:"
+    assert (pair.chosen, pair.rejected) == ("Gone.", "Going nowhere.")
+    assert split_dialogues("no turns", "at all") == ("", "no turns", "at all")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+def test_files_of_questions(tmp_path, ending):
+    rows = [{"id": f"q{k}", "question": "What?", "choices": ["x", "y, z"], "answer_index": k % 2} for k in range(3)]
+    path = tmp_path / f"task.{ending}"
+    if ending == "parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif ending == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pl.DataFrame([row | {"choices": json.dumps(row["choices"])} for row in rows]).write_csv(path)
+    task = read_task(str(path))
+    assert task.kind == "choice"
+    assert [question.choices for question in task.questions] == [("x", "y, z")] * 3
+    assert [question.answer_index for question in task.questions] == [0, 1, 0]
+    assert [question.id for question in task.questions] == ["q0", "q1", "q2"]
+
+
+def test_a_task_file_names_form_and_prompt(tmp_path):
+    pl.DataFrame([MMLU]).write_parquet(tmp_path / "data.parquet")
+    (tmp_path / "prompt.txt").write_text("{question}\n{choices}\nAnswer:\n")
+    path = tmp_path / "task.yaml"
+    path.write_text("data: data.parquet\nform: text_per_byte\nprompt_file: prompt.txt\n")
+    task = read_task(str(path))
+    assert (task.form, task.template) == ("text_per_byte", "{question}\n{choices}\nAnswer:")
+    path.write_text("data: data.parquet\nfrom: text\n")
+    with pytest.raises(InputError, match="from"):
+        read_task(str(path))
+    path.write_text("data: data.parquet\nform: words\n")
+    with pytest.raises(InputError, match="words"):
+        read_task(str(path))
+
+
+def test_unusable_tasks_are_refused_in_words(tmp_path):
+    with pytest.raises(InputError, match="did you mean 'mmlu-pro'"):
+        read_task("mmlu_pro")
+    with pytest.raises(FileError, match="no such file"):
+        read_task(str(tmp_path / "none.parquet"))
+    with pytest.raises(FileError, match="xlsx"):
+        read_task(str(tmp_path / "none.xlsx"))
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(CorruptFile, match="parquet"):
+        read_task(str(broken))
+    with pytest.raises(MissingColumn, match="'awnser_index' looks like 'answer_index'|looks like"):
+        rows_to_questions([{"question": "?", "choices": ["a", "b"], "awnser_index": 0}], "task")
+    with pytest.raises(InputError, match=r"2 rows repeat one: rows \[1, 3\]"):
+        rows_to_questions([MED, MED, MED | {"id": "n"}, MED], "task")
+    with pytest.raises(InputError, match="no rows"):
+        rows_to_questions([], "task")
+
+
+def test_an_unreadable_row_becomes_a_row_to_mark():
+    rows = [
+        {"question": "?", "choices": "not json", "answer_index": 0},
+        {"question": None, "choices": ["a", "b"], "answer_index": "x"},
+    ]
+    first, second = rows_to_questions(rows, "task")
+    assert first.choices == ()
+    assert second.answer_index == -1
