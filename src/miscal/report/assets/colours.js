@@ -1,0 +1,65 @@
+// What the points can be coloured by. A colouring is {label, kind, code: row -> palette index, palette, names}.
+const SHADES = 9;
+const MAX_LEVELS = 10;
+const SEQUENCE = 7;
+
+const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const cssPalette = (stem, n) => Array.from({ length: n }, (_, i) => cssColour(`${stem}${i}`));
+
+function fieldColouring() {
+  const code = MAP.delta.map((value) => {
+    if (value === null) return SHADES;
+    const share = (Math.min(Math.max(value / MAP.limit, -1), 1) + 1) / 2;
+    return Math.min(Math.floor(share * SHADES), SHADES - 1);
+  });
+  return { label: "Field (over \u2194 under)", kind: "field", code, palette: () => [...cssPalette("d", SHADES), cssColour("none")] };
+}
+
+function regimeColouring() {
+  const palette = () => ["over", "good", "under", "none"].map(cssColour);
+  return { label: "Regime", kind: "levels", code: MAP.regime, palette, names: REGIME_WORDS };
+}
+
+// Categories: the commonest get a colour each, the rest share one.
+function levelColouring(label, coded) {
+  const shown = Math.min(coded.levels.length, MAX_LEVELS);
+  const names = coded.levels.slice(0, shown);
+  const more = coded.levels.length - shown;
+  names.push(more > 0 ? `other (${count(more)} values)` : "none");
+  const code = coded.codes.map((value) => (value < 0 || value >= shown ? shown : value));
+  return { label, kind: "levels", code, names, palette: () => [...cssPalette("c", shown), cssColour("none")] };
+}
+
+function numberColouring(label, values) {
+  const known = values.filter((value) => value !== null);
+  const low = known.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+  const code = values.map((value) => {
+    if (value === null) return SEQUENCE;
+    return high > low ? Math.min(Math.floor((SEQUENCE * (value - low)) / (high - low)), SEQUENCE - 1) : 0;
+  });
+  const ends = known.length ? [number(Number(low.toPrecision(4))), number(Number(high.toPrecision(4)))] : [DASH, DASH];
+  return { label, kind: "number", code, ends, palette: () => [...cssPalette("s", SEQUENCE), cssColour("none")] };
+}
+
+function outcomeColouring() {
+  const coded = { levels: ["wrong", "right"], codes: MAP.correct.map((value) => (value === null ? -1 : value)) };
+  return levelColouring("Outcome", coded);
+}
+
+function colourings() {
+  const list = [fieldColouring(), regimeColouring()];
+  if (MAP.subregime.levels.length) list.push(levelColouring("Subregime", MAP.subregime));
+  list.push(numberColouring("Confidence", MAP.confidence), outcomeColouring(), levelColouring("Split", MAP.split));
+  for (const column of MAP.meta) {
+    list.push(column.levels ? levelColouring(column.name, column) : numberColouring(column.name, column.values));
+  }
+  return list;
+}
+
+// What matters is drawn last, on top: strong values of the field; elsewhere the rows' own order.
+function drawingOrder(colouring) {
+  const order = Array.from({ length: MAP.n }, (_, i) => i);
+  if (colouring.kind !== "field") return order;
+  return order.sort((a, b) => Math.abs(MAP.delta[a]) - Math.abs(MAP.delta[b]));
+}

@@ -1,0 +1,19 @@
+// The map's rows, column by column. null and -1 mean "there is none".
+const MAP = JSON.parse(document.getElementById("map-data").textContent);
+const GRID = 4095;
+const REGIMES = ["over", "good", "under", "none"];
+const REGIME_WORDS = ["over-confident", "well calibrated", "under-confident", "no local estimate"];
+
+const residualOf = (i) =>
+  MAP.correct[i] === null || MAP.confidence[i] === null ? null : MAP.correct[i] - MAP.confidence[i];
+
+const levelOf = (coded, i) => (coded.codes[i] < 0 ? "" : coded.levels[coded.codes[i]]);
+
+// A metadata value as text.
+function metaText(column, i) {
+  if (column.levels) return levelOf(column, i);
+  return column.values[i] === null ? "" : number(column.values[i]);
+}
+
+// A metadata value as something that sorts.
+const metaKey = (column, i) => (column.levels ? levelOf(column, i) : column.values[i]);

@@ -1,0 +1,47 @@
+// What the page says about the row pointed at, beside the pointer and to a screen reader.
+const MAX_META = 5;
+
+function rowFacts(i) {
+  const facts = [
+    ["field", MAP.delta[i] === null ? DASH : `${points(MAP.delta[i])} points, ${REGIME_WORDS[MAP.regime[i]]}`],
+    ["confidence", `${percent(MAP.confidence[i])}, answer ${outcome(i)}`],
+    ["corrected", percent(MAP.corrected[i])],
+  ];
+  if (MAP.subregime.codes[i] >= 0) facts.push(["subregime", levelOf(MAP.subregime, i)]);
+  for (const column of MAP.meta.slice(0, MAX_META)) facts.push([column.name, metaText(column, i) || DASH]);
+  return facts;
+}
+
+function fillTip(tip, i) {
+  const head = element("div", "tip-head", `row ${count(MAP.row[i])} \u00b7 ${levelOf(MAP.split, i)}`);
+  const parts = [head];
+  if (MAP.text && MAP.text[i]) parts.push(element("p", "tip-text", MAP.text[i]));
+  const list = element("dl");
+  for (const [name, value] of rowFacts(i)) list.append(element("dt", "", name), element("dd", "", value));
+  tip.replaceChildren(...parts, list);
+}
+
+function placeTip(tip, pane, i) {
+  const box = pane.top.getBoundingClientRect();
+  const x = box.left + pane.screenX(i);
+  const y = box.top + pane.screenY(i);
+  const left = x + 14 + tip.offsetWidth > document.documentElement.clientWidth ? x - 14 - tip.offsetWidth : x + 14;
+  const above = y + 14 + tip.offsetHeight > window.innerHeight;
+  tip.style.left = `${Math.max(8, left)}px`;
+  tip.style.top = `${Math.max(8, above ? y - 14 - tip.offsetHeight : y + 14)}px`;
+}
+
+function listenToHover(panes, selection, tip, spoken) {
+  const active = () => panes.find((pane) => pane.top.matches(":hover")) || panes.find((pane) => pane.top === document.activeElement);
+  selection.on("hover", () => {
+    const i = selection.hover;
+    const pane = active();
+    panes.forEach((each) => each.drawTop());
+    tip.hidden = i < 0 || !pane || !pane.has(i);
+    if (tip.hidden) return;
+    fillTip(tip, i);
+    placeTip(tip, pane, i);
+    if (pane.top === document.activeElement) spoken.textContent = tip.innerText;
+  });
+  window.addEventListener("scroll", () => selection.point(-1), { passive: true });
+}

@@ -1,0 +1,190 @@
+"""The map as compact numbers: what the page's own program draws, and what print shows.
+
+Rows travel column by column, positions as integers on a grid, categories as codes, so that thousands of rows with
+their texts fit on the page.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from miscal.report.drawing import shade
+from miscal.report.inline import embedded_size
+from miscal.report.source import Source
+from miscal.report.words import clean, short
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Most rows drawn, and the bytes that all their texts together, and all their metadata, may take.
+MAX_ROWS = 20_000
+TEXT_BUDGET = 3_000_000
+META_BUDGET = 1_500_000
+MAX_TEXT = 400
+MAX_NAME = 120
+#: A metadata column with more values than this cannot be coloured: its commonest are, the rest are "other".
+MAX_COLUMNS = 40
+GRID = 4095
+STATIC_ROWS = 3_500
+REGIMES = ("over", "good", "under", "")
+PANES = (("learned", "Learned geometry"), ("raw", "Raw inputs"))
+
+
+def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
+    """At most `most` rows, evenly spaced, in their order: the same rows every time."""
+    if table.height <= most:
+        return table
+    return table[[(2 * i + 1) * table.height // (2 * most) for i in range(most)]]
+
+
+def colour_limit(values: Sequence[float | None]) -> float:
+    """Where the diverging scale ends: the 98th percentile of the field's size, at least 10 points."""
+    sizes = sorted(abs(v) for v in values if v is not None and math.isfinite(v))
+    return max(0.1, math.ceil(20 * sizes[int(0.98 * (len(sizes) - 1))]) / 20) if sizes else 0.1
+
+
+def grid_positions(values: Sequence[float | None]) -> list[int]:
+    """Positions on the integer grid 0 to GRID; -1 where there is none.
+
+    Examples
+    --------
+    >>> grid_positions([0.0, 1.0, None, 0.5])
+    [0, 4095, -1, 2048]
+    """
+    finite = [v for v in values if v is not None and math.isfinite(v)]
+    if not finite:
+        return [-1] * len(values)
+    low, high = min(finite), max(finite)
+    span = high - low
+    return [
+        -1 if v is None or not math.isfinite(v) else round(GRID * (v - low) / span) if span > 0 else GRID // 2
+        for v in values
+    ]
+
+
+def map_payload(source: Source) -> dict[str, Any]:
+    """Return the map's rows as JSON values."""
+    table = sample(source.map, MAX_ROWS)
+    delta = table["delta"].to_list()
+    columns, left_off = metadata(table)
+    return {
+        "n": table.height,
+        "limit": colour_limit(delta),
+        "panes": panes(source, table),
+        "row": table["row"].to_list(),
+        "delta": rounded(delta, 4),
+        "confidence": rounded(table["confidence"].to_list(), 4),
+        "corrected": rounded(table["corrected"].to_list(), 4),
+        "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
+        "split": coded(table["split"].to_list()),
+        "regime": [REGIMES.index(v) if v in REGIMES else 3 for v in table["regime"].to_list()],
+        "subregime": coded(table["subregime"].to_list()),
+        "text": texts(table),
+        "meta": columns,
+        "left_off": left_off,
+    }
+
+
+def panes(source: Source, table: "pl.DataFrame") -> list[dict[str, Any]]:
+    """Return the two views: positions and the method that made them."""
+    methods = source.summary["map"] or {}
+    return [
+        {
+            "name": name,
+            "title": title,
+            "method": short(methods.get(f"{name}_method") or "unknown projection", MAX_NAME),
+            "x": grid_positions(table[f"{name}_1"].to_list()),
+            "y": grid_positions(table[f"{name}_2"].to_list()),
+        }
+        for name, title in PANES
+    ]
+
+
+def rounded(values: Sequence[float | None], digits: int) -> list[float | None]:
+    """Numbers with few digits; null where undefined."""
+    return [None if v is None or not math.isfinite(v) else round(float(v), digits) for v in values]
+
+
+def coded(values: Sequence[Any]) -> dict[str, Any]:
+    """Texts as codes into their distinct values, commonest first; -1 where there is none.
+
+    Examples
+    --------
+    >>> coded(["b", "a", "b", None])
+    {'levels': ['b', 'a'], 'codes': [0, 1, 0, -1]}
+    """
+    names = [None if v is None or v == "" else clean(v)[:MAX_NAME] for v in values]
+    sizes: dict[str, int] = {}
+    for name in names:
+        if name is not None:
+            sizes[name] = sizes.get(name, 0) + 1
+    levels = sorted(sizes, key=lambda name: (-sizes[name], name))
+    index = {name: code for code, name in enumerate(levels)}
+    return {"levels": levels, "codes": [-1 if name is None else index[name] for name in names]}
+
+
+def texts(table: "pl.DataFrame") -> list[str] | None:
+    """Return the rows' texts, each cut so that all fit the budget; null where there are none."""
+    if "text" not in table.columns:
+        return None
+    values = ["" if v is None else clean(str(v)[: MAX_TEXT + 1]) for v in table["text"].to_list()]
+    if not any(values):
+        return None
+    length = MAX_TEXT
+    while length > 10 and (size := sum(embedded_size(v[:length]) for v in values)) > TEXT_BUDGET:
+        length = int(0.95 * length * TEXT_BUDGET / size)
+    return [v if len(v) <= length else v[:length] + "…" for v in values]
+
+
+def metadata(table: "pl.DataFrame") -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the metadata columns that fit, and the names of those that do not."""
+    kept: list[dict[str, Any]] = []
+    left_off: list[str] = []
+    budget = META_BUDGET
+    for column in (name for name in table.columns if name.startswith("meta.")):
+        name = clean(column.removeprefix("meta."))[:MAX_NAME]
+        encoded = {"name": name, **encode(table[column])}
+        cost = sum(embedded_size(v) for v in encoded.get("levels", ())) + 5 * table.height
+        if cost > budget or len(kept) == MAX_COLUMNS:
+            left_off.append(name)
+        else:
+            budget -= cost
+            kept.append(encoded)
+    return kept, left_off
+
+
+def encode(column: "pl.Series") -> dict[str, Any]:
+    """Return a metadata column as numbers (more than twelve distinct) or as coded categories."""
+    if column.dtype.is_numeric() and column.n_unique() > 12:
+        values = [None if v is None else float(v) for v in column.to_list()]
+        return {"values": [None if v is None or not math.isfinite(v) else float(f"{v:.4g}") for v in values]}
+    values = column.to_list()
+    if any(isinstance(v, bool) for v in values):
+        values = [None if v is None else "yes" if v else "no" for v in values]
+    return coded([f"{v:g}" if isinstance(v, float) else v for v in values])
+
+
+def static_shades(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    """Both panes as one SVG path per shade of the field, for print and for readers without scripts."""
+    step = max(1, math.ceil(payload["n"] / STATIC_ROWS))
+    return [_static_pane(pane, payload, step) for pane in payload["panes"]]
+
+
+def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> dict[str, Any]:
+    paths: dict[int, list[str]] = {}
+    for i in range(0, payload["n"], step):
+        value = payload["delta"][i]
+        if pane["x"][i] >= 0 and pane["y"][i] >= 0 and value is not None:
+            # A grid of 4095 is drawn on 400 by 300 units with a margin of 8.
+            x = round(8 + 384 * pane["x"][i] / GRID, 1)
+            y = round(292 - 284 * pane["y"][i] / GRID, 1)
+            paths.setdefault(shade(value, payload["limit"]), []).append(f"M{x:g} {y:g}h0")
+    drawn = sum(len(marks) for marks in paths.values())
+    # The weak shades go first, so that what matters lies on top.
+    order = sorted(paths, key=lambda s: abs(s - 4))
+    return {
+        "title": pane["title"],
+        "method": pane["method"],
+        "n": drawn,
+        "paths": [{"shade": s, "d": "".join(paths[s])} for s in order],
+    }

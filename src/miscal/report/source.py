@@ -1,0 +1,141 @@
+"""The run folder as the report reads it: one summary, two tables."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from miscal.errors import CorruptFile, FileError
+from miscal.report.words import clean
+from miscal.summary import read_summary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+REMEDY = "run `miscal discover` again to write a complete run folder"
+
+#: Columns the page reads; what else the tables hold is left alone (the map's text and metadata are optional).
+FIELD_COLUMNS = ("row", "confidence", "correct", "delta")
+MAP_COLUMNS = (
+    *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime", "subregime"),
+    *("confidence", "correct", "corrected"),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything the page is drawn from.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data file, or of the run folder where the summary names none.
+    summary : dict
+        The checked ``summary.json``.
+    field : polars.DataFrame
+        One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident).
+    map : polars.DataFrame
+        The rows that the map shows, with their positions, texts and metadata; no rows where the run left no map.
+    redact_text : bool
+        Whether texts, and words taken from them, are left off the page.
+    """
+
+    name: str
+    summary: dict[str, Any]
+    field: "pl.DataFrame"
+    map: "pl.DataFrame"
+    redact_text: bool = False
+
+
+def read_source(folder: Path, *, redact_text: bool = False) -> Source:
+    """Read and check a run folder.
+
+    Parameters
+    ----------
+    folder : Path
+        What `miscal discover` left.
+    redact_text : bool, default False
+        Leave texts and keywords off the page.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    FileError
+        The folder or one of its files is not there.
+    CorruptFile
+        A file is damaged, or a key or column is missing.
+    MismatchError
+        The folder was written by a newer miscal.
+    """
+    if not folder.is_dir():
+        raise FileError(f"{folder}: no such run folder; give the folder that `miscal discover` wrote")
+    summary = _cleaned(read_summary(folder).model_dump(mode="json", by_alias=True))
+    path = summary["data"]["path"]
+    source = Source(
+        name=(Path(path).name if path else "") or folder.resolve().name,
+        summary=summary,
+        field=_read_table(folder / "field.parquet", FIELD_COLUMNS).select(FIELD_COLUMNS),
+        map=_read_map(folder, summary["map"]),
+    )
+    return redacted(source) if redact_text else source
+
+
+def redacted(source: Source) -> Source:
+    """Return the same run without texts, keywords, and names of subregimes, which are made of such words."""
+    cards = source.summary["subregimes"]
+    aliases = {card["name"]: f"part {place}" for place, card in enumerate(cards, start=1)}
+    verdict = source.summary["verdict"]
+    # Longest first: a name may be part of another.
+    for name in sorted(aliases, key=len, reverse=True):
+        verdict = verdict.replace(name, aliases[name])
+    summary = {
+        **source.summary,
+        "verdict": verdict,
+        "subregimes": [{**card, "name": aliases[card["name"]], "keywords": []} for card in cards],
+    }
+    points = source.map.drop("text", strict=False)
+    names = [aliases.get(clean(name)) for name in points["subregime"].to_list()]
+    return replace(source, summary=summary, map=_with_names(points, names), redact_text=True)
+
+
+def _with_names(points: "pl.DataFrame", names: list[str | None]) -> "pl.DataFrame":
+    import polars as pl
+
+    return points.with_columns(pl.Series("subregime", names, dtype=pl.String))
+
+
+def _cleaned(value: Any) -> Any:
+    """Return the same content in characters that a page can carry."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(inner) for inner in value]
+    if isinstance(value, dict):
+        return {clean(key): _cleaned(inner) for key, inner in value.items()}
+    return value
+
+
+def _read_map(folder: Path, info: dict[str, Any] | None) -> "pl.DataFrame":
+    import polars as pl
+
+    if info is None:
+        return pl.DataFrame(schema=dict.fromkeys(MAP_COLUMNS, pl.Null))
+    return _read_table(folder / "map.parquet", MAP_COLUMNS)
+
+
+def _read_table(path: Path, needed: tuple[str, ...]) -> "pl.DataFrame":
+    import polars as pl
+
+    if not path.is_file():
+        raise FileError(f"{path}: no such file; {REMEDY}")
+    try:
+        table = pl.read_parquet(path)
+    # A damaged file can make the reader panic, which is no ordinary exception.
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise CorruptFile(f"{path}: not readable as parquet ({str(error)[:200]}); {REMEDY}") from error
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise CorruptFile(f"{path}: column {', '.join(missing)} is missing; it has {table.columns}; {REMEDY}")
+    return table

@@ -1,0 +1,369 @@
+"""Run folders as `discover` leaves them, made from a small world with known regimes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+EPSILON = 0.05
+NAMES = ("over", "under", "good")
+TOPICS = {
+    "contract law": "over",
+    "chemistry": "over",
+    "geography": "under",
+    "word puzzles": "under",
+    "arithmetic": "good",
+    "history": "good",
+}
+WORDS = {
+    "contract law": "Which clause of the agreement makes the promisor liable when the offer lapses before acceptance",
+    "chemistry": "What is the oxidation state of the central atom in the complex formed with excess ligand",
+    "geography": "Which river forms the border between the two countries named in the passage",
+    "word puzzles": "Which of these words is spelled backwards to form another word with the opposite meaning",
+    "arithmetic": "What is the remainder when the product of the two numbers is divided by seven",
+    "history": "In which century did the treaty that ended the long war between the houses come into force",
+}
+
+
+def keywords(topic: str) -> list[str]:
+    return [word.lower() for word in WORDS[topic].split() if len(word) > 5]
+
+
+def part_name(topic: str) -> str:
+    return f"topic = {topic} (5.8x): " + ", ".join(keywords(topic)[:3])
+
+
+def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
+    """Rows with topics; the topic decides the sign of the field unless the world is flat."""
+    rng = np.random.default_rng(seed)
+    topics = rng.choice(list(TOPICS), size=n)
+    centre = {name: 2.4 * np.array([np.cos(a), np.sin(a)]) for name, a in zip(TOPICS, np.arange(6), strict=True)}
+    raw = np.array([centre[name] for name in topics]) + rng.normal(0, 1.1, (n, 2))
+    sign = np.array([{"over": -1.0, "under": 1.0, "good": 0.0}[TOPICS[name]] for name in topics]) * (not flat)
+    delta = sign * rng.gamma(6, 0.035, n) + rng.normal(0, 0.012, n)
+    truth = rng.beta(3, 2, n)
+    confidence = np.clip(truth - delta, 0.02, 0.98)
+    delta = truth - confidence
+    correct = (rng.random(n) < truth).astype(int)
+    learned = np.column_stack([delta + rng.normal(0, 0.03, n), 0.2 * raw[:, 1] + rng.normal(0, 0.15, n)])
+    regime = np.where(delta < -EPSILON, "over", np.where(delta > EPSILON, "under", "good"))
+    return pl.DataFrame(
+        {
+            "row": np.arange(n),
+            "split": np.where(np.arange(n) % 10 == 0, "test", np.where(np.arange(n) % 10 == 1, "val", "train")),
+            "confidence": confidence,
+            "correct": correct.astype(float),
+            "delta": delta,
+            "mass": rng.gamma(9, 8, n),
+            "regime": regime,
+            "subregime": [
+                part_name(topic) if TOPICS[topic] == kind else None for topic, kind in zip(topics, regime, strict=True)
+            ],
+            "corrected": np.clip(confidence + 0.9 * delta, 0, 1),
+            "visible": 0.2 * delta,
+            "hidden": 0.8 * delta,
+            "supported": np.ones(n, bool),
+            "raw_1": raw[:, 0],
+            "raw_2": raw[:, 1],
+            "learned_1": learned[:, 0],
+            "learned_2": learned[:, 1],
+            "topic": topics,
+            "text": [f"{WORDS[name]}? Question {i} of the set." for i, name in enumerate(topics)],
+            "length": rng.integers(20, 400, n),
+        }
+    )
+
+
+def curve(table: pl.DataFrame, column: str, bins: int = 12) -> dict | None:
+    if table.height < 30:
+        return None
+    table = table.sort(column).with_columns(bin=np.arange(table.height) * bins // table.height)
+    groups = table.group_by("bin", maintain_order=True).agg(
+        confidence=pl.col(column).mean(), accuracy=pl.col("correct").mean(), n=pl.len()
+    )
+    error = 1.96 * (groups["accuracy"] * (1 - groups["accuracy"]) / groups["n"]).sqrt()
+    return {
+        "confidence": groups["confidence"].to_list(),
+        "accuracy": groups["accuracy"].to_list(),
+        "low": (groups["accuracy"] - error).clip(0, 1).to_list(),
+        "high": (groups["accuracy"] + error).clip(0, 1).to_list(),
+        "n": groups["n"].to_list(),
+    }
+
+
+def scores(table: pl.DataFrame, shrink: float) -> dict | None:
+    if not table.height:
+        return {"smece": None, "brier": None, "log_loss": None, "n": 0}
+    f = (table["confidence"] + shrink * table["delta"]).clip(0.01, 0.99).to_numpy()
+    y = table["correct"].to_numpy()
+    return {
+        "smece": abs(float(np.mean(y - f))) + 0.01,
+        "brier": float(np.mean((y - f) ** 2)),
+        "log_loss": float(-np.mean(y * np.log(f) + (1 - y) * np.log(1 - f))),
+        "n": table.height,
+    }
+
+
+def estimate(value: float | None, half: float = 0.03) -> dict:
+    return {"value": value, "interval": None if value is None else [value - half, value + half]}
+
+
+def regime_entry(name: str, test: pl.DataFrame) -> dict:
+    part = test.filter(pl.col("regime") == name)
+    if not part.height:
+        nothing = {"value": None, "interval": None, "p_value": None}
+        return {
+            "name": name,
+            "n": 0,
+            "share": 0.0,
+            "accuracy": None,
+            "confidence": None,
+            "brier": None,
+            "residual": nothing,
+            "smece": {**nothing, "floor": None},
+        }
+    residual = (part["correct"] - part["confidence"]).to_numpy()
+    half = 1.96 * residual.std() / max(len(residual), 1) ** 0.5
+    return {
+        "name": name,
+        "n": part.height,
+        "share": part.height / test.height,
+        "accuracy": part["correct"].mean(),
+        "confidence": part["confidence"].mean(),
+        "residual": {**estimate(float(residual.mean()), half), "p_value": 2e-9},
+        "smece": {**estimate(abs(float(residual.mean()))), "floor": 0.021, "p_value": 0.0009},
+        "brier": 0.231,
+    }
+
+
+def subregime_entry(name: str, parent: str, test: pl.DataFrame) -> dict:
+    part = test.filter((pl.col("topic") == name) & (pl.col("regime") == parent))
+    residual = (part["correct"] - part["confidence"]).to_numpy()
+    return {
+        "name": part_name(name),
+        "parent": parent,
+        "n": part.height,
+        "share": part.height / test.height,
+        "accuracy": part["correct"].mean(),
+        "confidence": part["confidence"].mean(),
+        "confirmed": name != "word puzzles",
+        "n_fit": 9 * part.height,
+        "delta": part["delta"].mean(),
+        "residual": {**estimate(float(residual.mean()), 1.96 * residual.std() / part.height**0.5), "p_value": 0.0001},
+        "p_value": 0.0004,
+        "keywords": keywords(name)[:7],
+        "metadata": [
+            {
+                "column": "topic",
+                "value": f"= {name}",
+                "n": 300,
+                "share": 0.96,
+                "share_overall": 0.17,
+                "lift": 5.8,
+                "odds_ratio": 31.4,
+                "interval": [20.1, 44.0],
+                "p_value": 1e-9,
+            },
+            {
+                "column": "length",
+                "value": "> 290",
+                "n": 120,
+                "share": 0.31,
+                "share_overall": 0.25,
+                "lift": 1.2,
+                "odds_ratio": 1.4,
+                "interval": [1.1, 1.7],
+                "p_value": 0.021,
+            },
+        ],
+        "exemplars": part["row"].head(3).to_list(),
+    }
+
+
+def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
+    test = world.filter(pl.col("split") == "test")
+    slices = {"all": test, **{name: test.filter(pl.col("regime") == name) for name in NAMES}}
+    edges = np.linspace(-0.5, 0.5, 41)
+    shares = {name: slices[name].height / test.height for name in NAMES}
+    parts = [
+        (name, parent)
+        for name, parent in TOPICS.items()
+        if parent != "good" and (slices[parent]["topic"] == name).any()
+    ]
+    residual = float((test["correct"] - test["confidence"]).mean())
+    return {
+        "schema_version": 1,
+        "n": world.height,
+        **{f"n_{name}": world.filter(pl.col("split") == name).height for name in ("train", "val", "test")},
+        "seed": 0,
+        "method": "auto",
+        "global": {
+            "accuracy": estimate(test["correct"].mean(), 0.02),
+            "confidence": estimate(test["confidence"].mean(), 0.01),
+            "smece": {**estimate(abs(residual) + 0.004, 0.01), "floor": 0.016, "p_value": 0.21},
+            "ece": estimate(0.021, 0.01),
+            "brier": estimate(0.214, 0.01),
+            "log_loss": estimate(0.61, 0.02),
+        },
+        "field": {
+            "mean": test["delta"].mean(),
+            "std": test["delta"].std(),
+            "std_visible": 0.03,
+            "std_hidden": 0.15,
+            "share_over": shares["over"],
+            "share_under": shares["under"],
+            "share_unsupported": 0.012,
+            "correlation_with_confidence": -0.41,
+            "structure": True,
+        },
+        "regimes": [regime_entry(name, test) for name in NAMES],
+        "gap": {**estimate(0.171, 0.04), "floor": 0.024, "p_value": 0.0004, "worst": "over"},
+        "certificate": {
+            "lower_bound_total": {"value": 0.128, "interval": [0.106, 1.0]},
+            "lower_bound_hidden": {"value": 0.117, "interval": [0.094, 1.0]},
+            "p_value": 0.0002,
+            "p_value_total": 0.0002,
+        },
+        "verdict": "Hidden miscalibration: at least 0.094 on average (95 % limit, "
+        f'{test.height:,} test rows), where: over-confident on "topic = contract law" (-0.22); under-confident on '
+        '"topic = geography" (+0.20); over-confident on "topic = chemistry" (-0.14).',
+        "warnings": ["214 rows share their input with another row; each such group was kept on one side of the split."],
+        "correction": {
+            method: {name: scores(part, shrink) for name, part in slices.items()}
+            for method, shrink in (
+                ("raw", 0),
+                ("miscal", 0.95),
+                ("isotonic", 0.1),
+                ("temperature", 0.05),
+                ("platt", 0.07),
+            )
+        },
+        "selection": {
+            "chosen": {"model": "stack + kernel", "sigma": 0.3},
+            "candidates": [
+                {"name": name, "sigma": sigma, "proxy": 0.2 + 0.01 * k, "log_loss": 0.58 + 0.012 * k, "chosen": k == 0}
+                for k, (name, sigma) in enumerate(
+                    [("stack + kernel", 0.3), ("kernel", 0.3), ("ridge", None), ("isotonic", None), ("identity", None)]
+                )
+            ],
+        },
+        "subregimes": [subregime_entry(name, parent, test) for name, parent in parts],
+        "timing": {"read": 0.21, "fit": 31.42, "audit": 4.2, "map": 2.9, "total": 38.73},
+        "curves": {
+            name: {"raw": curve(slices[name], "confidence"), "corrected": curve(slices[name], "corrected")}
+            for name in ("all", "over", "under")
+        },
+        "histogram": {
+            "edges": edges.tolist(),
+            **{name: np.histogram(slices[name]["delta"].to_numpy(), edges)[0].tolist() for name in NAMES},
+        },
+        "data": {
+            "path": "data/answers_2024.parquet",
+            "sha256": "3f5a" * 16,
+            "columns": {"confidence": "f", "correct": "y", "x": "emb_*", "text": "question", "metadata": ["topic"]},
+            "x_source": "embeddings given with the data",
+            "n_features": 384,
+        },
+        "settings": {"method": "auto", "seed": 0, "epsilon": epsilon, "on_invalid": "error", "groups": None},
+        "versions": {"miscal": "0.1.0", "python": "3.11.2", "torch": "2.13.0", "numpy": "2.4.1"},
+        "map": {
+            "file": "map.parquet",
+            "raw_method": "PCA of the standardised inputs",
+            "learned_method": "PCA of the learned coordinates",
+            "n_shown": world.height,
+            "n_total": world.height,
+        },
+    }
+
+
+def null_summary(summary: dict) -> dict:
+    """What `discover` writes when nothing is found: nulls, zeros, empty lists."""
+    nothing = {"value": None, "interval": None, "floor": None, "p_value": None, "worst": None}
+    return {
+        **summary,
+        "gap": nothing,
+        "certificate": {
+            "lower_bound_total": {"value": 0.0, "interval": [0.0, 1.0]},
+            "lower_bound_hidden": {"value": 0.0, "interval": [0.0, 1.0]},
+            "p_value": 1.0,
+            "p_value_total": 1.0,
+        },
+        "verdict": f"Hidden miscalibration: none found; with these {summary['n_test']:,} test rows hidden "
+        "miscalibration above 0.041 on average would have been (80 % power, if the field had its signs right).",
+        "warnings": [],
+        "subregimes": [],
+        "selection": {"chosen": {}, "candidates": []},
+        "field": {**summary["field"], "std_hidden": 0.0, "structure": False, "correlation_with_confidence": None},
+    }
+
+
+class RunMaker:
+    """Writes run folders: `kind` is full, empty (nothing found, no texts, no metadata) or hostile (given texts)."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def __call__(self, n: int = 500, *, kind: str = "full", seed: int = 0, payload: str = "", edit=None) -> Path:
+        world = make_world(n, seed, flat=kind == "empty")
+        if kind == "empty":
+            world = world.with_columns(regime=pl.lit("good"), subregime=pl.lit(None, pl.String))
+        summary = summarise(world)
+        points = world.rename({"topic": "meta.topic", "length": "meta.length"}).drop("visible", "hidden", "supported")
+        if kind == "empty":
+            summary, points = null_summary(summary), points.drop("text", "meta.topic", "meta.length")
+        if payload:
+            summary, points = hostile(summary, points, payload)
+        if edit:
+            edit(summary)
+        return self.write(world, points, summary)
+
+    def write(self, world: pl.DataFrame, points: pl.DataFrame, summary: dict) -> Path:
+        run = self.folder / f"run{len(list(self.folder.glob('run*')))}"
+        run.mkdir(parents=True)
+        world.select(
+            *("row", "split", "confidence", "correct", "delta", "mass", "regime", "subregime", "corrected"),
+            *("visible", "hidden", "supported"),
+        ).write_parquet(run / "field.parquet")
+        points.write_parquet(run / "map.parquet")
+        (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        return run
+
+
+def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl.DataFrame]:
+    """The payload in every text that reaches the page."""
+    points = points.with_columns(
+        pl.format("{} {}", pl.lit(payload), pl.col("text")).alias("text"),
+        pl.lit(payload).alias("meta.topic"),
+        pl.when(pl.col("subregime").is_not_null()).then(pl.lit(payload)).alias("subregime"),
+        pl.lit(payload).alias(f"meta.{payload}"),
+    )
+    for card in summary["subregimes"]:
+        card.update(
+            name=payload,
+            keywords=[payload],
+            metadata=[{"column": payload, "value": payload, "odds_ratio": 2.0, "p_value": 0.1}],
+        )
+    summary.update(verdict=payload, warnings=[payload])
+    summary["data"].update(path=f"dir/{payload}", x_source=payload)
+    summary["data"]["columns"].update(confidence=payload, metadata=[payload])
+    summary["settings"][payload] = payload
+    summary["versions"].update(miscal=payload, **{payload: payload})
+    summary["timing"][payload] = 1.0
+    summary["map"].update(raw_method=payload, learned_method=payload)
+    summary["selection"] = {
+        "chosen": {payload: payload},
+        "candidates": [{payload: payload, "proxy": 0.1, "chosen": True}],
+    }
+    return summary, points
+
+
+@pytest.fixture
+def make_run(tmp_path):
+    return RunMaker(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def make_module_run(tmp_path_factory):
+    return RunMaker(tmp_path_factory.mktemp("runs"))

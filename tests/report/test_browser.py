@@ -1,0 +1,303 @@
+"""The page in a real browser: it works, it asks for nothing, it runs nothing but its own program."""
+
+import os
+import shutil
+
+import pytest
+
+CHROMIUM = os.environ.get("MISCAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+HOSTILE = "</script><img src=x onerror=\"alert(1);window.hit=1\"><svg onload='window.hit=1'>{{1}}"
+WATCH = """
+window.violations = [];
+addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """A page that keeps all it did: dialogs, errors, requests, violations of its policy."""
+
+    def __init__(self, browser, run, **options):
+        from miscal.report import render
+
+        self.address = render(run).as_uri()
+        self.page = browser.new_page(**options)
+        self.dialogs, self.errors, self.requests = [], [], []
+        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+        # Reading a canvas back, as the tests below do, makes the browser advise; that is not the page's doing.
+        self.page.on("console", lambda said: "willReadFrequently" in said.text or self.errors.append(said.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.add_init_script(WATCH)
+        self.page.goto(self.address)
+
+    def check_quiet(self):
+        assert self.dialogs == []
+        assert self.errors == []
+        assert [url for url in self.requests if not url.startswith("data:")] == [self.address]
+        assert self.page.evaluate("window.violations") == []
+
+    def plane(self, name="learned"):
+        canvas = self.page.locator(f"[data-pane={name}] .overlay")
+        canvas.scroll_into_view_if_needed()
+        return canvas.bounding_box()
+
+    def drag(self, left=0.01, top=0.01, right=0.99, bottom=0.99, pane="learned"):
+        box = self.plane(pane)
+        self.page.mouse.move(box["x"] + left * box["width"], box["y"] + top * box["height"])
+        self.page.mouse.down()
+        self.page.mouse.move(box["x"] + right * box["width"], box["y"] + bottom * box["height"], steps=4)
+        self.page.mouse.up()
+
+    def point_at_a_row(self):
+        """Move to where the row nearest the middle of the learned pane is drawn, and give back its index."""
+        box = self.plane()
+        data = self.data()
+        places = [(i, x / 4095, 1 - y / 4095) for i, (x, y) in enumerate(zip(data["x"], data["y"], strict=True))]
+        i, x, y = min(places, key=lambda place: (place[1] - 0.5) ** 2 + (place[2] - 0.5) ** 2)
+        self.page.mouse.move(box["x"] + 10 + x * (box["width"] - 20), box["y"] + 10 + y * (box["height"] - 20))
+        return i
+
+    def data(self):
+        return self.page.evaluate(
+            "() => { const m = JSON.parse(document.getElementById('map-data').textContent);"
+            "return {...m.panes[0], text: m.text, row: m.row, n: m.n}; }"
+        )
+
+    def colours_drawn(self, pane="learned"):
+        return self.page.evaluate(
+            """(name) => {
+            const canvas = document.querySelector(`[data-pane=${name}] .points`);
+            const all = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+            let sums = [0, 0, 0, 0];
+            for (let i = 0; i < all.length; i += 4) for (let k = 0; k < 4; k += 1) sums[k] += all[i + k];
+            return sums; }""",
+            pane,
+        )
+
+
+@pytest.fixture
+def visit(browser, make_run):
+    visits = []
+
+    def start(*, n=400, kind="full", payload="", **options):
+        visits.append(Visit(browser, make_run(n, kind=kind, payload=payload), **options))
+        return visits[-1]
+
+    yield start
+    for each in visits:
+        each.check_quiet()
+        each.page.close()
+
+
+def test_hover_shows_the_text(visit):
+    seen = visit()
+    i = seen.point_at_a_row()
+    data = seen.data()
+    tip = seen.page.locator("#tip")
+    assert tip.is_visible()
+    assert data["text"][i] in tip.inner_text()
+    assert f"row {data['row'][i]:,}" in tip.inner_text()
+    seen.page.mouse.move(2, 2)
+    assert not tip.is_visible()
+
+
+def test_brushing_fills_the_table_and_links_the_panes(visit):
+    seen = visit()
+    raw_before = seen.colours_drawn("raw")
+    assert seen.page.locator("#chosen-rows").is_hidden()
+    seen.drag(right=0.5)
+    sentence = seen.page.locator("#chosen .sentence").inner_text()
+    n = int(sentence.split()[0].replace(",", ""))
+    assert 0 < n < 400
+    assert seen.page.locator(".rows tbody tr").count() == min(n, 50)
+    assert len(seen.page.locator("#chosen-rows textarea").input_value().split(",")) == n
+    assert seen.colours_drawn("raw") != raw_before
+    facts = seen.page.locator("#chosen .facts").inner_text()
+    assert "accuracy" in facts
+    assert "mean residual" in facts
+    seen.page.get_by_role("button", name="Clear selection").click()
+    assert seen.page.locator("#chosen-rows").is_hidden()
+    assert seen.colours_drawn("raw") == raw_before
+
+
+def test_the_summary_of_the_selection_is_right(visit):
+    seen = visit()
+    seen.drag()
+    expected = seen.page.evaluate(
+        "() => { const m = JSON.parse(document.getElementById('map-data').textContent);"
+        "const mean = (a) => a.reduce((s, v) => s + v, 0) / a.length;"
+        "return [mean(m.correct), mean(m.confidence), mean(m.correct) - mean(m.confidence)]; }"
+    )
+    facts = seen.page.locator("#chosen .facts dd").all_inner_texts()
+    assert seen.page.locator("#chosen .sentence").inner_text().startswith("400 of 400 rows")
+    numbers = [float(text.replace("\u2212", "-").rstrip("points %\u202f")) for text in facts[:3]]
+    assert numbers == pytest.approx([100 * value for value in expected], abs=0.06)
+
+
+def test_lasso_shift_and_alt(visit):
+    seen = visit()
+    seen.page.get_by_role("button", name="Lasso").click()
+    box = seen.plane()
+    seen.page.mouse.move(box["x"] + 10, box["y"] + 10)
+    seen.page.mouse.down()
+    for x, y in ((0.95, 0.05), (0.95, 0.95), (0.05, 0.95)):
+        seen.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3)
+    seen.page.mouse.up()
+    first = seen.page.locator("#chosen-rows textarea").input_value()
+    assert len(first.split(",")) > 100
+    seen.page.get_by_role("button", name="Box").click()
+    seen.page.keyboard.down("Alt")
+    seen.drag(right=0.5)
+    seen.page.keyboard.up("Alt")
+    fewer = seen.page.locator("#chosen-rows textarea").input_value()
+    assert 0 < len(fewer.split(",")) < len(first.split(","))
+    seen.page.keyboard.down("Shift")
+    seen.drag()
+    seen.page.keyboard.up("Shift")
+    assert len(seen.page.locator("#chosen-rows textarea").input_value().split(",")) == 400
+
+
+def test_every_colouring_draws_and_names_itself(visit):
+    seen = visit()
+    choice = seen.page.locator("#colour")
+    names = choice.locator("option").all_inner_texts()
+    assert {"Regime", "Confidence", "topic", "length"} <= set(names)
+    drawn = {}
+    for name in names:
+        choice.select_option(label=name)
+        drawn[name] = tuple(seen.colours_drawn())
+        assert seen.page.locator("#legend").inner_text().strip()
+    assert len(set(drawn.values())) == len(names)
+
+
+def test_the_legend_selects_and_a_card_shows_its_rows(visit):
+    seen = visit(n=1000)
+    seen.page.locator("#colour").select_option(label="Regime")
+    button = seen.page.locator("#legend button").filter(has_text="over-confident")
+    n = button.locator(".level-n").inner_text()
+    button.click()
+    assert seen.page.locator("#chosen .sentence").inner_text().startswith(f"{n} of 1,000 rows")
+    seen.page.locator(".card .show").first.click()
+    assert "topic = contract law" in seen.page.locator("#chosen .sentence").inner_text()
+
+
+def test_search_selects_by_text(visit):
+    seen = visit()
+    seen.page.locator("#search").fill("RIVER")
+    rows = seen.page.locator(".rows tbody tr .wide").all_inner_texts()
+    assert rows
+    assert all("river" in text for text in rows)
+
+
+def test_the_table_sorts(visit):
+    seen = visit()
+    seen.drag()
+    read = lambda: [  # noqa: E731
+        float(text.split("\u202f")[0]) for text in seen.page.locator(".rows tbody td:nth-child(3)").all_inner_texts()
+    ]
+    seen.page.get_by_role("button", name="Confidence", exact=True).click()
+    assert read() == sorted(read())
+    seen.page.get_by_role("button", name="Confidence", exact=True).click()
+    assert read() == sorted(read(), reverse=True)
+    assert seen.page.evaluate("document.activeElement.textContent") == "Confidence"
+
+
+def test_the_keyboard_alone_reads_and_selects(visit):
+    seen = visit()
+    seen.plane()
+    seen.page.locator("[data-pane=learned] .overlay").focus()
+    seen.page.keyboard.press("ArrowRight")
+    first = seen.page.locator("#spoken").text_content()
+    seen.page.keyboard.press("ArrowRight")
+    assert seen.page.locator("#spoken").text_content() not in ("", first)
+    seen.page.keyboard.press("Enter")
+    assert seen.page.locator("#chosen .sentence").inner_text().startswith("1 of 400")
+    seen.page.keyboard.press("Escape")
+    assert seen.page.locator("#chosen-rows").is_hidden()
+
+
+def test_zoom_changes_the_view_and_comes_back(visit):
+    seen = visit()
+    before = seen.colours_drawn()
+    figure = seen.page.locator("[data-pane=learned]")
+    figure.get_by_role("button", name="Zoom in").click()
+    assert seen.colours_drawn() != before
+    figure.get_by_role("button", name="Whole map").click()
+    assert seen.colours_drawn() == before
+
+
+def test_hostile_texts_do_nothing(visit):
+    plain, hostile = visit(payload="x"), visit(payload=HOSTILE)
+    for seen in (plain, hostile):
+        seen.drag()
+        seen.point_at_a_row()
+        for label in seen.page.locator("#colour option").all_inner_texts()[:9]:
+            seen.page.locator("#colour").select_option(index=0)
+            seen.page.locator("#colour").select_option(label=label)
+    count = "document.querySelectorAll('*').length"
+    assert hostile.page.evaluate(count) == plain.page.evaluate(count)
+    assert HOSTILE in hostile.page.locator("#tip").text_content()
+    assert hostile.page.evaluate("window.hit") is None
+
+
+def test_the_policy_stops_what_is_not_ours(browser, make_run):
+    """The watch itself works: a foreign script and a request are refused and seen."""
+    seen = Visit(browser, make_run(300))
+    seen.page.evaluate(
+        """() => {
+        const script = document.createElement("script");
+        script.textContent = "window.hit = 1";
+        document.body.append(script);
+        const image = document.createElement("img");
+        image.src = "http://127.0.0.1:9/x.png";
+        document.body.append(image); }"""
+    )
+    seen.page.wait_for_function("window.violations.length >= 2")
+    assert seen.page.evaluate("window.hit") is None
+    assert set(seen.page.evaluate("window.violations")) == {"script-src-elem", "img-src"}
+    seen.page.close()
+
+
+@pytest.mark.parametrize("kind", ["full", "empty"])
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_nothing_is_wider_than_the_screen(visit, kind, width):
+    seen = visit(kind=kind, viewport={"width": width, "height": 844})
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_scripts_the_drawing_stays(browser, make_run):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    from miscal.report import render
+
+    page.goto(render(make_run(400)).as_uri())
+    assert page.locator(".map-static").is_visible()
+    assert page.locator("#map-live").is_hidden()
+    context.close()
+
+
+def test_print_shows_the_drawing_instead_of_the_map(visit):
+    seen = visit()
+    assert seen.page.locator(".map-static").is_hidden()
+    seen.page.emulate_media(media="print")
+    assert seen.page.locator(".map-static").is_visible()
+    assert seen.page.locator("#map-live").is_hidden()
+    assert len(seen.page.pdf()) > 10_000

@@ -1,0 +1,119 @@
+"""Laws of the drawings: positions stay inside, areas add up, shades follow the sign."""
+
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miscal.report.drawing import Scale, reliability_dots, round_ticks, shade, stacked_bars
+from miscal.report.inline import embed, embedded_size
+from miscal.report.map_data import GRID, coded, colour_limit, encode, grid_positions, sample
+
+X, Y = Scale(0, 1, 38, 248), Scale(0, 1, 220, 10)
+number = st.floats(-1e6, 1e6)
+share = st.one_of(st.none(), st.floats(0, 1), st.just(float("nan")))
+
+
+@given(low=number, span=st.floats(1e-3, 1e6), at=st.floats(0, 1))
+def test_a_scale_maps_inside_to_inside(low, span, at):
+    scale = Scale(low, low + span, 10, 90)
+    assert 10 <= scale.inside(low + at * span) <= 90
+    assert scale(low) == 10
+
+
+@given(low=number, span=st.floats(1e-3, 1e6), target=st.integers(2, 9))
+def test_ticks_are_inside_rising_and_few(low, span, target):
+    ticks = round_ticks(low, low + span, target)
+    slack = 1e-6 * span
+    assert all(low - slack <= tick <= low + span + slack for tick in ticks)
+    assert ticks == sorted(set(ticks))
+    assert len(ticks) <= 2 * target + 2
+
+
+@given(st.lists(st.tuples(share, share, share, share, st.integers(0, 500)), max_size=20))
+def test_only_defined_bins_are_drawn_and_inside(bins):
+    keys = ("confidence", "accuracy", "low", "high", "n")
+    curve = {key: [values[k] for values in bins] for k, key in enumerate(keys)}
+    dots = reliability_dots(curve, X, Y)
+    defined = [b for b in bins if b[0] is not None and b[0] == b[0] and b[1] is not None and b[1] == b[1] and b[4]]
+    assert len(dots) == len(defined)
+    for dot in dots:
+        assert 38 <= dot.x <= 248
+        assert all(10 <= y <= 220 for y in (dot.y, dot.low, dot.high))
+
+
+def test_no_curve_has_no_dots():
+    assert reliability_dots(None, X, Y) == []
+
+
+@given(st.lists(st.tuples(*3 * [st.integers(0, 50)]), min_size=1, max_size=30))
+def test_stacked_bars_add_up_to_the_counts(counts):
+    order = ("good", "over", "under")
+    table = {kind: [row[k] for row in counts] for k, kind in enumerate(order)}
+    edges = [k / 10 for k in range(len(counts) + 1)]
+    bars = stacked_bars(edges, table, order, Scale(0, edges[-1], 0, 300), Scale(0, 200, 200, 0))
+    for kind in order:
+        assert sum(bar.height for bar in bars if bar.kind == kind) == pytest.approx(sum(table[kind]), abs=1e-6)
+
+
+@given(value=st.floats(-1, 1), limit=st.floats(0.01, 1))
+def test_shades_mirror_with_the_sign(value, limit):
+    assert 0 <= shade(value, limit) <= 8
+    # At the very edge of a shade, rounding decides which side it falls on.
+    assert abs(shade(value, limit) + shade(-value, limit) - 8) <= 1
+    assert (shade(value, limit) < 4) <= (value < 0)
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-1e9, 1e9), st.just(float("nan"))), max_size=50))
+def test_positions_stay_on_the_grid(values):
+    placed = grid_positions(values)
+    assert len(placed) == len(values)
+    for value, position in zip(values, placed, strict=True):
+        assert (position == -1) == (value is None or value != value)
+        assert -1 <= position <= GRID
+
+
+def test_equal_positions_lie_in_the_middle():
+    assert grid_positions([3.0, 3.0]) == [GRID // 2, GRID // 2]
+
+
+@given(st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", "<b>", "c" * 300])), max_size=60))
+def test_codes_give_the_values_back(values):
+    made = coded(values)
+    back = [None if code < 0 else made["levels"][code] for code in made["codes"]]
+    assert back == [v[:120] if v else None for v in values]
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [([True, False, True], ["yes", "no"]), ([1, 1, 2], ["1", "2"]), ([0.5, 0.5, None], ["0.5"])],
+)
+def test_few_values_become_categories(values, levels):
+    assert encode(pl.Series(values))["levels"] == levels
+
+
+def test_many_numbers_stay_numbers_and_undefined_ones_are_null():
+    values = encode(pl.Series([*(k / 7 for k in range(20)), float("nan"), None]))["values"]
+    assert values[-2:] == [None, None]
+    assert values[1] == 0.1429
+
+
+@given(n=st.integers(0, 300), most=st.integers(1, 100))
+def test_a_sample_keeps_order_and_size(n, most):
+    rows = sample(pl.DataFrame({"row": range(n)}), most)["row"].to_list()
+    assert len(rows) == min(n, most)
+    assert rows == sorted(set(rows))
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-1, 1)), max_size=50))
+def test_the_colour_scale_is_at_least_ten_points(values):
+    assert 0.1 <= colour_limit(values) <= 1.05
+
+
+@given(st.text(st.characters(), max_size=60))
+def test_embedded_size_is_the_size_in_the_page(text):
+    text = text.encode("utf-8", "replace").decode()
+    assert embedded_size(text) == len(str(embed(text)).encode())
+    assert json.loads(str(embed(text))) == text

@@ -1,0 +1,77 @@
+"""Laws of numbers and texts on the page."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miscal.report import words
+
+ANY = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.just(math.nan))
+FORMS = (words.points, words.size, words.percent, words.metric, words.count, words.p_value, words.seconds, words.brief)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(value=st.one_of(st.none(), st.floats(-1e99, 1e99), st.sampled_from([math.nan, math.inf, -math.inf])))
+def test_no_number_reads_none_or_nan(form, value):
+    text = form(value)
+    assert text
+    assert not any(word in text.lower() for word in ("none", "nan", "inf"))
+
+
+@given(value=st.floats(-1, 1))
+def test_points_keep_sign_and_value(value):
+    text = words.points(value).replace(words.MINUS, "-")
+    assert float(text) == pytest.approx(100 * value, abs=0.051)
+    assert text.startswith(("+", "-")) == (float(text) != 0)
+
+
+@given(value=st.floats(-1, 1))
+def test_a_true_minus_is_used(value):
+    assert "-" not in words.points(value) + words.metric(value)
+
+
+@given(value=st.recursive(ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)))
+def test_settings_of_any_kind_have_words(value):
+    text = words.plain(value)
+    assert isinstance(text, str)
+    if not isinstance(value, str):
+        text.encode()
+
+
+@given(text=st.text(st.characters(), max_size=200))
+def test_cleaned_text_can_be_written_and_parsed(text):
+    cleaned = words.clean(text)
+    assert len(cleaned) == len(text)
+    cleaned.encode("utf-8")
+    assert "\x00" not in cleaned
+    assert words.clean(cleaned) == cleaned
+
+
+def test_lone_surrogates_and_nul_become_the_replacement_character():
+    assert words.clean("a\ud800b\x00c\n") == "a\ufffdb\ufffdc\n"
+
+
+@given(text=st.text(max_size=300), length=st.integers(1, 50))
+def test_short_texts_stay_and_long_ones_tell_their_length(text, length):
+    cut = words.short(text, length)
+    if len(text) <= length:
+        assert cut == words.clean(text)
+    else:
+        assert cut.startswith(words.clean(text[:length]))
+        assert f"{len(text):,} characters" in cut
+
+
+def test_a_million_characters_are_cut():
+    assert len(words.short("x" * 1_000_000, 80)) < 120
+
+
+@pytest.mark.parametrize("interval", [None, [], [0.1], [None, 0.2], [math.nan, 1], "ab"])
+def test_an_undefined_interval_is_empty(interval):
+    assert words.bounds(interval) == ""
+
+
+def test_intervals_name_their_unit_once():
+    assert words.bounds([0.1, 0.25], "percent") == f"10.0 to 25.0{words.THIN}%"
+    assert words.bounds([0.1, 0.25], "metric") == "0.100 to 0.250"
