@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 STRATUM_ROWS = 8
 PERMUTED_ROWS = 5_000  # above this the permutation distribution is normal for every purpose here
 _SMALLEST_WINDOW = 16
+_KEYS_IN_MEMORY = 1 << 16
 
 
 def strata(confidence: Floats, rows: int = STRATUM_ROWS) -> Ints:
@@ -153,6 +154,9 @@ def permutation_p_value(
     order = np.argsort(stratum, kind="stable")
     e, a, stratum = e[order], a[order], stratum[order]
     bar = observed - 1e-9 * deviation
-    shuffled = (a[np.argsort(stratum + rng.random(len(e)))] for _ in range(n_draws))
-    larger = sum(float(e @ field) >= bar for field in shuffled)
+    step = max(1, _KEYS_IN_MEMORY // len(e))
+    larger = 0
+    for start in range(0, n_draws, step):
+        keys = rng.random((min(step, n_draws - start), len(e))) + stratum
+        larger += int(np.sum(a[np.argsort(keys, axis=1)] @ e >= bar))
     return (1 + larger) / (1 + n_draws)

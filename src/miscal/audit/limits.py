@@ -14,7 +14,7 @@ from scipy.special import ndtri
 Floats = NDArray[np.float64]
 
 SIMULATED_ROWS = 5_000  # above this a sum of so many terms is normal for every purpose here
-_HALVINGS = 30
+_HALVINGS = 20
 _HALVINGS_SIMULATED = 12
 
 

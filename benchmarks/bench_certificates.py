@@ -1,0 +1,112 @@
+"""Size, coverage and power of the certificates on unseen rows.
+
+    python benchmarks/bench_certificates.py --repeats 400 --rows 80 300 1000 5000 20000
+
+Null worlds: y depends on the confidence alone, the field is made without sight of y: noise, or a function of the
+confidence and noise, or heavy-tailed noise. Planted worlds: y also depends on a hidden sign, which the field knows
+for `right` of the rows. Per cent; a dash where there is nothing to test. 8 fit rows for each test row, as in a split.
+
+columns  size: hidden p <= 0.05 where nothing is hidden; limit > 0: the hidden limit, same worlds;
+         total: total p <= 0.05 where f is calibrated; cover: limit <= truth; power: p <= 0.05.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from miscal.audit.certificates import certificate
+
+FIT_PER_TEST = 8
+DRAWS = 499
+STATED = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
+CONFIDENCES = {
+    "calibrated": lambda rng, n: rng.random(n),
+    "distorted": lambda rng, n: rng.random(n),
+    "few values": lambda rng, n: rng.choice(STATED, n, p=[0.05, 0.1, 0.3, 0.3, 0.2, 0.05]),
+    "saturated": lambda rng, n: rng.beta(20, 0.3, n),
+}
+RATES = {
+    "calibrated": lambda f: f,
+    "distorted": lambda f: f**3,
+    "few values": lambda f: 0.5 + 0.3 * np.cos(20 * f),
+    "saturated": lambda f: 0.6 + 0.35 * (f > 0.999),
+}
+FIELDS = {
+    "noise": lambda rng, f: rng.standard_normal(len(f)),
+    "follows f": lambda rng, f: np.sin(6 * np.pi * f + rng.standard_normal(len(f))),
+    "heavy tails": lambda rng, f: rng.standard_t(2, len(f)),
+}
+
+
+def draw(world, n, rng, hidden=0.0):
+    """Return f, y, the sign and the size of what is hidden, for n rows."""
+    f = CONFIDENCES[world](rng, n)
+    rate = RATES[world](f)
+    sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    size = np.minimum(hidden, np.minimum(rate, 1 - rate))
+    return f, (rng.random(n) < rate + sign * size).astype(float), sign, size * sign
+
+
+def certify(test, fit, delta, hidden, seed):
+    delta, hidden = np.clip(delta, -1, 1), np.clip(hidden, -1, 1)
+    return certificate(
+        test[1], test[0], delta, hidden, fit_correct=fit[1], fit_confidence=fit[0], n_draws=DRAWS, random_state=seed
+    )
+
+
+def nulls(world, n, repeats):
+    counts = {name: np.zeros(3) for name in FIELDS}
+    for seed in range(repeats):
+        rng = np.random.default_rng([seed, n])
+        test, fit = draw(world, n, rng), draw(world, FIT_PER_TEST * n, rng)
+        for name, make in FIELDS.items():
+            field = make(rng, test[0]) / 20
+            proof = certify(test, fit, field, field, seed)
+            counts[name] += proof.hidden.p_value <= 0.05, proof.hidden.low > 0, proof.total.p_value <= 0.05
+    for name, total in counts.items():
+        size, above, whole = 100 * total / repeats
+        last = f"{whole:6.1f}" if world == "calibrated" else "     -"
+        print(f"{n:6d}  {world:11s} {name:12s} size {size:5.1f}  limit > 0 {above:5.1f}  total {last}", flush=True)
+
+
+def planted(world, n, repeats, hidden, right):
+    covered, found, above, low, whole = 0, 0, 0, [], 0
+    for seed in range(repeats):
+        rng = np.random.default_rng([seed, n, 1])
+        test, fit = draw(world, n, rng, hidden), draw(world, FIT_PER_TEST * n, rng, hidden)
+        guess = np.where(rng.random(n) < right, test[2], -test[2]) * hidden
+        visible = RATES[world](test[0]) - test[0]
+        proof = certify(test, fit, visible + guess, guess, seed)
+        f, _, _, h = draw(world, 200_000, np.random.default_rng(7), hidden)
+        covered += proof.hidden.low <= np.abs(h).mean()
+        whole += proof.total.low <= np.abs(RATES[world](f) - f + h).mean()
+        found, above = found + (proof.hidden.p_value <= 0.05), above + (proof.hidden.low > 0)
+        low.append(proof.hidden.low)
+    print(
+        f"{n:6d}  {world:11s} hidden {np.abs(h).mean():.3f}, right {right:.2f}: cover {100 * covered / repeats:5.1f}"
+        f" (total {100 * whole / repeats:5.1f})  power {100 * found / repeats:5.1f}"
+        f"  limit > 0 {100 * above / repeats:5.1f}  mean limit {np.mean(low):.3f}",
+        flush=True,
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--rows", type=int, nargs="+", default=[80, 300, 1000, 5000, 20000])
+    parser.add_argument("--hidden", type=float, default=0.1)
+    options = parser.parse_args()
+    for n in options.rows:
+        start = time.perf_counter()
+        for world in CONFIDENCES:
+            nulls(world, n, options.repeats)
+        for world in CONFIDENCES:
+            for right in (1.0, 0.75):
+                planted(world, n, options.repeats, options.hidden, right)
+        each = (time.perf_counter() - start) / options.repeats / (len(CONFIDENCES) * (len(FIELDS) + 2))
+        print(f"{n:6d}  {1000 * each:.0f} ms a certificate", flush=True)
+
+
+if __name__ == "__main__":
+    main()
