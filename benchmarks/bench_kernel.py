@@ -18,6 +18,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ def bench_smoothing(rounds: int) -> list[dict]:
 def step_floor(x: torch.Tensor, widths: tuple[int, ...]) -> None:
     """Products of one training step: each layer forward, weight gradient, input gradient but for the first."""
     batch = len(x)
-    for i, (d, h) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+    for i, (d, h) in enumerate(pairwise(widths)):
         a, w, g = (x if i == 0 else torch.ones(batch, d)), torch.ones(h, d), torch.ones(batch, h)
         torch.mm(a, w.T)
         torch.mm(g.T, a)

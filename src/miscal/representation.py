@@ -218,8 +218,8 @@ class Training:
     ) -> None:
         self.sizes, self.sigma, self.penalty, self.seed = sizes, sigma, penalty, seed
         self.max_epochs, self.patience = max_epochs, patience
-        self.phi = Representation(sizes, seed)
-        self.optimizer = torch.optim.Adam(
+        self.phi: Representation | None = Representation(sizes, seed)
+        self.optimizer: torch.optim.Adam | None = torch.optim.Adam(
             self.phi.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True
         )
         self.proxies: list[float] = []
@@ -251,6 +251,10 @@ class Training:
             delta, _ = smooth(self.phi.embed(X_val), z_bank, residual[bank], self.sigma, weight=weight[bank])
             self._record(np.square(data.residual_val - delta.numpy(), dtype=np.float64), data.weight_val)
         return self
+
+    def release(self) -> None:
+        """Let go of what only further training needs."""
+        self.phi, self.optimizer = None, None
 
     def best(self) -> Representation:
         """Return phi with the weights of the best epoch."""

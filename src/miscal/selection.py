@@ -127,6 +127,9 @@ def search(
                 trainings[i] = training
             if stop_hopeless:
                 hopeless |= _hopeless(trainings, data.weight_val)
+            for training, stopped in zip(trainings, hopeless, strict=True):
+                if training.finished or stopped:
+                    training.release()
     return _search(trainings)
 
 
