@@ -30,7 +30,7 @@ from miscal.metrics.scores import (
     paired_difference,
     wilson,
 )
-from miscal.metrics.smece import smece, smece_at, smece_of_residuals
+from miscal.metrics.smooth import smece, smece_at, smece_of_residuals
 
 __all__ = [
     "ErrorEstimate",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miscal.metrics.scores import bin_index, wilson
-from miscal.metrics.smece import check_pair
+from miscal.metrics.smooth import check_pair
 
 
 @dataclass(frozen=True)

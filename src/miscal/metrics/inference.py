@@ -31,7 +31,7 @@ from miscal.metrics.population import (
     smooth_residual,
 )
 from miscal.metrics.scores import LEVEL, bin_index
-from miscal.metrics.smece import SMALLEST_SIGMA, check_pair, smece_of_residuals
+from miscal.metrics.smooth import SMALLEST_SIGMA, check_pair, smece_of_residuals
 
 RandomState = int | np.random.Generator
 
@@ -364,10 +364,11 @@ def invert(
     """
     rng = generator(random_state)
     seen = observed(cells, statistic)
-    low, high = _invert_family(cells, statistic, shape, seen, n_draws, rng)
+    low, high = _invert_family(cells, statistic, shape, seen, _STEPS, n_draws, rng)
     if low > 0:
         return low, high
-    return 0.0, max(high, _invert_family(cells, statistic, other_shape, seen, n_draws, rng)[1])
+    upwards = _STEPS[_STEPS >= 0]
+    return 0.0, max(high, _invert_family(cells, statistic, other_shape, seen, upwards, n_draws, rng)[1])
 
 
 def _invert_family(
@@ -375,6 +376,7 @@ def _invert_family(
     statistic: Statistic,
     shape: np.ndarray,
     seen: float,
+    steps: np.ndarray,
     n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
@@ -395,7 +397,7 @@ def _invert_family(
     visit(1.0)
     truth, lower_tail, _, upper_tail = points[1.0]
     width = max(upper_tail - lower_tail, 8 / float(cells.count.sum())) / max(truth, 1e-12)
-    for scale in np.concatenate([[0.0], np.maximum(1 + width * _STEPS, 0.0)]).tolist():
+    for scale in np.concatenate([[0.0], np.maximum(1 + width * steps, 0.0)]).tolist():
         visit(scale)
     for _ in range(8):
         last, before = sorted(points)[-1], sorted(points)[-2]

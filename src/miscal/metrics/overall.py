@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.metrics.inference import ErrorEstimate, RandomState, measure_ece, measure_smece
 from miscal.metrics.scores import MeanEstimate, log_losses, mean_interval, wilson
-from miscal.metrics.smece import check_pair
+from miscal.metrics.smooth import check_pair
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.errors import InputError
-from miscal.metrics.smece import (
+from miscal.metrics.smooth import (
     bin_residuals,
     cells_needed,
+    cells_of_rows,
     cosine_moments,
     expected_floor,
     smoothed_density,
@@ -41,8 +42,8 @@ class Population:
         float64, shape (G,): weight of each of its rows.
     label : numpy.ndarray
         int64, shape (G,): what keeps cells apart besides (a slice or a bin).
-    sigma : float
-        smECE expected at least; sets the resolution.
+    n_cells : int
+        Cells of [0, 1]; also the resolution at which smECE is computed.
     """
 
     location: np.ndarray
@@ -50,7 +51,7 @@ class Population:
     ones: np.ndarray
     weight: np.ndarray
     label: np.ndarray
-    sigma: float
+    n_cells: int
 
     @property
     def rate(self) -> np.ndarray:
@@ -75,8 +76,7 @@ def merge(y: np.ndarray, f: np.ndarray, weight: np.ndarray, label: np.ndarray | 
     >>> merge(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5)).count
     array([2.])
     """
-    sigma = expected_floor(len(f)) / 6
-    n_cells = max(512, cells_needed(sigma) // 4)  # merging keeps the mean, so cells may be wider than nodes are apart
+    n_cells = cells_of_rows(len(f)) // 2  # enough for draws, whose noise is far larger than what this adds
     _, weight_rank = np.unique(weight, return_inverse=True)
     label = np.zeros(len(f), dtype=np.int64) if label is None else label
     key = ((f * n_cells).astype(np.int64) * (label.max() + 1) + label) * (weight_rank.max() + 1) + weight_rank
@@ -87,7 +87,7 @@ def merge(y: np.ndarray, f: np.ndarray, weight: np.ndarray, label: np.ndarray | 
         ones=np.bincount(inverse, y),
         weight=weight[first],
         label=label[first],
-        sigma=sigma,
+        n_cells=n_cells,
     )
 
 
@@ -165,7 +165,7 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
     from scipy.sparse import csr_array
 
     chosen = np.ones(len(population.location), dtype=bool) if chosen is None else chosen
-    location, n_nodes = population.location[chosen], cells_needed(population.sigma)
+    location, n_nodes = population.location[chosen], population.n_cells
     cell = np.minimum((location * n_nodes).astype(np.intp), n_nodes - 1)
     share = location * n_nodes - cell
     index = np.arange(len(location))
@@ -173,12 +173,14 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
         (np.r_[1 - share, share], (np.r_[cell, cell + 1], np.r_[index, index])), shape=(n_nodes + 1, len(location))
     )
 
+    noise = expected_floor(float(population.count[chosen].sum()))
+
     def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
         total = np.maximum(mass[:, chosen].sum(axis=1), 1e-300)  # a resampled slice can come out empty
         scaled = residual[:, chosen] / total[:, None]
         step = max(1, _BLOCK // n_nodes)
         return np.concatenate(
-            [solve((spread @ scaled[i : i + step].T).T.copy(), population.sigma) for i in range(0, len(scaled), step)]
+            [solve((spread @ scaled[i : i + step].T).T.copy(), noise) for i in range(0, len(scaled), step)]
         )
 
     return statistic

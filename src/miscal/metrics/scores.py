@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.checks import check_lengths, check_weight
 from miscal.errors import InputError
-from miscal.metrics.smece import check_pair
+from miscal.metrics.smooth import check_pair
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike."""

@@ -29,7 +29,7 @@ from miscal.errors import InputError
 TOLERANCE = 2e-6
 """Where the search for sigma stops: |smECE_sigma - sigma|, which bounds the error of the root (slope <= -1)."""
 
-BINNING_ERROR = 1e-6
+BINNING_ERROR = 5e-6
 """Bound on what linear binning does to a value; sets the number of cells."""
 
 SMALLEST_SIGMA = 1e-5
@@ -38,35 +38,39 @@ SMALLEST_SIGMA = 1e-5
 _MODES_PER_SIGMA = 2.2  # exp(-(pi * 2.2)^2 / 2) = 4e-11: the modes beyond it are not worth adding
 _BLOCK = 1 << 18  # numbers per temporary: small enough for the cache, large enough to hide numpy's overhead
 _MAX_STEPS = 60
+_MAX_CELLS = 1 << 22
 
 
 def _power_of_two(x: float) -> int:
     return 1 << max(0, math.ceil(math.log2(x)))
 
 
-def cells_needed(sigma: float) -> int:
-    """Return the number of cells of [0, 1] that linear binning needs for values near `sigma`.
+def cells_needed(sigma: float, absolute: float = 0.5) -> int:
+    """Return the number of cells of [0, 1] that linear binning needs at bandwidth `sigma`.
 
-    A point binned linearly onto two nodes h apart becomes a distribution of variance at most h^2 / 4 around it, which
-    moves the root by at most h^2 / (8 sigma).
+    Linear binning keeps sum and first moment of what it moves, and adds a variance of at most h^2 / 4. That changes
+    the integral of |g| by at most ``absolute`` h^2 / 8 times the integral of |K''|, which is 0.97 / sigma^2. Residuals
+    that cancel inside a cell are missing from ``absolute``: hence at least 16 cells per sigma.
 
     Parameters
     ----------
     sigma : float
-        The smallest value expected, > 0; below `SMALLEST_SIGMA` that is taken.
+        Bandwidth, > 0; below `SMALLEST_SIGMA` that is taken.
+    absolute : float, default 0.5
+        Sum of absolute binned residuals, or a guess of it.
 
     Returns
     -------
     int
-        A power of two, at least 512.
+        A power of two, from 512 to 2^22.
 
     Examples
     --------
-    >>> cells_needed(0.1), cells_needed(0.001)
-    (2048, 16384)
+    >>> cells_needed(0.1), cells_needed(0.001), cells_needed(0.001, 0.01)
+    (2048, 131072, 16384)
     """
-    sigma = max(sigma, SMALLEST_SIGMA)
-    return max(512, _power_of_two(math.sqrt(1 / (8 * BINNING_ERROR * sigma))))
+    per_sigma = max(16.0, math.sqrt(0.97 * absolute / (8 * BINNING_ERROR)))
+    return min(max(512, _power_of_two(per_sigma / max(sigma, SMALLEST_SIGMA))), _MAX_CELLS)
 
 
 def _intervals_needed(sigma: float) -> int:
@@ -237,7 +241,7 @@ def _solve_block(nodes: np.ndarray, noise: float) -> np.ndarray:
     """
     moments = cosine_moments(nodes)
     mean, absolute = np.abs(moments[:, 0]), np.abs(nodes).sum(axis=1)
-    if (absolute - mean <= TOLERANCE).all():  # all residuals of one sign
+    if (absolute - mean <= 1e-9 * absolute).all():  # all residuals of one sign
         return mean
     lower, upper = np.maximum(mean, SMALLEST_SIGMA), np.maximum(absolute, SMALLEST_SIGMA)
     x = np.clip(np.maximum(_coarse_error(nodes), noise), lower, upper)
@@ -302,6 +306,17 @@ def expected_floor(n: float) -> float:
     return 0.305 * n ** (-1 / 3)
 
 
+def cells_of_rows(n: float) -> int:
+    """Return the number of cells with which `n` calibrated rows of spread confidence are resolved: a first choice.
+
+    Examples
+    --------
+    >>> cells_of_rows(1000), cells_of_rows(1_000_000)
+    (4096, 16384)
+    """
+    return max(512, _power_of_two(1100 * n ** (1 / 6)))
+
+
 def smece(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     """Smooth expected calibration error (SmoothECE), accurate to 1e-5.
 
@@ -358,11 +373,12 @@ def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
     0.1806
     """
     noise = expected_floor(len(value))
-    n_cells = cells_needed(max(noise / 3, abs(float(value.sum()))))
+    n_cells = cells_of_rows(len(value))
     while True:
-        result = float(solve(bin_residuals(location, value, n_cells)[None], noise)[0])
-        needed = cells_needed(result)
-        if needed <= n_cells:
+        nodes = bin_residuals(location, value, n_cells)
+        result = float(solve(nodes[None], noise)[0])
+        needed = cells_needed(result, float(np.abs(nodes).sum()))
+        if needed <= n_cells or result < SMALLEST_SIGMA:
             return result
         noise, n_cells = result, needed
 
