@@ -3,8 +3,8 @@
 Usage::
 
     python examples/demo_questions.py --out questions.parquet
-    python examples/demo_data.py questions.parquet --compare              # accuracy per domain and candidate form
-    python examples/demo_data.py questions.parquet --form letter --out src/miscal/data/demo.parquet
+    python examples/demo_data.py questions.parquet --compare 80           # accuracy per domain and candidate form
+    python examples/demo_data.py questions.parquet --form text_per_token --out src/miscal/data/demo.parquet
 
 The form of the candidates is chosen by accuracy alone (docs/demo-data.md), before anything about calibration is known.
 """
@@ -31,8 +31,19 @@ def read_questions(path: str) -> list[Question]:
     ]
 
 
+def first_of_each_domain(questions: list[Question], n: int) -> list[Question]:
+    """Return the first n questions of every domain; their order within a domain is random."""
+    counted: dict[object, int] = {}
+    kept = []
+    for question in questions:
+        counted[question.metadata["domain"]] = counted.get(question.metadata["domain"], 0) + 1
+        if counted[question.metadata["domain"]] <= n:
+            kept.append(question)
+    return kept
+
+
 def accuracies(model: HuggingFaceModel, questions: list[Question]) -> pl.DataFrame:
-    """Return the accuracy per domain (rows) and candidate form (columns), without a look at any confidence."""
+    """Return the accuracy per domain (rows) and candidate form (columns); confidences are not looked at."""
     table = pl.DataFrame({"domain": [q.metadata["domain"] for q in questions]})
     for asked, forms in (("letter", FORMS[:1]), ("text", FORMS[1:])):
         items = question_items(questions, form=asked)
@@ -49,19 +60,21 @@ def main() -> None:
     """Compare the forms, or score with one and write the file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("questions")
-    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--compare", type=int, metavar="N", help="accuracy of each form on N questions per domain")
     parser.add_argument("--form", choices=FORMS, default="letter")
     parser.add_argument("--out", default="demo.parquet")
     options = parser.parse_args()
     questions, model = read_questions(options.questions), HuggingFaceModel(ModelSpec(MODEL, dtype="bfloat16"))
     if options.compare:
         with pl.Config(tbl_rows=-1, tbl_formatting="ASCII_MARKDOWN", tbl_hide_column_data_types=True):
-            print(accuracies(model, questions))
+            print(accuracies(model, first_of_each_domain(questions, options.compare)))
         return
     items = question_items(questions, form=options.form)
     scored, hidden = judge(items, evaluate_items(model, items), options.form)
     table, kept = pack(scored.table(), hidden)
     write(table, options.out, form=options.form, kept=kept)
+    with pl.Config(tbl_rows=-1, tbl_formatting="ASCII_MARKDOWN", tbl_hide_column_data_types=True):
+        print(table.group_by("domain", maintain_order=True).agg(pl.len().alias("n"), pl.col("correct").mean().round(3)))
     print(f"{len(table)} rows, accuracy {np.mean(table['correct']):.3f}, variance of the hidden state kept {kept:.3f}")
 
 

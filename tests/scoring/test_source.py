@@ -20,7 +20,7 @@ def test_names_that_lead_nowhere(tmp_path):
         locate(ModelSpec(str(tmp_path)))
     (tmp_path / "a.gguf").touch()
     (tmp_path / "b.gguf").touch()
-    with pytest.raises(InputError, match="2 .gguf files"):
+    with pytest.raises(InputError, match=r"2 \.gguf files"):
         locate(ModelSpec(str(tmp_path)))
     with pytest.raises(InputError, match="float16"):
         ModelSpec("x", dtype="float16")

@@ -60,8 +60,8 @@ class Picker:
 def log_softmax_at(logits: torch.Tensor, rows: Sequence[int], ids: Sequence[int]) -> torch.Tensor:
     """Return log p of token ``ids[j]`` under the logits of row ``rows[j]``, in float32."""
     norm = torch.logsumexp(logits.float(), dim=-1)
-    index = torch.as_tensor(rows, device=logits.device)
-    return logits[index, torch.as_tensor(ids, device=logits.device)].float() - norm[index]
+    index, columns = (torch.as_tensor(part, dtype=torch.long, device=logits.device) for part in (rows, ids))
+    return logits[index, columns].float() - norm[index]
 
 
 def _padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndarray:

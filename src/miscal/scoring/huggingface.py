@@ -95,7 +95,7 @@ class HuggingFaceText:
         import transformers
 
         return {
-            "model": self.spec.model,
+            "model": redact(self.spec.model),
             "revision": self.source.revision,
             "architecture": (self.config.architectures or [self.config.model_type])[0],
             "dtype": str(self.dtype).removeprefix("torch."),

@@ -120,7 +120,7 @@ def locate(spec: ModelSpec) -> Source:
     if path.suffix == ".gguf" or path.is_dir():
         return _locate_local(path, spec)
     if path.is_absolute() or name.count("/") != 1:
-        raise FileError(f"model {name}: no such folder or .gguf file, and not a hub id of the form owner/name")
+        raise FileError(f"model {redact(name)}: no such folder or .gguf file, and not a hub id of the form owner/name")
     return Source(name, _pin(name, spec.revision), None, local=False)
 
 

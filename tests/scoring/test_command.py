@@ -1,0 +1,110 @@
+"""What `miscal score` does, from file to folder, on a tiny model."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from safetensors.numpy import load_file
+
+from miscal.errors import FileError, InputError, MismatchError, MissingColumn
+from miscal.scoring.command import run
+
+
+@pytest.fixture
+def task_file(tmp_path):
+    rows = [
+        {"id": f"q{k}", "question": f"Number {k}?", "choices": ["one", "two"], "answer_index": k % 2, "topic": "t"}
+        for k in range(12)
+    ]
+    pl.DataFrame(rows).write_parquet(tmp_path / "task.parquet")
+    return str(tmp_path / "task.parquet")
+
+
+def test_questions_from_a_file(tmp_path, llama_folder, task_file):
+    done = run(model=str(llama_folder), task=task_file, out=tmp_path / "out", dtype="float32", threads=1)
+    assert (done.n_scored, done.n_failed, done.n_truncated) == (12, 0, 0)
+    table = pl.read_parquet(tmp_path / "out" / "triples.parquet")
+    assert done.accuracy == pytest.approx(table["correct"].mean())
+    assert table["topic"].to_list() == ["t"] * 12
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    settings = manifest["settings"]
+    assert settings["task.prompt"].startswith("Question: {question}")
+    assert settings["model.dtype"] == "float32"
+    assert len(settings["model.revision"]) == 64
+    assert set(manifest["candidate_ids"]) == {" A", " B"}
+
+
+def test_limit_form_and_prompt_are_settings(tmp_path, llama_folder, task_file):
+    options = {"model": str(llama_folder), "task": task_file, "out": tmp_path / "out", "dtype": "float32"}
+    assert run(**options, limit=5).n_scored == 5
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_text("{question}\n{choices}\nAnswer:\n")
+    for change, key in (
+        ({}, "n_rows"),
+        ({"limit": 5, "form": "text"}, "form"),
+        ({"limit": 5, "prompt_file": prompt}, "prompt"),
+    ):
+        with pytest.raises(MismatchError, match=key):
+            run(**options, **change)
+
+
+def test_preferences_from_a_file(tmp_path, llama_folder):
+    rows = [{"prompt": f"Human: {k}?\n\nAssistant:", "chosen": "yes", "rejected": "no"} for k in range(8)]
+    pl.DataFrame(rows).write_parquet(tmp_path / "pairs.parquet")
+    options = {"model": str(llama_folder), "task": str(tmp_path / "pairs.parquet"), "dtype": "float32"}
+    run(**options, out=tmp_path / "out")
+    table = pl.read_parquet(tmp_path / "out" / "triples.parquet")
+    np.testing.assert_allclose(table["confidence"], [probs[0] for probs in table["choice_probs"]])
+    slots = [choices[0] == "yes" for choices in table["choices"]]
+    assert table["correct"].to_list() == slots
+    assert 0 < sum(slots) < 8
+    with pytest.raises(InputError, match="letter"):
+        run(**options, out=tmp_path / "other", form="text")
+
+
+def test_hidden_states_for_a_table_of_texts(tmp_path, llama_folder):
+    table = pl.DataFrame({"text": ["one", "two", "one"], "confidence": [0.5, 0.6, 0.7], "correct": [0, 1, 1]})
+    table.write_parquet(tmp_path / "data.parquet")
+    options = {
+        "model": str(llama_folder),
+        "task": str(tmp_path / "data.parquet"),
+        "embed_only": True,
+        "dtype": "float32",
+    }
+    done = run(**options, out=tmp_path / "out")
+    assert (done.n_scored, done.accuracy) == (3, None)
+    assert pl.read_parquet(tmp_path / "out" / "triples.parquet").equals(table)
+    states = load_file(tmp_path / "out" / "embeddings.safetensors")["x"]
+    np.testing.assert_allclose(states[0], states[2], atol=1e-4)
+    assert np.abs(states[0] - states[1]).max() > 1e-3
+    with pytest.raises(MissingColumn, match="prompt"):
+        run(**options, out=tmp_path / "other", text="prompt")
+
+
+def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folder):
+    rows = [{"question": "" if k == 3 else f"{k}?", "choices": ["a", "b"], "answer_index": 0} for k in range(10)]
+    pl.DataFrame(rows).write_parquet(tmp_path / "task.parquet")
+    with pytest.raises(InputError, match=r"1 of 10 rows failed.*row 3: empty question"):
+        run(model=str(llama_folder), task=str(tmp_path / "task.parquet"), out=tmp_path / "out")
+    assert len(pl.read_parquet(tmp_path / "out" / "triples.parquet")) == 9
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"threads": 0}, {"engine": "dask"}, {"dtype": "int8"}])
+def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path, llama_folder, task_file, wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        run(**{"model": str(llama_folder), "task": task_file, "out": tmp_path / "out", **wrong})
+    assert not (tmp_path / "out").exists()
+
+
+def test_secrets_of_the_environment_reach_no_output(tmp_path, llama_folder, task_file, monkeypatch, capfd):
+    secret = "hf_" + "canary" * 5
+    monkeypatch.setenv("HF_TOKEN", secret)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    run(model=str(llama_folder), task=task_file, out=tmp_path / "out")
+    with pytest.raises(FileError) as caught:
+        run(model=f"https://user:{secret}@host/model", task=task_file, out=tmp_path / "other")
+    shown = capfd.readouterr()
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert secret not in shown.out + shown.err + str(caught.value)
+    assert secret.encode() not in written

@@ -1,0 +1,112 @@
+"""Workers in other processes, of this machine or of a Ray cluster: the same bytes, and what the death of one does."""
+
+import importlib.util
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miscal.errors import InputError, ResourceError
+from miscal.scoring import FakeModel, ModelSpec, Question
+from miscal.scoring.executors import Local, Processes, Ray, executor
+from miscal.scoring.folder import score_folder
+from miscal.scoring.scorer import as_items
+
+needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra [ray]")
+
+
+def items(n: int = 24):
+    return as_items([Question(f"q{k}", f"Which is it? {'so ' * (k % 9)}", ("a", "b"), k % 2) for k in range(n)])
+
+
+def run(model, out: Path, chosen) -> dict[str, bytes]:
+    score_folder(model, items(), out, task={"task": "test"}, batch_tokens=120, executor=chosen)
+    return {path.name: path.read_bytes() for path in sorted(out.iterdir()) if path.name != ".lock"}
+
+
+class Mortal(FakeModel):
+    """Kills its process the first time it is asked, once per file."""
+
+    def __init__(self, marker: Path, always: bool = False) -> None:
+        super().__init__()
+        self.marker, self.always, self.home = marker, always, os.getpid()
+
+    def evaluate(self, batch):
+        if os.getpid() != self.home and (self.always or not self.marker.exists()):
+            self.marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().evaluate(batch)
+
+
+def test_engines_by_name():
+    assert isinstance(executor("local"), Local)
+    assert isinstance(executor("local", workers=2), Processes)
+    with pytest.raises(InputError, match="local or ray"):
+        executor("dask")
+
+
+def test_processes_equal_this_process(tmp_path, llama_folder):
+    spec = ModelSpec(str(llama_folder), dtype="float32", threads=1)
+    here = run(spec, tmp_path / "here", Local())
+    assert run(spec, tmp_path / "there", Processes(["cpu"])) == here
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    expected = run(FakeModel(), tmp_path / "whole", Local())
+    mortal = _importable(Mortal)(tmp_path / "died")
+    assert run(mortal, tmp_path / "out", Processes(["cpu", "cpu"])) == expected
+    assert (tmp_path / "died").exists()
+
+
+@pytest.mark.slow
+def test_a_batch_that_always_kills_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    mortal = _importable(Mortal)(tmp_path / "died", always=True)
+    with pytest.raises(ResourceError, match="killed its worker 3 times"):
+        run(mortal, tmp_path / "out", Processes(["cpu"]))
+
+
+def _importable(kind: type) -> type:
+    """Make a class of this file importable in a worker by the name of the file."""
+    import sys
+
+    module = sys.modules.setdefault("test_executors", sys.modules[__name__])
+    kind.__module__ = "test_executors"
+    setattr(module, kind.__name__, kind)
+    sys.path.insert(0, str(Path(__file__).parent))
+    return kind
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Ray on this machine."""
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    yield ray
+    ray.shutdown()
+
+
+@pytest.mark.slow
+@needs_ray
+@pytest.mark.filterwarnings("ignore")
+def test_ray_equals_local_byte_for_byte(tmp_path, llama_folder, cluster):
+    spec = ModelSpec(str(llama_folder), dtype="float32", threads=1)
+    assert run(spec, tmp_path / "ray", Ray()) == run(spec, tmp_path / "local", Local())
+
+
+@pytest.mark.slow
+@needs_ray
+@pytest.mark.filterwarnings("ignore")
+def test_ray_survives_a_killed_worker(tmp_path, cluster):
+    import sys
+
+    cloudpickle = importlib.import_module("ray.cloudpickle")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    expected = run(FakeModel(), tmp_path / "whole", Local())
+    assert run(Mortal(tmp_path / "died"), tmp_path / "out", Ray()) == expected
+    assert (tmp_path / "died").exists()
+    np.testing.assert_equal(len(expected), 3)

@@ -1,0 +1,308 @@
+"""A run into a folder: what it leaves, and what kills, faults, damage and changed settings do to it."""
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from safetensors.numpy import load_file
+
+from miscal.errors import FileError, InputError, LockedError, MismatchError, ResourceError
+from miscal.scoring import FakeModel, Question
+from miscal.scoring import disk as disk_module
+from miscal.scoring.disk import owned
+from miscal.scoring.folder import score_folder
+from miscal.scoring.questions import text_items
+from miscal.scoring.scorer import as_items, score
+
+TASK = {"task": "test", "form": "letter"}
+BUDGET = 150  # a few rows per batch
+
+
+def questions(n: int = 30) -> list[Question]:
+    return [
+        Question(
+            f"q{k}", f"Question {k} " + "and more " * (k % 7), ("one", "two", "three"), k % 3, {"topic": f"t{k % 4}"}
+        )
+        for k in range(n)
+    ]
+
+
+def run(out: Path, *, model=None, items=None, **options):
+    options = {"task": TASK, "batch_tokens": BUDGET} | options
+    return score_folder(model or FakeModel(), as_items(questions()) if items is None else items, out, **options)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != ".lock"}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> dict[str, bytes]:
+    """What an undisturbed run leaves."""
+    folder = tmp_path_factory.mktemp("whole")
+    run(folder)
+    return content(folder)
+
+
+class Stops(FakeModel):
+    """Fails at the n-th batch."""
+
+    def __init__(self, at: int, error: BaseException) -> None:
+        super().__init__()
+        self.left, self.error, self.calls = at, error, 0
+
+    def evaluate(self, batch):
+        self.calls += 1
+        if self.left == 0:
+            raise self.error
+        self.left -= 1
+        return super().evaluate(batch)
+
+
+def test_a_finished_run_leaves_three_files_that_agree_with_the_python_api(tmp_path):
+    done = run(tmp_path)
+    assert sorted(content(tmp_path)) == ["embeddings.safetensors", "manifest.json", "triples.parquet"]
+    table, states = pl.read_parquet(tmp_path / "triples.parquet"), load_file(tmp_path / "embeddings.safetensors")
+    triples = score(FakeModel(), questions())
+    assert table.columns[:8] == [
+        "id",
+        "text",
+        "confidence",
+        "correct",
+        "predicted",
+        "choices",
+        "choice_probs",
+        "candidate_mass",
+    ]
+    assert table["id"].to_list() == [q.id for q in questions()]
+    assert table["topic"].to_list() == [q.metadata["topic"] for q in questions()]
+    assert states["x"].dtype == np.float32
+    np.testing.assert_array_equal(states["x"], triples.X)
+    np.testing.assert_array_equal(table["confidence"].to_numpy(), triples.confidence)
+    np.testing.assert_array_equal(table["correct"].to_numpy(), triples.correct)
+    assert (done.n_scored, done.n_failed) == (30, 0)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["candidate_ids"].keys() == {" A", " B", " C"}
+    assert manifest["settings"]["model.revision"] == "1"
+
+
+def test_batch_budget_changes_no_number(tmp_path, whole):
+    run(tmp_path, batch_tokens=10_000)
+    after = content(tmp_path)
+    assert after["triples.parquet"] == whole["triples.parquet"]
+    assert after["embeddings.safetensors"] == whole["embeddings.safetensors"]
+
+
+def test_a_broken_run_goes_on_where_it_was_and_leaves_the_same_bytes(tmp_path, whole):
+    first = Stops(4, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, model=first)
+    second = Stops(-1, RuntimeError())
+    run(tmp_path, model=second)
+    assert content(tmp_path) == whole
+    complete = Stops(-1, RuntimeError())
+    run(tmp_path / "again", model=complete)
+    assert first.calls + second.calls == complete.calls + 1  # the batch that was broken off, and no other, twice
+
+
+def test_a_finished_run_is_not_computed_again(tmp_path, whole):
+    run(tmp_path)
+    again = Stops(0, RuntimeError())
+    assert run(tmp_path, model=again).n_scored == 30
+    assert again.calls == 0
+    assert content(tmp_path) == whole
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".safetensors", ".json"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "gone"])
+def test_a_damaged_shard_is_computed_again(tmp_path, whole, ending, damage):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, model=Stops(4, KeyboardInterrupt()))
+    path = sorted((tmp_path / "shards").glob(f"*{ending}"))[1]
+    data = bytearray(path.read_bytes())
+    if damage == "flip":
+        data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data[: len(data) // 2] if damage == "cut" else data)
+    if damage == "gone":
+        path.unlink()
+    run(tmp_path)
+    assert content(tmp_path) == whole
+
+
+CHANGES = {
+    "model.width": {"model": FakeModel(width=8)},
+    "task.form": {"task": TASK | {"form": "text"}, "form": "text", "items": as_items(questions(), form="text")},
+    "task.prompt": {"task": TASK | {"prompt": "other"}},
+    "batch_tokens": {"batch_tokens": BUDGET + 1},
+    "n_rows": {"items": as_items(questions(29))},
+    "data_sha256": {"items": as_items(questions()[::-1])},
+}
+
+
+@pytest.mark.parametrize("key", CHANGES)
+@pytest.mark.parametrize("finished", [False, True])
+def test_changed_settings_are_refused_by_name(tmp_path, key, finished):
+    if finished:
+        run(tmp_path)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, model=Stops(2, KeyboardInterrupt()))
+    before = content(tmp_path) if finished else None
+    with pytest.raises(MismatchError, match=key):
+        run(tmp_path, **CHANGES[key])
+    if finished:
+        assert content(tmp_path) == before
+
+
+def test_a_second_owner_is_refused_and_a_dead_one_is_forgotten(tmp_path):
+    code = "import sys, time\nfrom pathlib import Path\nfrom miscal.scoring.disk import owned\n"
+    code += "with owned(Path(sys.argv[1])):\n    print('mine', flush=True)\n    time.sleep(60)\n"
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"mine\n"
+        with pytest.raises(LockedError, match="another process"):
+            run(tmp_path)
+        other.kill()
+    assert run(tmp_path).n_scored == 30
+
+
+def test_a_folder_that_is_no_folder_fails_before_anything_is_computed(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    model = Stops(-1, RuntimeError())
+    with pytest.raises(FileError):
+        run(path, model=model)
+    assert model.calls == 0
+
+
+@pytest.mark.parametrize("call", ["replace", "fsync"])
+def test_a_full_disk_at_any_write_is_said_and_survived(tmp_path, whole, monkeypatch, call):
+    real, n, calls = getattr(os, call), 0, 0
+
+    def limited(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls == n:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*arguments)
+
+    monkeypatch.setattr(disk_module.os, call, limited)
+    for n in range(1, 200, 3):
+        folder, calls = tmp_path / str(n), 0
+        try:
+            run(folder)
+        except ResourceError:
+            assert not list(folder.rglob("*.tmp"))
+            calls = n  # the disk has room again
+            run(folder)
+        else:
+            break
+        assert content(folder) == whole
+    assert n > 10
+
+
+def test_poisoned_rows_are_named_and_the_others_go_on(tmp_path):
+    bad = [Question("empty", " ", ("a", "b"), 0), Question("single", "?", ("a",), 0)]
+    items = as_items([*questions(3), *bad, Question("last", "?", ("a", "b"), 1)])
+    done = run(tmp_path, items=items)
+    assert (done.n_scored, done.n_failed) == (4, 2)
+    assert [row["id"] for row in done.manifest["failed"]] == ["empty", "single"]
+    table = pl.read_parquet(tmp_path / "triples.parquet")
+    assert table["id"].to_list() == ["q0", "q1", "q2", "last"]
+    assert len(load_file(tmp_path / "embeddings.safetensors")["x"]) == 4
+
+
+def test_nothing_to_score_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="empty question"):
+        run(tmp_path, items=as_items([Question("empty", " ", ("a", "b"), 0)]))
+
+
+def test_hidden_states_alone_keep_the_table(tmp_path):
+    table = pl.DataFrame({"text": ["one", "", "three"], "confidence": [0.1, 0.2, 0.3]})
+    done = run(tmp_path, items=text_items(table["text"].to_list()), table=table)
+    assert done.n_failed == 1
+    assert pl.read_parquet(tmp_path / "triples.parquet").equals(table[[0, 2]])
+    assert load_file(tmp_path / "embeddings.safetensors")["x"].shape == (2, 16)
+
+
+def test_progress_adds_up_also_after_a_break(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, model=Stops(3, KeyboardInterrupt()))
+    told = []
+    run(tmp_path, progress=lambda rows, total: told.append((rows, total)))
+    assert sum(rows for rows, _ in told) == 30
+    assert {total for _, total in told} == {30}
+
+
+SLOW_RUN = """
+import sys, time
+from miscal.scoring import FakeModel, Question
+from miscal.scoring.folder import score_folder
+from miscal.scoring.scorer import as_items
+
+class Slow(FakeModel):
+    def evaluate(self, batch):
+        time.sleep(0.01)
+        with open(sys.argv[2], "a") as log:
+            log.write(f"{[row.row for row in batch]}\\n")
+        return super().evaluate(batch)
+
+questions = [
+    Question(f"q{k}", f"Question {k} " + "and more " * (k % 7), ("one", "two", "three"), k % 3, {"topic": f"t{k % 4}"})
+    for k in range(30)
+]
+print("ready", flush=True)
+score_folder(Slow(), as_items(questions), sys.argv[1], task={"task": "test", "form": "letter"}, batch_tokens=150)
+"""
+
+
+def killed_runs(folder: Path, n_kills: int, seed: int) -> tuple[int, list[str]]:
+    """Kill runs at random moments, starting a new one each time; then let one end. Return kills that hit, and log."""
+    rng, log, hits = random.Random(seed), folder.with_suffix(".log"), 0
+    for _ in range(n_kills):
+        process = subprocess.Popen([sys.executable, "-c", SLOW_RUN, str(folder), str(log)], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        hits += process.wait() == -signal.SIGKILL
+        process.stdout.close()
+        if (folder / "manifest.json").exists():
+            break
+    subprocess.run([sys.executable, "-c", SLOW_RUN, str(folder), str(log)], check=True, capture_output=True)
+    return hits, log.read_text().splitlines()
+
+
+def check_killed(tmp_path: Path, whole: dict[str, bytes], n_kills: int, seed: int) -> int:
+    folder = tmp_path / f"killed{seed}"
+    hits, log = killed_runs(folder, n_kills, seed)
+    assert content(folder) == whole
+    assert len(log) - len(set(log)) <= hits  # at most one batch redone per kill
+    return hits
+
+
+def test_kill_9_and_resume(tmp_path, whole):
+    assert check_killed(tmp_path, whole, 2, 0) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_hundred_kills(tmp_path, whole):
+    hits, seed = 0, 1
+    while hits < 100:
+        hits += check_killed(tmp_path, whole, 8, seed)
+        seed += 1
+
+
+def test_the_lock_is_freed_after_an_error(tmp_path):
+    with pytest.raises(RuntimeError, match="boom"), owned(tmp_path):
+        raise RuntimeError("boom")
+    with owned(tmp_path):
+        pass
