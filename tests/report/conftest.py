@@ -59,7 +59,8 @@ def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
             "mass": rng.gamma(9, 8, n),
             "regime": regime,
             "subregime": [
-                part_name(topic) if TOPICS[topic] == kind else None for topic, kind in zip(topics, regime, strict=True)
+                part_name(topic) if TOPICS[topic] == kind != "good" else None
+                for topic, kind in zip(topics, regime, strict=True)
             ],
             "corrected": np.clip(confidence + 0.9 * delta, 0, 1),
             "visible": 0.2 * delta,

@@ -211,7 +211,7 @@ def test_the_table_sorts(visit):
     seen = visit()
     seen.drag()
     read = lambda: [  # noqa: E731
-        float(text.split("\u202f")[0]) for text in seen.page.locator(".rows tbody td:nth-child(3)").all_inner_texts()
+        float(text.split("\u202f")[0]) for text in seen.page.locator(".rows tbody td:nth-child(4)").all_inner_texts()
     ]
     seen.page.get_by_role("button", name="Confidence", exact=True).click()
     assert read() == sorted(read())
@@ -232,6 +232,16 @@ def test_the_keyboard_alone_reads_and_selects(visit):
     assert seen.page.locator("#chosen .sentence").inner_text().startswith("1 of 400")
     seen.page.keyboard.press("Escape")
     assert seen.page.locator("#chosen-rows").is_hidden()
+
+
+def test_a_tap_reads_a_row_and_it_stays(visit):
+    seen = visit(viewport={"width": 390, "height": 844}, has_touch=True)
+    seen.page.get_by_role("button", name="Move").click()
+    box, data = seen.plane(), seen.data()
+    x, y = data["x"][0] / 4095, 1 - data["y"][0] / 4095
+    seen.page.touchscreen.tap(box["x"] + 10 + x * (box["width"] - 20), box["y"] + 10 + y * (box["height"] - 20))
+    assert seen.page.locator("#tip").is_visible()
+    assert data["text"][0] in seen.page.locator("#tip").inner_text()
 
 
 def test_zoom_changes_the_view_and_comes_back(visit):

@@ -40,7 +40,7 @@ function listenToPointer(pane, controls) {
   });
   top.addEventListener("pointermove", (event) => {
     const at = place(event);
-    if (!start) return selection.point(pane.nearest(...at));
+    if (!start) return selection.point(pane.nearest(...at), pane);
     if (!moved && Math.hypot(at[0] - start[0], at[1] - start[1]) < CLICK) return undefined;
     if (!moved) selection.point(-1);
     drag(pane, controls.tool, start, at, moved);
@@ -60,7 +60,8 @@ function listenToPointer(pane, controls) {
     pane.drawTop();
   };
   top.addEventListener("pointercancel", cancel);
-  top.addEventListener("pointerleave", () => !start && selection.point(-1));
+  // A finger leaves the screen after every tap; what it tapped stays shown.
+  top.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && !start && selection.point(-1));
   top.addEventListener("dblclick", (event) => pane.zoom(2, ...place(event)));
   top.addEventListener("wheel", (event) => {
     // A plain wheel scrolls the page; with Ctrl (and a pinch on a touchpad) it zooms.
@@ -86,8 +87,8 @@ function finish(pane, event) {
 
 // A tap reads the point under it; with shift it is added to the selection; beside all points it clears.
 function tap(pane, at, event) {
-  const i = pane.nearest(...at);
-  pane.selection.point(i);
+  const i = pane.nearest(...at, event.pointerType === "touch" ? 24 : 14);
+  pane.selection.point(i, pane);
   if (i >= 0 && event.pointerType !== "touch") pane.selection.choose([i], howOf(event));
   else if (i < 0 && pane.selection.size) pane.selection.clear();
 }
@@ -100,7 +101,7 @@ function listenToKeys(pane) {
   top.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const zooms = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
-    if (STEPS[event.key]) selection.point(neighbour(pane, selection.hover, STEPS[event.key]));
+    if (STEPS[event.key]) selection.point(neighbour(pane, selection.hover, STEPS[event.key]), pane);
     else if (zooms[event.key]) pane.zoom(zooms[event.key]);
     else if (event.key === "0") pane.look(1, 0.5, 0.5);
     else if (event.key === "Escape") selection.clear();

@@ -7,12 +7,14 @@ function makeSelection() {
     chosen,
     size: 0,
     hover: -1,
+    pane: null,
     label: "",
     on: (what, listen) => listeners[what].push(listen),
     rows: () => Array.from({ length: MAP.n }, (_, i) => i).filter((i) => chosen[i]),
-    point(i) {
-      if (i === state.hover) return;
-      state.hover = i;
+    // The pane pointed in shows the row's words; from the table there is none.
+    point(i, pane = null) {
+      if (i === state.hover && pane === state.pane) return;
+      Object.assign(state, { hover: i, pane });
       tell("hover");
     },
     // how: "replace", "add" or "remove"

@@ -10,7 +10,7 @@ function tableColumns() {
     { name: "Answer", text: outcome, key: (i) => MAP.correct[i] },
     { name: "Split", text: (i) => levelOf(MAP.split, i), key: (i) => levelOf(MAP.split, i) },
   ];
-  if (MAP.text) columns.push({ name: "Text", text: (i) => MAP.text[i], key: (i) => MAP.text[i], wide: true });
+  if (MAP.text) columns.splice(2, 0, { name: "Text", text: (i) => MAP.text[i], key: (i) => MAP.text[i], wide: true });
   for (const column of MAP.meta) {
     columns.push({ name: column.name, text: (i) => metaText(column, i) || DASH, key: (i) => metaKey(column, i), numeric: !column.levels });
   }

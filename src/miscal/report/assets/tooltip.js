@@ -32,10 +32,8 @@ function placeTip(tip, pane, i) {
 }
 
 function listenToHover(panes, selection, tip, spoken) {
-  const active = () => panes.find((pane) => pane.top.matches(":hover")) || panes.find((pane) => pane.top === document.activeElement);
   selection.on("hover", () => {
-    const i = selection.hover;
-    const pane = active();
+    const { hover: i, pane } = selection;
     panes.forEach((each) => each.drawTop());
     tip.hidden = i < 0 || !pane || !pane.has(i);
     if (tip.hidden) return;
