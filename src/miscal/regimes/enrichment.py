@@ -1,0 +1,242 @@
+"""Which values of the metadata are commoner in a part than elsewhere.
+
+Metadata never enter the cut, so these tests are fair: given the counts, membership and value are independent under
+the null, and Fisher's exact test applies.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+LEVEL = 0.05
+MAX_ITEMS = 5
+MIN_COUNT = 5
+NUMERIC_VALUES = 12
+"""A numeric column with more distinct values than this is cut at its quartiles."""
+
+LABEL_LENGTH = 40
+MISSING, EMPTY = "(missing)", "(empty)"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metadata column as codes.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    labels : tuple of str
+        What each code means: ``"= law"``, or ``"> 210"`` for a quartile of numbers.
+    codes : ndarray of shape (n,), int
+        Code of every row.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    codes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Enriched:
+    """A metadata value that is commoner among the rows of a part than among the other rows.
+
+    Attributes
+    ----------
+    column, value : str
+        The value: ``"= law"``, or a range of numbers such as ``"> 210"``.
+    n : int
+        Rows of the part with the value (train and validation rows).
+    share : float
+        Their share of the part, in [0, 1].
+    share_overall : float
+        Share of the value among all rows, in (0, 1].
+    lift : float
+        ``share / share_overall``: how many times as common as overall.
+    odds_ratio : float
+        Odds of the value inside the part over the odds outside, half a row added to every cell (Haldane, Anscombe).
+    interval : tuple of float
+        95 % interval of the odds ratio (Woolf).
+    p_value : float
+        One-sided (commoner) Fisher exact test, adjusted by Benjamini and Hochberg over all values of all parts.
+    """
+
+    column: str
+    value: str
+    n: int
+    share: float
+    share_overall: float
+    lift: float
+    odds_ratio: float
+    interval: tuple[float, float]
+    p_value: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain numbers, strings and lists."""
+        return {**self.__dict__, "interval": list(self.interval)}
+
+
+def clean_label(value: Any) -> str:
+    r"""Return a value as one short line of text.
+
+    Examples
+    --------
+    >>> clean_label("a\n b"), clean_label(2.0), clean_label(None)
+    ('a b', '2', '(missing)')
+    """
+    if value is None or value != value:  # NaN and NaT are unequal to themselves
+        return MISSING
+    if isinstance(value, float | np.floating):
+        value = f"{value:g}"
+    text = " ".join(str(value)[: 4 * LABEL_LENGTH].split()) or EMPTY
+    return text if len(text) <= LABEL_LENGTH else text[: LABEL_LENGTH - 1] + "…"
+
+
+def encode(name: str, values: Any) -> Column | None:
+    """Turn a metadata column into codes.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    values : array_like of shape (n,)
+        Values of any kind; None and NaN count as a value of their own.
+
+    Returns
+    -------
+    Column or None
+        None if the column says nothing about groups of rows: a single value, or identifiers (more than half of the
+        rows have a value of their own; fractions are not identifiers).
+
+    Examples
+    --------
+    >>> encode("subject", ["law", "law", "math"] * 5).labels
+    ('= law', '= math')
+    >>> encode("id", [f"q{i}" for i in range(20)]) is None
+    True
+    """
+    values = np.asarray(values)
+    name = clean_label(name)
+    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > NUMERIC_VALUES):
+        return _encode_numbers(name, values)
+    labels = np.array([clean_label(value) for value in values.tolist()], dtype=object)
+    distinct, codes = np.unique(labels.astype(str), return_inverse=True)
+    if len(distinct) < 2 or len(distinct) > 0.5 * len(values):
+        return None
+    return Column(name, tuple(f"= {label}" for label in distinct), codes)
+
+
+def _encode_numbers(name: str, values: np.ndarray) -> Column | None:
+    finite = np.isfinite(values.astype(float))
+    known = np.unique(values[finite])
+    whole = bool(np.all(known == np.round(known)))
+    if len(known) < 2 or (whole and len(known) > 0.5 * len(values)):
+        return None
+    if len(known) <= NUMERIC_VALUES:
+        cuts, labels = known[:-1], [f"= {value:g}" for value in known]
+    else:
+        # a quartile that many rows share is met once
+        cuts = np.unique(np.quantile(values[finite], (0.25, 0.5, 0.75), method="lower"))
+        between = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(cuts)]
+        labels = [f"≤ {cuts[0]:.4g}", *between, f"> {cuts[-1]:.4g}"]
+    codes = np.where(finite, np.searchsorted(cuts, np.where(finite, values, cuts[0]), side="left"), len(labels))
+    return Column(name, (*labels, f"= {MISSING}"), codes)
+
+
+def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[Enriched, ...]]:
+    """Find the metadata values that are commoner in each part than among the other rows.
+
+    Parameters
+    ----------
+    columns : list of Column
+        Metadata.
+    part : ndarray of shape (n,), int
+        Part of every row, -1 for rows of none: they count as "other".
+    n_parts : int
+        Number of parts.
+
+    Returns
+    -------
+    list of tuple of Enriched
+        Per part at most `MAX_ITEMS` values with adjusted p at most `LEVEL`, those that tell most first: by
+        ``share * log(lift)``, the value's term in the divergence of the part from all rows.
+
+    Examples
+    --------
+    >>> column = encode("subject", ["law"] * 30 + ["math"] * 70)
+    >>> [item] = enrich([column], np.repeat([0, -1], [30, 70]), 1)[0]
+    >>> item.value, item.share, round(item.lift, 2)
+    ('= law', 1.0, 3.33)
+    """
+    found: list[tuple[int, Enriched]] = []
+    for column in columns:
+        for index in range(n_parts):
+            found += [(index, item) for item in _tests(column, part == index)]
+    adjusted = _benjamini_hochberg([item.p_value for _, item in found])
+    kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
+    for (index, item), p_value in zip(found, adjusted, strict=True):
+        if p_value <= LEVEL and item.lift > 1.0:
+            kept[index].append(Enriched(**{**item.__dict__, "p_value": p_value}))
+    return [tuple(sorted(items, key=_telling)[:MAX_ITEMS]) for items in kept]
+
+
+def _telling(item: Enriched) -> tuple[float, str, str]:
+    return (-item.share * np.log(item.lift), item.column, item.value)
+
+
+def _benjamini_hochberg(p_values: list[float]) -> list[float]:
+    from scipy.stats import false_discovery_control
+
+    return false_discovery_control(p_values).tolist() if p_values else []
+
+
+def _tests(column: Column, inside: np.ndarray) -> list[Enriched]:
+    from scipy.stats import hypergeom
+
+    total = np.bincount(column.codes, minlength=len(column.labels))
+    hits = np.bincount(column.codes[inside], minlength=len(column.labels))
+    n, size = len(inside), int(inside.sum())
+    p_values = hypergeom.sf(hits - 1, n, total, size)
+    return [
+        _item(column, code, (int(hits[code]), size, int(total[code]), n), min(1.0, float(p_values[code])))
+        for code in np.flatnonzero(hits >= MIN_COUNT)
+    ]
+
+
+def _item(column: Column, code: int, counts: tuple[int, int, int, int], p_value: float) -> Enriched:
+    hits, size, total, n = counts
+    ratio, interval = odds_ratio(hits, size - hits, total - hits, n - size - total + hits)
+    share, overall = hits / size, total / n
+    return Enriched(column.name, column.labels[code], hits, share, overall, share / overall, ratio, interval, p_value)
+
+
+def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, float]]:
+    """Odds ratio ``ad / bc`` of a two-by-two table and its 95 % interval.
+
+    Half a row is added to every cell (Haldane 1956, Anscombe 1956); the interval is Woolf's (1955), on the log scale.
+
+    Parameters
+    ----------
+    a, b, c, d : int
+        With and without the value inside, with and without it outside.
+
+    Returns
+    -------
+    ratio : float
+        In (0, inf).
+    interval : tuple of float
+        ``(low, high)``.
+
+    Examples
+    --------
+    >>> ratio, (low, high) = odds_ratio(10, 10, 10, 10)
+    >>> ratio, round(low, 2), round(high, 2)
+    (1.0, 0.3, 3.35)
+    """
+    cells = np.array([a, b, c, d]) + 0.5
+    log_ratio = float(np.log(cells) @ [1, -1, -1, 1])
+    half = 1.959964 * float(np.sqrt((1.0 / cells).sum()))
+    low, ratio, high = np.exp([log_ratio - half, log_ratio, log_ratio + half]).tolist()
+    return ratio, (low, high)

@@ -1,0 +1,396 @@
+"""Cutting rows of one regime into parts: a geometry, k-means in it, and how many parts would be found again.
+
+Formulas only: arrays in, arrays out. Rows are expected in an order of their own (see :func:`canonical_order`), so that
+the order in which they arrived changes nothing.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+GEOMETRY_WEIGHT = 0.5
+"""Scale of the learned coordinates beside the leading components of the inputs (see :func:`fit_geometry`)."""
+
+N_COMPONENTS = 8
+COMPONENT_ROWS = 5_000
+SAMPLE_ROWS = 10_000
+"""Principal components are fitted on at most `COMPONENT_ROWS` rows, clusters on at most `SAMPLE_ROWS`."""
+
+STRENGTH = 0.8
+"""Least prediction strength of a number of parts; Tibshirani & Walther (2005) recommend 0.8 to 0.9."""
+
+SEPARATION = 0.78
+DELTA_STEP = 0.05
+"""Neighbouring parts are one unless they stand apart by `SEPARATION` (see :func:`separation`) or their mean fields
+differ by `DELTA_STEP`."""
+
+HALVINGS = 4
+STARTS = 4
+MAX_PARTS = 8
+_KEYS = 16
+_NO_PAIR = (1.0, 0, 0)
+
+
+def canonical_order(coordinates: np.ndarray, features: np.ndarray | None, row: np.ndarray) -> np.ndarray:
+    """Order rows by what they are, not by where they stand.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n, k)
+        First keys (at most sixteen columns).
+    features : ndarray of shape (n, d) or None
+        Next keys (at most sixteen columns).
+    row : ndarray of shape (n,)
+        Row numbers, the last key.
+
+    Returns
+    -------
+    ndarray of shape (n,), int
+        The permutation that sorts the rows.
+
+    Examples
+    --------
+    >>> canonical_order(np.array([[2.0], [1.0], [1.0]]), None, np.array([0, 5, 4]))
+    array([2, 1, 0])
+    """
+    columns = [*coordinates.T[:_KEYS]] if features is None else [*coordinates.T[:_KEYS], *features.T[:_KEYS]]
+    return np.lexsort((row, *columns[::-1]))
+
+
+def _columns(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Centre and spread of every column; a constant column has spread 1."""
+    centre, spread = values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64)
+    return centre, np.where(spread > 1e-12 * (1.0 + np.abs(centre)), spread, 1.0)
+
+
+def _total_spread(values: np.ndarray) -> float:
+    spread = float(np.sqrt(values.var(axis=0, dtype=np.float64).sum()))
+    return spread if spread > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The space in which parts are cut: leading components of the inputs beside the learned coordinates.
+
+    Attributes
+    ----------
+    map : ndarray of shape (d, p) or None
+        Standardisation, principal axes and scale in one linear map; None without features.
+    offset : ndarray of shape (p,) or None
+        What `map` sends the centre of the inputs to.
+    scale : float
+        Factor of the learned coordinates.
+    """
+
+    map: np.ndarray | None
+    offset: np.ndarray | None
+    scale: float
+
+    def __call__(self, coordinates: np.ndarray, features: np.ndarray | None) -> np.ndarray:
+        """Place rows.
+
+        Parameters
+        ----------
+        coordinates : ndarray of shape (n, k)
+            Learned coordinates.
+        features : ndarray of shape (n, d) or None
+            Inputs; needed exactly if the geometry was fitted with them.
+
+        Returns
+        -------
+        ndarray of shape (n, p + k), float64
+            Positions; Euclidean distance is meant.
+        """
+        learned = self.scale * np.asarray(coordinates, np.float64)
+        if self.map is None or features is None:
+            return learned
+        return np.column_stack([features @ self.map - self.offset, learned])
+
+
+def fit_geometry(coordinates: np.ndarray, features: np.ndarray | None, rng: np.random.Generator) -> Geometry:
+    """Fit the space in which parts are cut.
+
+    Learned coordinates alone put inputs together that are wrong to the same degree, whatever they are about: a
+    person sees no common subject. The inputs alone ignore the field. So the leading principal components of the
+    standardised inputs (at most eight) and the learned coordinates are put side by side, each scaled to total
+    variance one, the latter then by `GEOMETRY_WEIGHT`.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n, k)
+        Learned coordinates, finite.
+    features : ndarray of shape (n, d) or None
+        Inputs, finite. None, or all rows equal: the learned coordinates are the geometry.
+    rng : numpy.random.Generator
+        Draws the rows that the components are fitted on.
+
+    Returns
+    -------
+    Geometry
+        A map of rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 3))
+    >>> fit_geometry(X[:, :2], X, rng)(X[:5, :2], X[:5]).shape
+    (5, 5)
+    """
+    if features is None:
+        return Geometry(None, None, 1.0 / _total_spread(coordinates))
+    from sklearn.decomposition import PCA
+
+    sample = _sample(len(features), COMPONENT_ROWS, rng)
+    some = np.asarray(features[sample], np.float32)
+    centre, spread = _columns(some)
+    standard = (some - centre.astype(np.float32)) / spread.astype(np.float32)
+    if not standard.any():
+        return Geometry(None, None, 1.0 / _total_spread(coordinates))
+    pca = PCA(min(N_COMPONENTS, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
+    axes = pca.components_.T.astype(np.float64) / spread[:, None]
+    axes /= _total_spread(some @ axes)
+    return Geometry(axes.astype(np.float32), centre @ axes, GEOMETRY_WEIGHT / _total_spread(coordinates))
+
+
+def _sample(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
+
+
+def nearest(positions: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Index of the nearest centre of every row (the first of equals).
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n, p)
+        Rows.
+    centres : ndarray of shape (c, p)
+        Centres.
+
+    Returns
+    -------
+    ndarray of shape (n,), int
+        Index into `centres`.
+
+    Examples
+    --------
+    >>> nearest(np.array([[0.0], [0.9]]), np.array([[0.0], [1.0]]))
+    array([0, 1])
+    """
+    # |x|^2 is the same for every centre and is left out
+    return np.argmin((centres**2).sum(axis=1) - 2.0 * positions @ centres.T, axis=1)
+
+
+def _centres(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> np.ndarray:
+    if n_parts == 1:
+        return positions.mean(axis=0, keepdims=True)
+    from sklearn.cluster import KMeans
+
+    return KMeans(n_parts, n_init=STARTS, random_state=int(rng.integers(2**31))).fit(positions).cluster_centers_
+
+
+def prediction_strength(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> float:
+    """Whether `n_parts` parts found in one half of the rows are found again in the other.
+
+    For each part of one half, the share of its pairs that the centres of the other half keep together; the least
+    over the parts, averaged over both directions and `HALVINGS` random halvings (Tibshirani & Walther, "Cluster
+    validation by prediction strength", JCGS 2005).
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n, p)
+        Rows, with at least `n_parts` distinct ones in each half.
+    n_parts : int
+        Number of parts.
+    rng : numpy.random.Generator
+        Draws the halves and the starts of k-means.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 for ``n_parts=1``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.r_[rng.normal(0, 1, 200), rng.normal(20, 1, 200)][:, None]
+    >>> prediction_strength(x, 2, rng) > 0.99, prediction_strength(x, 3, rng) < 0.8
+    (True, True)
+    """
+    return float(np.mean([_one_halving(positions, n_parts, rng) for _ in range(HALVINGS)]))
+
+
+def _one_halving(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> float:
+    shuffled = rng.permutation(len(positions))
+    halves = [positions[np.sort(half)] for half in np.array_split(shuffled, 2)]
+    centres = [_centres(half, n_parts, rng) for half in halves]
+    return float(np.mean([_kept_together(halves[i], centres[i], centres[1 - i]) for i in (0, 1)]))
+
+
+def _kept_together(positions: np.ndarray, own: np.ndarray, other: np.ndarray) -> float:
+    table = np.zeros((len(own), len(other)))
+    np.add.at(table, (nearest(positions, own), nearest(positions, other)), 1.0)
+    size = table.sum(axis=1)
+    pairs = (table * (table - 1.0)).sum(axis=1)
+    return float(np.min(np.where(size > 1, pairs / np.maximum(size * (size - 1.0), 1.0), 0.0)))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A regime cut into parts: a row belongs to the part of its nearest centre.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (c, p)
+        Centres; none (c = 0) if the regime has too few rows.
+    part : ndarray of shape (c,), int
+        Part of each centre, 0 to `n_parts` - 1, the part with the largest absolute mean field first.
+    n_parts : int
+        Number of parts.
+    """
+
+    centres: np.ndarray
+    part: np.ndarray
+    n_parts: int
+
+    def assign(self, positions: np.ndarray) -> np.ndarray:
+        """Part of every row: int array of shape (n,); needs a centre at least."""
+        return self.part[nearest(positions, self.centres)]
+
+
+def cut_parts(
+    positions: np.ndarray, delta: np.ndarray, rng: np.random.Generator, *, min_rows: int, max_parts: int = MAX_PARTS
+) -> Cut:
+    """Cut rows into as many parts as would be found again, and join those that are alike.
+
+    The number of clusters is the largest whose prediction strength is at least `STRENGTH`. A cluster of fewer than
+    `min_rows` rows loses its centre, and its rows go to the nearest that remains. Clusters that run into each other
+    and have nearly the same mean field become one part (:func:`join_alike`).
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n, p)
+        Rows, in canonical order.
+    delta : ndarray of shape (n,), in [-1, 1]
+        Their field.
+    rng : numpy.random.Generator
+        Draws samples, halves and starts.
+    min_rows : int
+        Least size of a part.
+    max_parts : int
+        Most parts.
+
+    Returns
+    -------
+    Cut
+        Centres and the part of each.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.r_[rng.normal(0, 1, 200), rng.normal(20, 1, 200)][:, None]
+    >>> cut_parts(x, np.repeat([-0.1, -0.3], 200), rng, min_rows=30).centres.round().tolist()
+    [[20.0], [0.0]]
+    """
+    if len(positions) < min_rows:
+        return Cut(np.empty((0, positions.shape[1])), np.empty(0, int), 0)
+    some = _sample(len(positions), SAMPLE_ROWS, rng)
+    n_clusters = _reproducible_number(positions[some], rng, min(max_parts, len(positions) // min_rows))
+    centres = _centres(positions[some], n_clusters, rng)
+    centres = _without_small(positions, centres, min_rows)
+    cluster = nearest(positions[some], centres)
+    part = join_alike(positions[some], cluster, delta[some], len(centres))
+    part = _strongest_first(part, part[nearest(positions, centres)], delta)
+    order = np.argsort(part, kind="stable")
+    return Cut(centres[order], part[order], int(part.max()) + 1)
+
+
+def _strongest_first(part: np.ndarray, part_of_row: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    mean = np.bincount(part_of_row, delta) / np.bincount(part_of_row)
+    rank = np.argsort(np.argsort(-np.abs(mean), kind="stable"), kind="stable")
+    return rank[part]
+
+
+def separation(first: np.ndarray, second: np.ndarray) -> float:
+    """How far two groups of rows stand apart along the line through their means.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n, p), (m, p)
+        Rows.
+
+    Returns
+    -------
+    float
+        Share of the variance along that line that lies between the groups, in [0, 1]: 2 / pi (0.64) for the halves
+        of one normal cloud, 0.75 for those of a uniform one, 0.8 for two normal clouds four standard deviations apart.
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 1000)[:, None]
+    >>> round(separation(x[:500], x[500:]), 2)
+    0.75
+    """
+    line = second.mean(axis=0) - first.mean(axis=0)
+    along = [first @ line, second @ line]
+    both = np.concatenate(along)
+    total = float(((both - both.mean()) ** 2).sum())
+    between = sum(len(values) * float(values.mean() - both.mean()) ** 2 for values in along)
+    return between / total if total > 0 else 0.0
+
+
+def join_alike(positions: np.ndarray, cluster: np.ndarray, delta: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Join clusters that run into each other and are miscalibrated alike, the least separated first.
+
+    Halving one long cloud is a cut that would be found again, but it tells nobody anything unless the field differs.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (n, p)
+        Rows.
+    cluster : ndarray of shape (n,), int
+        Cluster of every row; each of the `n_clusters` has one.
+    delta : ndarray of shape (n,)
+        Field of every row.
+    n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters,), int
+        Part of every cluster, 0 to the number of parts less one.
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> half = np.repeat([0, 1], 50)
+    >>> join_alike(x, half, np.full(100, 0.2), 2), join_alike(x, half, 0.2 * half, 2)
+    (array([0, 0]), array([0, 1]))
+    """
+    part = np.arange(n_clusters)
+    while True:
+        rows = {label: part[cluster] == label for label in np.unique(part).tolist()}
+        mean = {label: delta[inside].mean() for label, inside in rows.items() if inside.any()}
+        near = [(a, b) for a, b in combinations(mean, 2) if abs(mean[a] - mean[b]) < DELTA_STEP]
+        apart, a, b = min(
+            ((separation(positions[rows[a]], positions[rows[b]]), a, b) for a, b in near), default=_NO_PAIR
+        )
+        if apart >= SEPARATION:
+            return np.unique(part, return_inverse=True)[1]
+        part[part == b] = a
+
+
+def _reproducible_number(positions: np.ndarray, rng: np.random.Generator, most: int) -> int:
+    # each half must have as many distinct rows as parts; rows in canonical order: equal rows are neighbours
+    distinct = 1 + int(np.count_nonzero((np.diff(positions, axis=0) != 0).any(axis=1)))
+    candidates = range(2, min(most, distinct // 4) + 1)
+    return max([1, *(k for k in candidates if prediction_strength(positions, k, rng) >= STRENGTH)])
+
+
+def _without_small(positions: np.ndarray, centres: np.ndarray, min_rows: int) -> np.ndarray:
+    while len(centres) > 1:
+        size = np.bincount(nearest(positions, centres), minlength=len(centres))
+        if size.min() >= min_rows:
+            break
+        centres = np.delete(centres, int(np.argmin(size)), axis=0)
+    return centres

@@ -1,0 +1,96 @@
+"""Whether the mean residual of a slice is zero: an exact test and its interval."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Mean residual ``y - f`` of a slice. Positive: UNDER-confident; negative: over-confident.
+
+    Attributes
+    ----------
+    value : float or None
+        The mean, in [-1, 1]; None of no rows.
+    interval : tuple of float or None
+        95 % interval.
+    p_value : float or None
+        Two-sided, against zero.
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None
+    p_value: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``{"value", "interval", "p_value"}`` in the shape of ``summary.json``."""
+        interval = None if self.interval is None else list(self.interval)
+        return {"value": self.value, "interval": interval, "p_value": self.p_value}
+
+
+def mean_residual(correct: np.ndarray, confidence: np.ndarray) -> Residual:
+    """Test whether a slice is right as often as it says it is.
+
+    Given the inputs and the confidences, the number of right answers is a sum of independent Bernoulli draws of mean
+    n q, q the mean confidence, if the mean of delta is zero. The tails of such a sum are no heavier than those of
+    Binomial(n, q) (Hoeffding, "On the distribution of the number of successes in independent trials", 1956), so the
+    binomial test and the interval of Clopper and Pearson (1934) hold at every n, however few rows there are and
+    however close to 0 or 1 their confidences, at the price of some width where confidences differ much.
+
+    Parameters
+    ----------
+    correct : ndarray of shape (n,), 0 or 1
+        Outcomes that had no part in choosing the slice.
+    confidence : ndarray of shape (n,), in [0, 1]
+        Confidences.
+
+    Returns
+    -------
+    Residual
+        Mean of ``correct - confidence``, its 95 % interval, and the two-sided p-value (twice the smaller tail).
+
+    Examples
+    --------
+    >>> result = mean_residual(np.zeros(20), np.full(20, 0.5))
+    >>> result.value, result.p_value < 1e-4, result.interval[1] < -0.3
+    (-0.5, True, True)
+    >>> mean_residual(np.array([]), np.array([])).value is None
+    True
+    """
+    from scipy.stats import beta, binom
+
+    n = len(correct)
+    if n == 0:
+        return Residual(None, None, None)
+    hits, expected = int(np.sum(correct)), min(1.0, float(np.mean(confidence)))
+    tails = binom.cdf(hits, n, expected), binom.sf(hits - 1, n, expected)
+    low = float(beta.ppf(0.025, hits, n - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.975, hits + 1, n - hits)) if hits < n else 1.0
+    return Residual(hits / n - expected, (low - expected, high - expected), min(1.0, 2.0 * float(min(tails))))
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values so that at most one in twenty runs has any false one at 0.05 (Holm 1979).
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (m,)
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Adjusted, in [0, 1], never smaller than they were.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p_values, kind="stable")
+    steps = (len(order) - np.arange(len(order))) * np.asarray(p_values, float)[order]
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
+    return adjusted
