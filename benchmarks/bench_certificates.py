@@ -72,19 +72,20 @@ def nulls(world, n, repeats):
 
 def planted(world, n, repeats, hidden, right):
     covered, found, above, low, whole = 0, 0, 0, [], 0
+    f, _, _, h = draw(world, 200_000, np.random.default_rng(7), hidden)
+    truth, truth_total = np.abs(h).mean(), np.abs(RATES[world](f) - f + h).mean()
     for seed in range(repeats):
         rng = np.random.default_rng([seed, n, 1])
         test, fit = draw(world, n, rng, hidden), draw(world, FIT_PER_TEST * n, rng, hidden)
         guess = np.where(rng.random(n) < right, test[2], -test[2]) * hidden
         visible = RATES[world](test[0]) - test[0]
         proof = certify(test, fit, visible + guess, guess, seed)
-        f, _, _, h = draw(world, 200_000, np.random.default_rng(7), hidden)
-        covered += proof.hidden.low <= np.abs(h).mean()
-        whole += proof.total.low <= np.abs(RATES[world](f) - f + h).mean()
+        covered += proof.hidden.low <= truth
+        whole += proof.total.low <= truth_total
         found, above = found + (proof.hidden.p_value <= 0.05), above + (proof.hidden.low > 0)
         low.append(proof.hidden.low)
     print(
-        f"{n:6d}  {world:11s} hidden {np.abs(h).mean():.3f}, right {right:.2f}: cover {100 * covered / repeats:5.1f}"
+        f"{n:6d}  {world:11s} hidden {truth:.3f}, right {right:.2f}: cover {100 * covered / repeats:5.1f}"
         f" (total {100 * whole / repeats:5.1f})  power {100 * found / repeats:5.1f}"
         f"  limit > 0 {100 * above / repeats:5.1f}  mean limit {np.mean(low):.3f}",
         flush=True,

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from miscal.checks import check_confidence, check_correct
 from miscal.metrics import worst_slice_gap
-from miscal.metrics.inference import generator
 from miscal.metrics.population import merge, simulate, smece_statistic
-from miscal.metrics.smece import check_pair
 
 
 @dataclass(frozen=True)
@@ -83,10 +82,10 @@ def slice_bootstrap(
     observed = worst_slice_gap(correct, confidence, regime)
     if observed.worst is None or observed.value is None:
         return SliceBootstrap(None, None, None)
-    y, f, weight = check_pair(correct, confidence)
+    y, f = check_correct(correct), check_confidence(confidence)
     inside = np.asarray(regime, dtype=object) == observed.worst
-    rng = generator(random_state)
-    cells = merge(y, f, weight, inside.astype(np.int64))
+    rng = np.random.default_rng(random_state)
+    cells = merge(y, f, np.full(len(y), 1 / len(y)), inside.astype(np.int64))
     part, whole = smece_statistic(cells, cells.label == 1), smece_statistic(cells)
     gaps = simulate(cells, cells.rate, lambda r, m: part(r, m) - whole(r, m), n_draws, rng, resample=True)
     shares = rng.binomial(len(y), inside.mean(), size=n_draws) / len(y)
