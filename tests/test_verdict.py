@@ -5,11 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.verdict import Claim, Place, detectable, sentence
-
-
-def normal_limit(z):
-    return z.mean() - 1.645 * z.std() / np.sqrt(len(z))
+from miscal.audit.certificates import certificate
+from miscal.verdict import Claim, Place, sentence, visible_size
 
 
 def claim(**changes):
@@ -45,27 +42,24 @@ def test_an_unconfirmed_structure_is_told_apart_from_none():
     assert "do not confirm (p = 0.4)" in sentence(claim(p_value=0.4))
 
 
-def test_detectable_is_the_size_of_eighty_percent_power():
-    rate = np.full(400, 0.6)
-    size = detectable(rate, normal_limit, n_draws=400, random_state=1)
-    rng = np.random.default_rng(2)
-    found = []
-    for _ in range(600):
-        sign = rng.choice([-1.0, 1.0], size=400)
-        y = rng.random(400) < rate + sign * size
-        found.append(normal_limit((y - rate) * sign) > 0)
-    assert np.mean(found) == pytest.approx(0.8, abs=0.06)
+@pytest.mark.slow
+def test_what_the_verdict_says_would_have_been_seen_is_seen_with_eighty_percent_power():
+    rng = np.random.default_rng(1)
+    confidence = rng.uniform(0.5, 0.8, 800)
+    sign = rng.choice([-1.0, 1.0], 800)
+    many = rng.uniform(0.5, 0.8, 4000)
+    calibrated = {"fit_confidence": many, "fit_correct": rng.random(4000) < many}
+
+    def certified(size, seed):
+        y = np.random.default_rng(seed).random(800) < confidence + sign * size
+        return certificate(y, confidence, sign * size, sign * size, **calibrated, n_draws=199)
+
+    size = certified(0.1, 0).detectable
+    proofs = [certified(size, seed).hidden for seed in range(150)]
+    assert np.mean([proof.low > 0 and proof.p_value < 0.05 for proof in proofs]) == pytest.approx(0.8, abs=0.1)
 
 
-def test_detectable_falls_with_the_root_of_n():
-    small, large = (detectable(np.full(n, 0.5), normal_limit, random_state=0) for n in (500, 2000))
-    assert small / large == pytest.approx(2.0, rel=0.15)
-
-
-@pytest.mark.parametrize("rate", [np.zeros(0), np.full(3, 0.5)])
-def test_too_few_rows_can_show_nothing(rate):
-    def strict_limit(z):
-        return z.mean() - np.sqrt(np.log(20) / 2 / len(z)) * 2
-
-    assert detectable(rate, strict_limit) is None
+def test_more_than_outcomes_can_show_is_no_promise():
+    assert visible_size(0.51, np.full(3, 0.5)) is None
+    assert visible_size(0.49, np.full(3, 0.5)) == 0.49
     assert "too few" in sentence(claim(structure=False, detectable=None))

@@ -49,14 +49,15 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
     0
     """
     _steady_streams()
-    with _signals(), warnings.catch_warnings():
+    with _signals() as received, warnings.catch_warnings():
         if not debug:
             warnings.simplefilter("ignore")
         try:
             status = action()
             sys.stdout.flush()
         except BaseException as error:  # every end has its status here, signals included
-            return _failed(error, debug=debug)
+            # a library interrupted in the middle may have turned the signal into an error of its own
+            return _failed(Stopped(received[0]) if received else error, debug=debug)
     return status if isinstance(status, int) else DONE
 
 
@@ -182,19 +183,20 @@ def _steady_streams() -> None:
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[None]:
+def _signals() -> Iterator[list[int]]:
     """Turn Ctrl-C and SIGTERM into Stopped while the block runs; a signal the parent had ignored stays ignored."""
-    before = {}
+    before, received = {}, []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        raise Stopped(number)
+
     with contextlib.suppress(ValueError):  # not the main thread: signals are not ours
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, _stop)
+                before[number] = signal.signal(number, stop)
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise Stopped(number)

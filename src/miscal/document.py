@@ -1,0 +1,205 @@
+"""Putting the numbers of a run together into its summary. Every number here is of test rows."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from miscal import measure
+from miscal.audit.certificates import Certificate, certificate
+from miscal.field import FieldEstimate, MiscalibrationField
+from miscal.regimes import Subregimes
+from miscal.summary import CertificateNumbers, Columns, Data, MapInfo, Regime, Selection, Subregime, Summary, plain
+from miscal.triples import Triples
+from miscal.verdict import LEVEL, Claim, Place, sentence, visible_size
+
+LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a discovery found, before it is measured.
+
+    Attributes
+    ----------
+    triples : Triples
+        All rows, with their split.
+    model : MiscalibrationField
+        The fitted field.
+    estimate : FieldEstimate
+        Honest estimates of all rows.
+    regime : ndarray of object, shape (n,)
+        ``"over"``, ``"good"``, ``"under"`` or None.
+    parts : Subregimes
+        Named parts of the regimes.
+    corrections : dict of str to ndarray of float64, shape (n,)
+        Corrected confidences by name.
+    seed : int
+        Of null draws and bootstrap.
+    epsilon : float
+        Half-width of the good band.
+    """
+
+    triples: Triples
+    model: MiscalibrationField
+    estimate: FieldEstimate
+    regime: np.ndarray
+    parts: Subregimes
+    corrections: dict[str, np.ndarray]
+    seed: int
+    epsilon: float
+
+    @property
+    def test(self) -> np.ndarray:
+        """Mask of the test rows."""
+        return self.triples.split == "test"
+
+
+def compose(findings: Findings, *, method: str, warnings: Sequence[str], map_info: dict[str, Any]) -> Summary:
+    """Measure what was found and write it down.
+
+    Parameters
+    ----------
+    findings : Findings
+        The discovery.
+    method : str
+        ``"auto"`` or ``"paper"``.
+    warnings : sequence of str
+        What was odd about the rows and the split.
+    map_info : dict
+        How the map was made.
+
+    Returns
+    -------
+    Summary
+        The document, without its timing.
+    """
+    triples, test, seed = findings.triples, findings.test, findings.seed
+    y, f, regime = triples.correct[test], triples.confidence[test], findings.regime[test]
+    estimate = findings.estimate
+    delta, visible, hidden = estimate.delta[test], estimate.visible[test], estimate.hidden[test]
+    predictions = {name: values[test] for name, values in findings.corrections.items()}
+    regimes = measure.regime_numbers(regime, y, f, seed=seed)
+    proof = _certificate(findings)
+    subregimes = tuple(Subregime(**plain(part.to_dict())) for part in findings.parts.table)
+    return Summary(
+        n=len(triples),
+        **{f"n_{name}": int((triples.split == name).sum()) for name in ("train", "val", "test")},
+        seed=seed,
+        method=method,
+        verdict=_verdict(findings, proof, regimes, subregimes),
+        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime)])),
+        global_=measure.global_numbers(y, f, seed=seed),
+        field=measure.field_numbers(delta, visible, hidden, f, regime, structure=bool(findings.model.structure_)),
+        regimes=regimes,
+        gap=measure.gap(y, f, regime, seed=seed),
+        certificate=CertificateNumbers(**proof.to_dict()),
+        correction=measure.comparison(predictions, y, regime),
+        selection=_selection(findings.model),
+        subregimes=subregimes,
+        curves=measure.curves(f, predictions["miscal"], y, regime),
+        histogram=measure.histogram(delta, regime),
+        map=MapInfo(file="map.parquet", **map_info),
+        data=_data(triples),
+        settings=_settings(findings),
+        versions=_versions(),
+        timing={},
+    )
+
+
+def _certificate(findings: Findings) -> Certificate:
+    triples, test, estimate = findings.triples, findings.test, findings.estimate
+    hidden = estimate.hidden[test]
+    return certificate(
+        triples.correct[test],
+        triples.confidence[test],
+        estimate.delta[test],
+        hidden if findings.model.structure_ else np.zeros_like(hidden),
+        fit_correct=triples.correct[~test],
+        fit_confidence=triples.confidence[~test],
+        random_state=findings.seed,
+    )
+
+
+def _verdict(findings: Findings, proof: Certificate, regimes: Sequence[Regime], subregimes: Sequence[Subregime]) -> str:
+    test = findings.test
+    rate = np.clip(findings.triples.confidence[test] + findings.estimate.visible[test], 0.0, 1.0)
+    claim = Claim(
+        structure=bool(findings.model.structure_),
+        lower_limit=proof.hidden.low,
+        p_value=proof.hidden.p_value,
+        n_test=proof.n,
+        detectable=visible_size(proof.detectable, rate),
+    )
+    return sentence(claim, places(regimes, subregimes))
+
+
+def places(regimes: Sequence[Regime], subregimes: Sequence[Subregime]) -> list[Place]:
+    """Choose what the verdict names: the confirmed subregimes, else the regimes whose residual is confirmed.
+
+    Parameters
+    ----------
+    regimes : sequence of Regime
+        Measured on test rows.
+    subregimes : sequence of Subregime
+        Measured on test rows.
+
+    Returns
+    -------
+    list of Place
+        Those that carry most miscalibration (size times rows) first.
+    """
+    confirmed = [part for part in subregimes if part.confirmed]
+    named = [(part.n, Place(f'"{part.name}"', part.residual.value)) for part in confirmed]
+    if not named:
+        named = [(one.n, Place(f"{one.share:.0%} of the rows", one.residual.value)) for one in regimes if _shown(one)]
+    return [place for _, place in sorted(named, key=lambda item: -item[0] * abs(item[1].residual))]
+
+
+def _shown(regime: Regime) -> bool:
+    sign = {"over": -1.0, "under": 1.0}.get(regime.name, 0.0)
+    residual = regime.residual
+    return residual.value is not None and residual.p_value < LEVEL and sign * residual.value > 0
+
+
+def _remarks(regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
+    small = [part for part in regimes if part.name != "good" and 0 < part.n < measure.MIN_SLICE]
+    remarks = [f"the {part.name} regime has {part.n} test rows only; its numbers mean little" for part in small]
+    unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
+    if unsupported:
+        remarks.append(
+            f"{unsupported} of {len(regime)} test rows have too few neighbours for a local estimate: "
+            "their delta is the global map's and they belong to no regime"
+        )
+    return remarks
+
+
+def _selection(model: MiscalibrationField) -> Selection:
+    candidates = plain(list(model.selection_))
+    return Selection(chosen=plain(dict(model.settings_)), candidates=tuple(candidates))
+
+
+def _data(triples: Triples) -> Data:
+    source = plain(triples.source)
+    columns = source.get("columns", {})
+    named = {part: columns.get(part) for part in ("confidence", "correct", "x", "text")}
+    return Data(
+        path=source.get("path"),
+        sha256=source.get("sha256"),
+        columns=Columns(**named, metadata=tuple(plain(list(triples.metadata)))),
+        x_source=source.get("x_source"),
+        n_features=triples.X.shape[1],
+    )
+
+
+def _settings(findings: Findings) -> dict[str, Any]:
+    """Everything that was chosen, and all it takes to read the same rows again."""
+    options = {"seed": findings.seed, "epsilon": findings.epsilon, "level": LEVEL}
+    return plain({**options, "field": findings.model.settings_, "source": findings.triples.source})
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in LIBRARIES}}

@@ -1,0 +1,84 @@
+"""Planted data, and the command as a person runs it."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+N = 600
+
+
+def planted(n: int = N, *, seed: int = 0, strength: float = 0.35) -> pl.DataFrame:
+    """Answers of a model that is over-confident where x_0 < 0 and under-confident elsewhere."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    confidence = rng.uniform(0.35, 0.65, size=n)
+    correct = rng.random(n) < confidence + strength * np.sign(X[:, 0])
+    return pl.DataFrame(
+        {
+            "question": [f"what of {'law' if x < 0 else 'sums'} number {i}" for i, x in enumerate(X[:, 0])],
+            "subject": ["law" if x < 0 else "sums" for x in X[:, 0]],
+            **{f"x_{j}": X[:, j] for j in range(3)},
+            "confidence": confidence,
+            "correct": correct.astype(np.int64),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def start(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> subprocess.Popen:
+    """Start the command in a process of its own, with Ctrl-C at its default."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "miscal.cli", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def run(*arguments: str | Path, **options: str) -> Ended:
+    process = start(*arguments, **options)
+    out, err = process.communicate(timeout=240)
+    return Ended(process.returncode, out, err)
+
+
+@pytest.fixture(scope="session")
+def table():
+    return planted()
+
+
+@pytest.fixture(scope="session")
+def data(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "answers.parquet"
+    table.write_parquet(path)
+    return path
+
+
+OPTIONS = ("--features", "x_*", "--text", "question", "--metadata", "subject", "--map", "pca", "--seed", "3")
+
+
+@pytest.fixture(scope="session")
+def finished(data, tmp_path_factory):
+    """One run of the command, and its folder."""
+    out = tmp_path_factory.mktemp("runs") / "run"
+    ended = run("discover", data, "--out", out, *OPTIONS)
+    assert ended.status == 0, ended.err
+    return ended, out

@@ -1,0 +1,166 @@
+"""What the user can mend ends with status 2, one plain line that says how, and no folder."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.cli import main
+
+from .conftest import planted, run
+
+
+def changed(column, rows, value):
+    table = planted()
+    values = table[column].to_list()
+    for row in rows:
+        values[row] = value
+    return table.with_columns(pl.Series(column, values, strict=False))
+
+
+def with_split(*names):
+    table = planted()
+    return table.with_columns(pl.Series("part", [names[i % len(names)] for i in range(len(table))]))
+
+
+ROWS = [5, 7]
+CASES = {
+    "nan confidence": (changed("confidence", ROWS, float("nan")), [], ["confidence", "2 of 600", "5, 7"]),
+    "infinite confidence": (changed("confidence", ROWS, float("inf")), [], ["confidence", "2 of 600", "5, 7"]),
+    "missing confidence": (changed("confidence", ROWS, None), [], ["confidence", "2 of 600", "5, 7", "drop"]),
+    "nan feature": (changed("x_1", ROWS, float("nan")), [], ["x_1", "2 of 600", "5, 7"]),
+    "infinite feature": (changed("x_1", ROWS, float("-inf")), [], ["x_1", "2 of 600", "5, 7"]),
+    "missing outcome": (changed("correct", ROWS, None), [], ["correct", "2 of 600", "5, 7"]),
+    "confidence above 1": (changed("confidence", ROWS, 1.5), [], ["confidence", "[0, 1]", "5, 7"]),
+    "negative confidence": (changed("confidence", ROWS, -0.1), [], ["confidence", "[0, 1]", "5, 7"]),
+    "percentages": (planted().with_columns(pl.col("confidence") * 100), [], ["percentages", "100"]),
+    "outcomes of three kinds": (changed("correct", ROWS, 2), [], ["correct", "0", "1", "2"]),
+    "outcomes of -1 and 1": (planted().with_columns(pl.col("correct") * 2 - 1), [], ["correct", "-1"]),
+    "soft outcomes": (planted().with_columns(pl.col("correct") * 0.5), [], ["correct", "0.5"]),
+    "misspelt confidence": (planted(), ["--confidence", "confidnce"], ["confidnce", "confidence"]),
+    "misspelt outcome": (planted(), ["--correct", "corect"], ["corect", "correct"]),
+    "misspelt metadata": (planted(), ["--metadata", "subjekt"], ["subjekt", "subject"]),
+    "misspelt text": (planted(), ["--text", "qestion"], ["qestion", "question"]),
+    "misspelt split": (with_split("train"), ["--split", "prt"], ["prt", "part"]),
+    "misspelt group": (planted(), ["--group", "subjct"], ["subjct", "subject"]),
+    "features that match nothing": (planted(), ["--features", "z_*"], ["z_*", "x_0"]),
+    "unknown split names": (with_split("train", "val", "test", "holdout"), ["--split", "part"], ["holdout", "train"]),
+    "no test rows": (with_split("train", "val"), ["--split", "part"], ["test", "0"]),
+    "too few rows": (planted(40), [], ["40", "100"]),
+    "no rows": (planted(40).head(0), [], ["no rows"]),
+    "one class only": (planted().with_columns(correct=pl.lit(1)), [], ["correct", "one class"]),
+    "condition that keeps nothing": (planted(), ["--where", "subject == 'none'"], ["subject"]),
+    "condition that cannot be read": (planted(), ["--where", "subject =="], ["where"]),
+    "epsilon out of range": (planted(), ["--epsilon", "1.5"], ["epsilon", "1"]),
+    "unknown method": (planted(), ["--method", "autoo"], ["autoo", "auto"]),
+    "negative seed": (planted(), ["--seed", "-1"], ["seed", "-1"]),
+}
+
+
+def refused(capsys, *arguments):
+    """The line on stderr of a command that must end with status 2."""
+    status = main([str(item) for item in arguments])
+    ended = capsys.readouterr()
+    assert status == 2, ended.err
+    assert ended.out == ""
+    assert re.fullmatch(r"miscal: [^\n]+\n", ended.err), ended.err
+    assert "Traceback" not in ended.err
+    assert not re.search(r"[\u2500-\u257f]", ended.err)
+    return ended.err
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_data_is_refused_in_one_line_and_leaves_nothing(case, tmp_path, capsys):
+    table, extra, said = CASES[case]
+    table.write_parquet(tmp_path / "data.parquet")
+    features = [] if "--features" in extra else ["--features", "x_*"]
+    line = refused(capsys, "discover", tmp_path / "data.parquet", "--out", tmp_path / "a" / "run", *features, *extra)
+    for words in said:
+        assert words in line
+    assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
+
+
+def test_lengths_that_differ(tmp_path, capsys):
+    planted().write_parquet(tmp_path / "data.parquet")
+    np.save(tmp_path / "x.npy", np.zeros((599, 3), dtype=np.float32))
+    line = refused(
+        capsys, "discover", tmp_path / "data.parquet", "--out", tmp_path / "run", "--embeddings", tmp_path / "x.npy"
+    )
+    assert "600" in line
+    assert "599" in line
+
+
+def test_pickled_embeddings_are_refused(tmp_path, capsys):
+    planted().write_parquet(tmp_path / "data.parquet")
+    np.save(tmp_path / "x.npy", np.array([{"a": 1}] * 600, dtype=object), allow_pickle=True)
+    arguments = ("--out", tmp_path / "run", "--embeddings", tmp_path / "x.npy")
+    refused(capsys, "discover", tmp_path / "data.parquet", *arguments)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_truncated_files(ending, share, tmp_path, capsys):
+    path = tmp_path / f"data.{ending}"
+    write = {"parquet": "write_parquet", "jsonl": "write_ndjson", "csv": "write_csv"}[ending]
+    getattr(planted(), write)(path)
+    content = path.read_bytes()
+    cut = content[: int(share * len(content))]
+    path.write_bytes(cut[: cut.rfind(b",")] if ending == "csv" and cut else cut)
+    refused(capsys, "discover", path, "--out", tmp_path / "run", "--features", "x_*")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["nothing.parquet", "folder", "data.xlsx", "loop.parquet"])
+def test_files_that_cannot_be_read(name, tmp_path, capsys):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "data.xlsx").write_bytes(b"PK")
+    (tmp_path / "loop.parquet").symlink_to(tmp_path / "loop.parquet")
+    line = refused(capsys, "discover", tmp_path / name, "--out", tmp_path / "run", "--features", "x_*")
+    assert name in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["discover", "data.parquet", "--oot", "run"], "--out"),
+        (["discover", "data.parquet"], "--out"),
+        (["discover"], "DATA"),
+        (["discver"], "discover"),
+        (["--verson"], "--version"),
+        (["discover", "a", "b", "--out", "c"], "b"),
+        (["discover", "a", "--out", "c", "--seed", "one"], "one"),
+        (["report"], "RUN_DIR"),
+    ],
+)
+def test_usage_errors_are_one_line_too(arguments, said, capsys):
+    assert said in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize("out", ["/dev/null/run", "/proc/none/run", "data.parquet", ""])
+def test_folders_that_cannot_be_made_are_refused_before_any_work(out, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    planted().write_parquet("data.parquet")
+    refused(capsys, "discover", "data.parquet", "--out", out, "--features", "x_*")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
+
+
+def test_overwrite_never_removes_what_is_not_a_run(tmp_path, capsys):
+    planted().write_parquet(tmp_path / "data.parquet")
+    line = refused(capsys, "discover", tmp_path / "data.parquet", "--out", tmp_path, "--features", "x_*", "--overwrite")
+    assert "data.parquet" in line
+    assert (tmp_path / "data.parquet").exists()
+
+
+def test_from_a_shell_it_is_the_same(tmp_path):
+    changed("confidence", ROWS, 1.5).write_parquet(tmp_path / "data.parquet")
+    ended = run("discover", tmp_path / "data.parquet", "--out", tmp_path / "run", "--features", "x_*")
+    assert ended.status == 2
+    assert ended.err.count("\n") == 1
+    assert "5, 7" in ended.err
+    assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
+
+
+def test_debug_shows_the_traceback(tmp_path, capsys):
+    assert main(["report", str(tmp_path / "none"), "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err

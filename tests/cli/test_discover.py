@@ -1,0 +1,174 @@
+"""`miscal discover` from a shell: what it leaves, and that it leaves the same again."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.runs import check_seal
+
+from .conftest import OPTIONS, run
+
+SCHEMA = {
+    "row": pl.Int64,
+    "split": pl.String,
+    "confidence": pl.Float64,
+    "correct": pl.Int8,
+    "delta": pl.Float64,
+    "mass": pl.Float64,
+    "regime": pl.String,
+    "subregime": pl.String,
+    "corrected": pl.Float64,
+    "visible": pl.Float64,
+    "hidden": pl.Float64,
+    "supported": pl.Boolean,
+}
+KEYS = {
+    *("n", "n_train", "n_val", "n_test", "seed", "method", "global", "field", "regimes", "gap", "certificate"),
+    *("verdict", "warnings", "correction", "selection", "subregimes", "timing", "schema_version"),
+    *("curves", "histogram", "data", "settings", "versions", "map"),
+}
+
+
+@pytest.fixture(scope="module")
+def field(finished):
+    return pl.read_parquet(finished[1] / "field.parquet")
+
+
+@pytest.fixture(scope="module")
+def summary(finished):
+    return json.loads((finished[1] / "summary.json").read_text())
+
+
+def test_what_a_run_leaves(finished):
+    out = finished[1]
+    left = {path.name for path in out.iterdir()}
+    assert left == {"summary.json", "field.parquet", "map.parquet", "model", "report.html", "manifest.json"}
+    assert [path.name for path in out.parent.iterdir()] == ["run"]
+    check_seal(out)
+
+
+def test_it_says_the_verdict_and_where_the_report_is_and_nothing_on_stderr(finished, summary):
+    ended, out = finished
+    assert summary["verdict"] in ended.out
+    assert str(out / "report.html") in ended.out
+    assert ended.err == ""
+
+
+def test_one_row_per_input_row_in_order(field, table):
+    assert dict(field.schema) == SCHEMA
+    assert field["row"].to_list() == list(range(len(table)))
+    np.testing.assert_array_equal(field["confidence"], table["confidence"])
+    np.testing.assert_array_equal(field["correct"], table["correct"])
+
+
+def test_every_number_is_defined_and_in_range(field):
+    for name in ("delta", "mass", "corrected", "visible", "hidden"):
+        assert np.isfinite(field[name].to_numpy()).all(), name
+    assert field["corrected"].is_between(0, 1).all()
+    assert (field["mass"] >= 0).all()
+    assert field["delta"].is_between(-1, 1).all()
+
+
+def test_delta_is_visible_plus_hidden_and_the_correction_adds_it(field):
+    values = {name: field[name].to_numpy() for name in field.columns}
+    np.testing.assert_allclose(values["visible"] + values["hidden"], values["delta"], atol=1e-12)
+    np.testing.assert_allclose(values["confidence"] + values["delta"], values["corrected"], atol=1e-12)
+
+
+def test_regimes_are_cut_at_epsilon_where_supported(field):
+    delta, supported = field["delta"].to_numpy(), field["supported"].to_numpy()
+    want = np.where(delta < -0.05, "over", np.where(delta > 0.05, "under", "good"))
+    assert field["regime"].to_list() == [name if ok else None for name, ok in zip(want, supported, strict=True)]
+
+
+def test_the_summary_has_the_keys_of_the_contract(summary):
+    assert set(summary) == KEYS
+    assert set(summary["correction"]) == {"raw", "miscal", "isotonic", "temperature", "platt"}
+    assert all(set(scores) == {"all", "over", "under", "good"} for scores in summary["correction"].values())
+    assert [regime["name"] for regime in summary["regimes"]] == ["over", "good", "under"]
+    assert "NaN" not in json.dumps(summary)
+
+
+def test_the_summary_is_of_the_test_rows(summary, field):
+    test = field.filter(pl.col("split") == "test")
+    assert summary["n_test"] == len(test)
+    assert summary["n_train"] + summary["n_val"] + summary["n_test"] == summary["n"] == len(field)
+    assert summary["global"]["accuracy"]["value"] == pytest.approx(test["correct"].mean())
+    assert summary["field"]["mean"] == pytest.approx(test["delta"].mean())
+    assert summary["field"]["std_hidden"] == pytest.approx(test["hidden"].std(ddof=0))
+    for regime in summary["regimes"]:
+        rows = test.filter(pl.col("regime") == regime["name"])
+        assert regime["n"] == len(rows)
+        if len(rows):
+            assert regime["residual"]["value"] == pytest.approx((rows["correct"] - rows["confidence"]).mean())
+    brier = (test["corrected"] - test["correct"]).pow(2).mean()
+    assert summary["correction"]["miscal"]["all"]["brier"] == pytest.approx(brier)
+    assert sum(map(sum, (summary["histogram"][name] for name in ("over", "good", "under")))) == len(
+        test.filter(pl.col("regime").is_not_null())
+    )
+
+
+def test_planted_structure_is_found_with_its_signs(summary, field, table):
+    assert "at least" in summary["verdict"]
+    assert summary["certificate"]["lower_bound_hidden"]["interval"][0] > 0
+    truth = 0.35 * np.sign(table["x_0"].to_numpy())
+    assert np.corrcoef(truth, field["delta"].to_numpy())[0, 1] > 0.8
+
+
+def test_the_map_shows_every_row_with_text_and_metadata(finished, table):
+    shown = pl.read_parquet(finished[1] / "map.parquet")
+    positions = ["raw_1", "raw_2", "learned_1", "learned_2"]
+    assert shown["row"].to_list() == list(range(len(table)))
+    assert np.isfinite(shown.select(positions).to_numpy()).all()
+    assert shown["text"].to_list() == table["question"].to_list()
+    assert shown["meta.subject"].to_list() == table["subject"].to_list()
+
+
+def test_a_second_run_gives_the_same_bytes(finished, data, tmp_path):
+    out = tmp_path / "again"
+    assert (
+        run("discover", data, "--out", out, *OPTIONS, TZ="Pacific/Kiritimati", LC_ALL="C", PYTHONHASHSEED="7").status
+        == 0
+    )
+    for name in ("field.parquet", "map.parquet", "model/config.json"):
+        assert (out / name).read_bytes() == (finished[1] / name).read_bytes(), name
+    first, second = (json.loads((folder / "summary.json").read_text()) for folder in (finished[1], out))
+    assert {**first, "timing": {}} == {**second, "timing": {}}
+
+
+def test_json_prints_the_summary_and_only_that(data, tmp_path):
+    ended = run("discover", data, "--out", tmp_path / "run", *OPTIONS, "--json")
+    assert ended.status == 0
+    assert json.loads(ended.out) == json.loads((tmp_path / "run" / "summary.json").read_text())
+
+
+def test_an_existing_folder_is_refused_before_any_work_and_replaced_when_asked(finished, data, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "report.html").write_text("old")
+    ended = run("discover", data, "--out", tmp_path / "run", *OPTIONS)
+    assert ended.status == 2
+    assert "--overwrite" in ended.err
+    assert (tmp_path / "run" / "report.html").read_text() == "old"
+    assert run("discover", data, "--out", tmp_path / "run", *OPTIONS, "--overwrite").status == 0
+    assert (tmp_path / "run" / "field.parquet").read_bytes() == (finished[1] / "field.parquet").read_bytes()
+
+
+def test_a_split_column_is_used_as_it_is(table, tmp_path):
+    rng = np.random.default_rng(0)
+    split = rng.choice(["train", "dev", "test"], p=[0.7, 0.1, 0.2], size=len(table))
+    table.with_columns(pl.Series("part", split)).write_parquet(tmp_path / "a.parquet")
+    ended = run("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--split", "part")
+    assert ended.status == 0, ended.err
+    field = pl.read_parquet(tmp_path / "run" / "field.parquet")
+    assert field["split"].to_list() == ["val" if name == "dev" else name for name in split]
+
+
+def test_rows_kept_by_a_condition_keep_their_numbers(table, tmp_path):
+    both = pl.concat([table.with_columns(model=pl.lit("a")), table.with_columns(model=pl.lit("b"))])
+    both.write_parquet(tmp_path / "a.parquet")
+    ended = run("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--where", "model == 'b'")
+    assert ended.status == 0, ended.err
+    field = pl.read_parquet(tmp_path / "run" / "field.parquet")
+    assert field["row"].to_list() == list(range(len(table), 2 * len(table)))

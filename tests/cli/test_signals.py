@@ -1,0 +1,69 @@
+"""Ctrl-C and SIGTERM end a run with their own status and leave nothing, or what was there before."""
+
+import signal
+import time
+
+import pytest
+
+from .conftest import planted, start
+
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+@pytest.fixture(scope="module")
+def long_data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "data.parquet"
+    planted(40_000).write_parquet(path)
+    return path
+
+
+def wait_for(found, seconds=60):
+    for _ in range(int(seconds / 0.02)):
+        if found():
+            return
+        time.sleep(0.02)
+    pytest.fail("the run did not start")
+
+
+@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("delay", [0.0, 1.0, 4.0])
+def test_a_signal_ends_the_run_and_leaves_nothing(number, delay, long_data, tmp_path):
+    process = start("discover", long_data, "--out", tmp_path / "a" / "run", "--features", "x_*", "--map", "pca")
+    wait_for(lambda: list(tmp_path.glob("a/.miscal-*.partial")))
+    time.sleep(delay)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == STATUS[number]
+    assert err == "miscal: stopped; nothing was left half-written\n"
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_keeps_the_run_that_was_to_be_replaced(long_data, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "report.html").write_text("old")
+    process = start("discover", long_data, "--out", tmp_path / "run", "--features", "x_*", "--overwrite")
+    wait_for(lambda: list(tmp_path.glob(".miscal-*.partial")))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert (tmp_path / "run" / "report.html").read_text() == "old"
+
+
+def test_a_second_run_on_the_same_folder_is_refused_at_once(long_data, tmp_path):
+    arguments = ("discover", long_data, "--out", tmp_path / "run", "--features", "x_*")
+    first = start(*arguments)
+    wait_for(lambda: list(tmp_path.glob(".miscal-*.partial")))
+    second = start(*arguments)
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert "another miscal process" in err
+    first.kill()
+    first.communicate()
+    third = start(*arguments)
+    wait_for(lambda: list(tmp_path.glob(".miscal-*.lock")))
+    third.send_signal(signal.SIGINT)
+    third.communicate(timeout=60)
+    assert third.returncode == 130
+    assert list(tmp_path.iterdir()) == []
