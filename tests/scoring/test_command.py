@@ -90,7 +90,9 @@ def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folde
     assert len(pl.read_parquet(tmp_path / "out" / "triples.parquet")) == 9
 
 
-@pytest.mark.parametrize("wrong", [{"limit": 0}, {"threads": 0}, {"engine": "dask"}, {"dtype": "int8"}])
+@pytest.mark.parametrize(
+    "wrong", [{"limit": 0}, {"threads": 0}, {"batch_tokens": 0}, {"engine": "dask"}, {"dtype": "int8"}]
+)
 def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path, llama_folder, task_file, wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         run(**{"model": str(llama_folder), "task": task_file, "out": tmp_path / "out", **wrong})

@@ -17,7 +17,7 @@ from miscal.scoring.executors import executor
 from miscal.scoring.folder import TRIPLES, Progress, Run, score_folder
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
-from miscal.scoring.scorer import BATCH_TOKENS, as_items
+from miscal.scoring.scorer import as_items, default_batch_tokens
 from miscal.scoring.source import ModelSpec
 from miscal.scoring.tasks import Task, read_table, read_task
 
@@ -69,7 +69,7 @@ def run(
     prompt_file: str | Path | None = None,
     limit: int | None = None,
     seed: int = 0,
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int | None = None,
     threads: int | None = None,
     embed_only: bool = False,
     text: str = "text",
@@ -103,7 +103,8 @@ def run(
         Score the first rows only.
     seed : int, default 0
         Of the coin that deals the slots of preference pairs.
-    batch_tokens : int, default 4096
+    batch_tokens : int, optional
+        Padded tokens per batch; default 4096 on a CPU, 32768 on a GPU.
     threads : int, optional
         CPU threads per process.
     embed_only : bool, default False
@@ -124,8 +125,9 @@ def run(
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit: at least 1 is allowed, {limit} came")
-    if threads is not None and threads < 1:
-        raise InputError(f"threads: at least 1 is allowed, {threads} came")
+    for name, value in (("threads", threads), ("batch_tokens", batch_tokens), ("workers", workers)):
+        if value is not None and value < 1:
+            raise InputError(f"{name}: at least 1 is allowed, {value} came")
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads)
     chosen = executor(engine, address=ray_address, workers=workers)
     if embed_only:
@@ -142,7 +144,7 @@ def run(
             out,
             task=about,
             form=form,
-            batch_tokens=batch_tokens,
+            batch_tokens=batch_tokens or default_batch_tokens(device),
             executor=chosen,
             table=table,
             progress=progress,

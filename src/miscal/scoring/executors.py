@@ -130,21 +130,25 @@ class Ray:
     ----------
     address : str, optional
         Of an existing cluster; default: one is started on this machine if none is connected.
-    num_cpus, num_gpus : float
-        What each task asks for; default: 1 CPU, and a GPU if this machine has one.
+    num_cpus, num_gpus : float, optional
+        What each task asks for; default: as many CPUs as the model takes threads, and a GPU if this machine has one.
     """
 
     elsewhere = True
 
-    def __init__(self, address: str | None = None, *, num_cpus: float = 1, num_gpus: float | None = None) -> None:
+    def __init__(
+        self, address: str | None = None, *, num_cpus: float | None = None, num_gpus: float | None = None
+    ) -> None:
         if importlib.util.find_spec("ray") is None:
             raise InputError("engine: 'ray' needs the extra: pip install 'miscal[ray]'")
         self.address, self.num_cpus, self.num_gpus = address, num_cpus, num_gpus
 
-    def _gpus(self) -> float:
+    def _needs(self, model: Model) -> dict[str, float]:
         import torch
 
-        return self.num_gpus if self.num_gpus is not None else float(torch.cuda.is_available())
+        threads = model.threads if isinstance(model, ModelSpec) else None
+        gpus = float(torch.cuda.is_available()) if self.num_gpus is None else self.num_gpus
+        return {"num_cpus": self.num_cpus or threads or 1, "num_gpus": gpus}
 
     def run(self, model: Model, jobs: Sequence[Job]) -> Iterator[tuple[int, BatchResult]]:
         """Yield (number of the batch, result) as they are done.
@@ -160,7 +164,7 @@ class Ray:
         if started:
             ray.init(address=self.address, log_to_driver=False, include_dashboard=False, logging_level="error")
         try:
-            task = ray.remote(num_cpus=self.num_cpus, num_gpus=self._gpus(), max_retries=ATTEMPTS)(work)
+            task = ray.remote(max_retries=ATTEMPTS, **self._needs(model))(work)
             shared = ray.put(model)
             running = {task.remote(shared, batch): index for index, batch in jobs}
             while running:

@@ -54,10 +54,10 @@ class HuggingFaceText:
         self._trail, self.n_lead = self._special_tokens()
 
     def pinned(self) -> ModelSpec:
-        """Return the settings with revision and dtype decided, for the processes that load the weights."""
-        dtype = str(self.dtype).removeprefix("torch.")
+        """Return the settings with revision, dtype and threads decided, for the processes that load the weights."""
+        dtype, threads = str(self.dtype).removeprefix("torch."), self.spec.threads or torch.get_num_threads()
         revision = self.spec.revision if self.source.local else self.source.revision
-        return replace(self.spec, dtype=dtype, revision=revision)
+        return replace(self.spec, dtype=dtype, revision=revision, threads=threads)
 
     def options(self) -> dict[str, Any]:
         """Return what every ``from_pretrained`` is called with."""

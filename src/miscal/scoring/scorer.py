@@ -21,6 +21,14 @@ from miscal.triples import Triples
 BATCH_TOKENS = 4096
 
 
+def default_batch_tokens(device: str = "auto") -> int:
+    """Return the padded tokens per batch that suit a device: 4096 on a CPU, 32768 on a GPU."""
+    import torch
+
+    on_gpu = torch.cuda.is_available() if device == "auto" else not device.startswith("cpu")
+    return 8 * BATCH_TOKENS if on_gpu else BATCH_TOKENS
+
+
 def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
     """Load a model named by text or by a `ModelSpec`; a model already loaded is handed back."""
     if isinstance(model, str):
