@@ -77,25 +77,22 @@ def bench_smoothing(rounds: int) -> list[dict]:
     ]
 
 
-def step_floor(x: torch.Tensor, widths: tuple[int, ...]) -> None:
-    """Products of one training step: each layer forward, weight gradient, input gradient but for the first."""
-    batch = len(x)
+def step_products(widths: tuple[int, ...]) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """Operands and results of one step: per layer forward, weight gradient, input gradient but for the first."""
+    shapes = []
     for i, (d, h) in enumerate(pairwise(widths)):
-        a, w, g = (x if i == 0 else torch.ones(batch, d)), torch.ones(h, d), torch.ones(batch, h)
-        torch.mm(a, w.T)
-        torch.mm(g.T, a)
-        if i > 0:
-            torch.mm(g, w)
-    z = torch.ones(batch, widths[-1])
-    K = torch.mm(z, z.T)
-    torch.mm(K, z)
-    exponentials(batch * batch)
+        shapes += [(BATCH, d, h), (h, BATCH, d)] + ([(BATCH, h, d)] if i > 0 else [])
+    shapes += [(BATCH, widths[-1], BATCH), (BATCH, BATCH, widths[-1])]
+    return [(torch.ones(m, k), torch.ones(k, n), torch.empty(m, n)) for m, k, n in shapes]
 
 
-def epoch_floor(X: torch.Tensor, order: torch.Tensor, widths: tuple[int, ...], state: list[torch.Tensor]) -> None:
+def epoch_floor(X: torch.Tensor, order: torch.Tensor, products: list, state: list[torch.Tensor]) -> None:
     for rows in order.split(BATCH):
-        step_floor(X[rows], widths)
-        for tensor in state:  # Adam reads and writes parameter and two moments, and reads the gradient
+        X[rows]
+        for left, right, out in products:
+            torch.mm(left, right, out=out)
+        exponentials(BATCH * BATCH)
+        for tensor in state:  # Adam reads and writes parameter and two moments
             tensor.add_(0.0)
 
 
@@ -106,10 +103,11 @@ def bench_training(rounds: int, n: int) -> dict:
     residual, one = torch.rand(n, generator=generator) - 0.5, torch.ones(n)
     order = torch.randperm(n, generator=generator)
     training = Training((FEATURES, HIDDEN, WIDTH), 0.3, 1e-3, seed=0)
+    products = step_products(widths)
     state = [torch.zeros(p.shape) for p in training.phi.parameters() for _ in range(3)]
     floor, times = median_of(
         rounds,
-        lambda: epoch_floor(X, order, widths, state),
+        lambda: epoch_floor(X, order, products, state),
         lambda: training._train_epoch(X, residual, one),
     )
     scale = ROWS / n

@@ -135,6 +135,19 @@ def test_the_grid_gives_the_numbers_of_each_setting_alone(data):
     assert sum(c.chosen for c in found.candidates) == 1
 
 
+def test_settings_whose_penalty_never_bites_share_one_run(monkeypatch, data):
+    runs = []
+    advance = Training.advance
+    monkeypatch.setattr(Training, "advance", lambda t, *a: runs.append((t.sigma, t.penalty)) or advance(t, *a))
+    found = search(data, sigmas=(0.02, 2.0), penalties=(0.001, 0.01, 0.1), max_epochs=2, n_jobs=1)
+    assert [t.penalised for t in found.trainings] == [True] * 3 + [False] * 3
+    assert sorted(runs) == [(0.02, 0.001), (0.02, 0.01), (0.02, 0.1), (2.0, 0.001)]
+    assert [c.penalty for c in found.candidates] == [0.001, 0.01, 0.1] * 2
+    assert len({c.proxy for c in found.candidates[3:]}) == 1
+    alone = Training(SIZES, 2.0, 0.1, seed=0, max_epochs=2).advance(data, 2)
+    assert alone.proxies == found.trainings[5].proxies
+
+
 @pytest.mark.slow
 def test_processes_change_no_number(data):
     runs = [search(data, sigmas=(0.3,), penalties=(0.01, 0.1), max_epochs=2, n_jobs=n) for n in (1, 2)]

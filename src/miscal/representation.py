@@ -12,6 +12,7 @@ differentiation would store and walk. Inputs are taken as they are; the paper do
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,14 +102,16 @@ class Representation(nn.Module):
 
 
 class _DiscoveryLoss(torch.autograd.Function):
-    """Loss of a batch with its written-out gradient with respect to z.
+    """Loss of a batch with its written-out gradient with respect to z, and the largest shortfall of mass.
 
     With S = K c, m = K w, c = w r, W = sum w:  a = dL/dS, b = dL/dm,
     P_ij = K_ij (a_i c_j + c_i a_j + b_i w_j + w_i b_j)  and  dL/dz = -2/sigma^2 (P1 * z - P z).
     """
 
     @staticmethod
-    def forward(ctx, z: Tensor, residual: Tensor, weight: Tensor, sigma: float, penalty: float, m_min: float) -> Tensor:
+    def forward(
+        ctx, z: Tensor, residual: Tensor, weight: Tensor, sigma: float, penalty: float, m_min: float
+    ) -> tuple[Tensor, Tensor]:
         left, right = exponent_factors(z, z, sigma)
         K = weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR)
         c, total = weight * residual, weight.sum()
@@ -119,10 +122,12 @@ class _DiscoveryLoss(torch.autograd.Function):
         b = share * (2.0 * delta.square() / mass - 2.0 * penalty * short)
         ctx.save_for_backward(z, K, torch.stack([a, c, b, weight], 1), torch.stack([c, a, weight, b], 1))
         ctx.sigma = sigma
-        return (share * (penalty * short.square() - delta.square())).sum()
+        most_short = short.max()
+        ctx.mark_non_differentiable(most_short)
+        return (share * (penalty * short.square() - delta.square())).sum(), most_short
 
     @staticmethod
-    def backward(ctx, grad_output: Tensor):
+    def backward(ctx, grad_output: Tensor, _: Tensor):
         z, K, rows, columns = ctx.saved_tensors
         P = (rows @ columns.T).mul_(K)
         product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
@@ -166,7 +171,7 @@ def discovery_loss(
     tensor(-0.1500)
     """
     weight = torch.ones_like(residual) if weight is None else weight
-    return _DiscoveryLoss.apply(z, residual, weight, sigma, penalty, m_min)
+    return _DiscoveryLoss.apply(z, residual, weight, sigma, penalty, m_min)[0]
 
 
 @dataclass(frozen=True)
@@ -200,6 +205,8 @@ class Training:
     ----------
     proxies : list of float
         Validation Brier score of f + delta_hat, unclipped, after each epoch.
+    penalised : bool
+        Whether a row has lacked mass so far: until then lambda has had no influence.
     best_epoch : int
         Epoch with the smallest proxy, from 1; its weights are in `best_weights`.
     best_errors : array of shape (v,)
@@ -222,6 +229,7 @@ class Training:
         self.optimizer: torch.optim.Adam | None = torch.optim.Adam(
             self.phi.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True
         )
+        self.penalised = False
         self.proxies: list[float] = []
         self.best_epoch = 0
         self.best_errors = np.zeros(0)
@@ -252,6 +260,12 @@ class Training:
             self._record(np.square(data.residual_val - delta.numpy(), dtype=np.float64), data.weight_val)
         return self
 
+    def with_penalty(self, penalty: float) -> Training:
+        """Return a copy for another lambda: the same training, as long as nothing was penalised."""
+        twin = copy.deepcopy(self)
+        twin.penalty = penalty
+        return twin
+
     def release(self) -> None:
         """Let go of what only further training needs."""
         self.phi, self.optimizer = None, None
@@ -274,7 +288,8 @@ class Training:
         for rows in batches(len(X), _stream(self.seed, _ORDER, self.epoch)):
             keep = _dropout_mask(masks, len(rows), self.phi.first.out_features)
             z = self.phi(X[rows], keep)
-            loss = discovery_loss(z, residual[rows], self.sigma, self.penalty, weight=weight[rows])
+            loss, short = _DiscoveryLoss.apply(z, residual[rows], weight[rows], self.sigma, self.penalty, M_MIN)
+            self.penalised |= bool(short > 0)
             self.optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(self.phi.parameters(), CLIP)

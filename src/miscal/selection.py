@@ -1,10 +1,10 @@
 """The paper's choice of (sigma, lambda): a grid, each setting trained, the smallest validation proxy wins.
 
 The proxy is the validation Brier score of f + delta_hat, unclipped (arXiv 2605.13484, appendix A). Settings are
-trained in rounds of epochs; after each round those that cannot catch up are stopped. A setting cannot when its
-best squared errors exceed the leader's, row by row on the validation split, by more than ``HOPELESS`` standard
-errors: its table row keeps the proxy reached so far. Each setting is trained by itself on one thread, several at
-a time in processes, so the numbers do not depend on how many there are.
+trained in rounds of epochs; settings whose lambda has not mattered yet, no row having lacked mass, share one run.
+After each round those that cannot catch up are stopped: those whose best squared errors exceed the leader's, row by
+row on the validation split, by more than ``HOPELESS`` standard errors. Their table rows keep the proxy reached.
+Each run is by itself on one thread, several at a time in processes, so the numbers do not depend on how many.
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ def search(
     with joblib.Parallel(n_jobs=n_workers(n_jobs, len(trainings)), batch_size=1) as parallel:
         for until in range(ROUND, max_epochs + ROUND, ROUND):
             running = [i for i, t in enumerate(trainings) if not (t.finished or hopeless[i])]
-            advanced = parallel(joblib.delayed(_advance)(trainings[i], data, until) for i in running)
-            for i, training in zip(running, advanced, strict=True):
-                trainings[i] = training
+            _advance_all(parallel, trainings, running, data, until)
             if stop_hopeless:
                 hopeless |= _hopeless(trainings, data.weight_val)
             for training, stopped in zip(trainings, hopeless, strict=True):
@@ -155,6 +153,32 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _advance_all(
+    parallel: joblib.Parallel, trainings: list[Training], running: list[int], data: TrainingData, until: int
+) -> None:
+    """Advance the running settings in place; where the mass penalty has not bitten, one stands for its sigma."""
+    groups: dict[tuple[float, int | None], list[int]] = {}
+    for i in running:
+        groups.setdefault((trainings[i].sigma, i if trainings[i].penalised else None), []).append(i)
+    _advance_each(parallel, trainings, [group[0] for group in groups.values()], data, until)
+    apart = []
+    for first, *rest in groups.values():
+        if trainings[first].penalised:
+            apart += rest
+        else:
+            for i in rest:
+                trainings[i] = trainings[first].with_penalty(trainings[i].penalty)
+    _advance_each(parallel, trainings, apart, data, until)
+
+
+def _advance_each(
+    parallel: joblib.Parallel, trainings: list[Training], which: list[int], data: TrainingData, until: int
+) -> None:
+    advanced = parallel(joblib.delayed(_advance)(trainings[i], data, until) for i in which)
+    for i, training in zip(which, advanced, strict=True):
+        trainings[i] = training
 
 
 def _advance(training: Training, data: TrainingData, until: int) -> Training:

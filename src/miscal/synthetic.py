@@ -23,6 +23,8 @@ RandomState = int | np.random.Generator
 CONFIDENCE_CLIP = 1e-6
 """Confidences are held this far from 0 and 1 where their logit is taken."""
 
+_SPLIT = 1
+
 
 @dataclass(frozen=True)
 class World:
@@ -276,7 +278,9 @@ def random_split(n: int, *, random_state: RandomState = 0) -> np.ndarray:
     {'test': 10, 'train': 80, 'val': 10}
     """
     names = np.repeat(["train", "val", "test"], [n - 2 * (n // 10), n // 10, n // 10])
-    return np.random.default_rng(random_state).permutation(names)
+    if not isinstance(random_state, np.random.Generator):
+        random_state = np.random.default_rng([random_state, _SPLIT])  # apart from the stream of a world of that seed
+    return random_state.permutation(names)
 
 
 @dataclass(frozen=True)
