@@ -10,9 +10,24 @@ import numpy as np
 
 from miscal.errors import ResourceError
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.forward import Evaluated
 
 _MEMORY_SIGNS = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Numbers of one batch, in its order.
+
+    Attributes
+    ----------
+    log_probs : tuple of ndarray of float64
+        Per row, shape (n_candidates,): sum of the token log-probabilities.
+    hidden : ndarray of float32, shape (n_rows, width)
+        Hidden state at the last position of the context.
+    """
+
+    log_probs: tuple[np.ndarray, ...]
+    hidden: np.ndarray
 
 
 class LanguageModel(Protocol):

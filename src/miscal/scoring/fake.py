@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.forward import Evaluated
+from miscal.scoring.engine import Evaluated
 
 _PIECE = re.compile(r" ?[A-Za-z]+| ?\d|\s|.")
 

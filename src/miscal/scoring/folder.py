@@ -138,12 +138,12 @@ def _text_side(model: LanguageModel | ModelSpec) -> Any:
 
 def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:
     """Load the weights here, or say what the workers are to load; a model that was handed in loaded stays as it is."""
-    from miscal.scoring.huggingface import HuggingFaceModel, HuggingFaceText
-
-    if not isinstance(text_side, HuggingFaceText):
+    if not isinstance(getattr(text_side, "spec", None), ModelSpec):
         return text_side
     if elsewhere:
         return text_side.pinned()
+    from miscal.scoring.huggingface import HuggingFaceModel
+
     return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
 
 

@@ -8,29 +8,13 @@ layer, after the final norm where there is one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from miscal.scoring.candidates import Encoded
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """Numbers of one batch, in its order.
-
-    Attributes
-    ----------
-    log_probs : tuple of ndarray of float64
-        Per row, shape (n_candidates,): sum of the token log-probabilities.
-    hidden : ndarray of float32, shape (n_rows, width)
-        Hidden state at the last position of the context.
-    """
-
-    log_probs: tuple[np.ndarray, ...]
-    hidden: np.ndarray
+from miscal.scoring.engine import Evaluated
 
 
 class Picker:

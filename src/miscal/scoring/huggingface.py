@@ -12,8 +12,8 @@ import torch
 
 from miscal.errors import FileError, InputError, MiscalError, ResourceError, TrustError
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import ran_out_of_memory
-from miscal.scoring.forward import Evaluated, Picker, evaluate
+from miscal.scoring.engine import Evaluated, ran_out_of_memory
+from miscal.scoring.forward import Picker, evaluate
 from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, locate, redact, retried
 
 T = TypeVar("T")

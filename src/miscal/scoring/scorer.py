@@ -11,7 +11,6 @@ from miscal.errors import InputError
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel, Runner
-from miscal.scoring.huggingface import HuggingFaceModel
 from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import Item, Pair, Question, pair_items, question_items
 from miscal.scoring.scored import Scored, assemble
@@ -31,9 +30,12 @@ def default_batch_tokens(device: str = "auto") -> int:
 
 def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
     """Load a model named by text or by a `ModelSpec`; a model already loaded is handed back."""
-    if isinstance(model, str):
-        model = ModelSpec(model)
-    return HuggingFaceModel(model) if isinstance(model, ModelSpec) else model
+    spec = ModelSpec(model) if isinstance(model, str) else model
+    if not isinstance(spec, ModelSpec):
+        return spec
+    from miscal.scoring.huggingface import HuggingFaceModel
+
+    return HuggingFaceModel(spec)
 
 
 def as_items(

@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import torch
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from miscal.errors import FileError, InputError, MiscalError, TrustError
 from miscal.scoring.registry import resolve_name
+
+if TYPE_CHECKING:
+    import torch
 
 DTYPES = ("auto", "float32", "bfloat16")
 ATTEMPTS = 5
@@ -77,6 +78,8 @@ def redact(text: object) -> str:
 
 def bfloat16_is_fast(device: torch.device) -> bool:
     """Tell whether the machine multiplies bfloat16 matrices faster than float32 ones."""
+    import torch
+
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
     if device.type != "cpu":
@@ -87,6 +90,8 @@ def bfloat16_is_fast(device: torch.device) -> bool:
 
 def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
     """Turn the name of a dtype into the dtype."""
+    import torch
+
     if dtype == "auto":
         return torch.bfloat16 if bfloat16_is_fast(device) else torch.float32
     return getattr(torch, dtype)
