@@ -88,10 +88,10 @@ def test_messages_are_one_printable_line():
 
 def test_a_closed_pipe_is_silent():
     code = "from miscal.cli import main; import sys; sys.exit(main(['discover', '--help']))"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    process.wait()
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
     assert process.returncode in (0, 141)
 
 

@@ -1,5 +1,6 @@
 """Options that several commands share, named as in the contract."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
 
@@ -28,6 +29,22 @@ class Map(StrEnum):
     umap = "umap"
 
 
+def _number(kind: type, low: float, below: float | None = None) -> Callable[[object], float]:
+    """Parse a number in a range, and say what came: typer's own message does not."""
+    words = f"a {'whole ' if kind is int else ''}number of at least {low}" + (f" and below {below}" if below else "")
+
+    def parse(text: object) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not value >= low or (below is not None and not value < below):
+            raise typer.BadParameter(f"it must be {words}; {str(text)!r} came")
+        return value
+
+    return parse
+
+
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file, or a folder `miscal score` wrote.")
 ]
@@ -50,9 +67,10 @@ Metadata = Annotated[
     str | None, typer.Option(metavar="COL,COL", help="Columns that describe rows; the field does not see them.")
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the split and of the fit.")]
+Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of the split and of the fit.")]
 Epsilon = Annotated[
-    float, typer.Option(metavar="E", min=0.0, max=1.0, help="Half-width of the well-calibrated band of delta.")
+    float,
+    typer.Option(metavar="E", parser=_number(float, 0, 1), help="Half-width of the well-calibrated band of delta."),
 ]
 Split = Annotated[str | None, typer.Option(metavar="COL", help="Column of train / val / test, used as it is.")]
 Where = Annotated[str | None, typer.Option(metavar="EXPR", help="Rows to keep, e.g. \"model == 'gpt-4o'\".")]

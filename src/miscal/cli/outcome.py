@@ -17,6 +17,7 @@ REPORT = "this is a fault of miscal, please report it: run the same command with
 _SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _URL_USER = re.compile(r"(?<=://)[^/\s@]+@")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_UNDECODED = re.compile("[\udc80-\udcff]+")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -54,11 +55,18 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
             warnings.simplefilter("ignore")
         try:
             status = action()
-            sys.stdout.flush()
+            if sys.stdout is not None:  # None where the caller closed it
+                sys.stdout.flush()
         except BaseException as error:  # every end has its status here, signals included
             # a library interrupted in the middle may have turned the signal into an error of its own
-            return _failed(Stopped(received[0]) if received else error, debug=debug)
+            return _failed(Stopped(received[0]) if received else _cause(error), debug=debug)
     return status if isinstance(status, int) else DONE
+
+
+def _cause(error: BaseException) -> BaseException:
+    # typer turns a closed pipe into an exit of its own
+    closed = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
+    return error.__context__ if closed else error  # type: ignore[return-value]
 
 
 def _failed(error: BaseException, *, debug: bool) -> int:
@@ -149,7 +157,12 @@ def one_line(text: str) -> str:
     >>> one_line("no such\n  file: https://me:pw@host/x")
     'no such file: https://***@host/x'
     """
-    return re.sub(r" {2,}", " ", _CONTROL.sub(" ", _redacted(text))).strip()
+    return re.sub(r" {2,}", " ", _CONTROL.sub(" ", _redacted(_readable(text)))).strip()
+
+
+def _readable(text: str) -> str:
+    # names of files that the locale could not decode; they are mostly UTF-8
+    return _UNDECODED.sub(lambda run: run[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text)
 
 
 def _redacted(text: str) -> str:
@@ -172,7 +185,7 @@ def _print_traceback(error: BaseException) -> None:
 
 def _silence_stdout() -> None:
     # the interpreter flushes standard output once more at its end, and would complain again
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

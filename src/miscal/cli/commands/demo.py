@@ -1,3 +1,5 @@
 """placeholder."""
-def command()->None:
+
+
+def command() -> None:
     """Demo."""
