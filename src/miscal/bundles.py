@@ -50,7 +50,7 @@ def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tenso
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    blob = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+    blob = save({name: np.require(array, requirements="C") for name, array in tensors.items()})
     (folder / TENSORS).write_bytes(blob)
     sums = {TENSORS: hashlib.sha256(blob).hexdigest(), "content": _content_digest(form, VERSION, content)}
     config = {"format": form, "version": VERSION, "content": content, "sha256": sums}

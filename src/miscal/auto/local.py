@@ -1,0 +1,268 @@
+"""The local logit shift: a learned linear geometry and a kernel readout in it.
+
+At a query the readout finds the shift D that makes its neighbours calibrated in log-odds,
+
+    sum_i K(z, z_i) (y_i - sigmoid(o_i + D)) = ridge * D,        K(z, z') = exp(-|z - z'|^2),
+
+so it stays in range by itself and one D serves inputs of every confidence. The geometry z = x A is learned by the
+leave-one-out likelihood of y under sigmoid(o + D): without a self-term, isolating points gains nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from miscal.auto.ridge import negative_log_likelihood
+
+Array = NDArray[np.floating]
+
+BANK_ROWS = 20_000
+_DIMENSIONS = 6
+_BATCH = 768
+_RATE = 0.05
+_GRID = 1024
+_TILE = 512
+_LOO_ROWS = 4_000
+_FIRST_RIDGE = 5.0
+
+
+@dataclass(frozen=True)
+class LocalReadout:
+    """What a kernel readout tells about queries.
+
+    Attributes
+    ----------
+    shift : ndarray of shape (n,)
+        Logit shift D; positive raises the confidence.
+    mass : ndarray of shape (n,)
+        Sum of kernel weights: how many neighbours the estimate rests on.
+    shift_error : ndarray of shape (n,)
+        Standard error of D given the geometry.
+    """
+
+    shift: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    shift_error: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LocalShift:
+    """A learned geometry with its bank.
+
+    Attributes
+    ----------
+    axes : ndarray of shape (p, k), float32
+        z = x @ axes; the bandwidth is absorbed in its scale.
+    ridge : float
+        Prior precision of D.
+    bank : ndarray of shape (m, k), float32
+        Coordinates of the bank rows.
+    offset, outcome, weight : ndarray of shape (m,), float32
+    rows : ndarray of shape (m,), int64
+        Bank rows as positions in the training data.
+    """
+
+    axes: NDArray[np.float32]
+    ridge: float
+    bank: NDArray[np.float32]
+    offset: NDArray[np.float32]
+    outcome: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    rows: NDArray[np.int64]
+
+    def coordinates(self, x: Array) -> NDArray[np.float32]:
+        """Place inputs in the learned geometry, (n, k)."""
+        return np.asarray(x, np.float32) @ self.axes
+
+    def read(self, x: Array) -> LocalReadout:
+        """Read the local shift at inputs x of shape (n, p)."""
+        return _read(self.coordinates(x), self)
+
+    def nearest(self, x: Array, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Find the k heaviest neighbours: training rows (n, k) and kernel weights (n, k), heaviest first."""
+        z = torch.from_numpy(self.coordinates(x))
+        bank = torch.from_numpy(self.bank)
+        k = min(k, len(bank))
+        rows, weights = [], []
+        for i in range(0, len(z), _TILE):
+            value, index = _weights(z[i : i + _TILE], bank).topk(k, dim=1)
+            rows.append(self.rows[index.numpy()])
+            weights.append(value.numpy().astype(np.float64))
+        return np.concatenate(rows), np.concatenate(weights)
+
+
+def _weights(z: torch.Tensor, bank: torch.Tensor) -> torch.Tensor:
+    distance = (z * z).sum(-1)[..., :, None] + (bank * bank).sum(-1)[..., None, :] - 2 * z @ bank.transpose(-1, -2)
+    # far below exp(-80) torch's exp is a hundred times slower, and the weight is 0 for us
+    return torch.exp(-distance.clamp(0, 80))
+
+
+@torch.no_grad()
+def _read(z: NDArray[np.float32], local: LocalShift, *, own: NDArray | None = None, steps: int = 3) -> LocalReadout:
+    """Newton steps for D; `own` names the bank row that is the query itself, to leave it out."""
+    bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
+    queries = torch.from_numpy(np.ascontiguousarray(z))
+    shift, mass, error = [], [], []
+    for i in range(0, len(queries), _TILE):
+        K = _weights(queries[i : i + _TILE], bank) * w
+        if own is not None:
+            K[torch.arange(len(K)), torch.from_numpy(own[i : i + _TILE])] = 0
+        D = torch.zeros(len(K))
+        for _ in range(steps):
+            p = torch.sigmoid(o + D[:, None])
+            curvature = (K * p * (1 - p)).sum(1) + local.ridge
+            D = D + (((K * (y - p)).sum(1) - local.ridge * D) / curvature).clamp(-2, 2)
+        shift.append(D)
+        mass.append(K.sum(1))
+        error.append((K * K * p * (1 - p)).sum(1).sqrt() / curvature)
+    return LocalReadout(*(torch.cat(a).numpy().astype(np.float64) for a in (shift, mass, error)))
+
+
+def fit_local(
+    x: Array,
+    y: Array,
+    offset: Array,
+    *,
+    rng: np.random.Generator,
+    weight: Array | None = None,
+    steps: int = 100,
+) -> LocalShift:
+    """Learn a geometry and keep a bank.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+        Inputs with columns of comparable scale, p small (up to about 20).
+    y : ndarray of shape (n,), 0 or 1
+    offset : ndarray of shape (n,)
+        Log-odds that the shift is added to.
+    rng : numpy.random.Generator
+    weight : ndarray of shape (n,), optional
+    steps : int, default 100
+        Adam steps; every start gets a quarter of them, the best then the rest.
+
+    Returns
+    -------
+    LocalShift
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(600, 2)).astype("float32")
+    >>> y = (rng.random(600) < 1 / (1 + np.exp(-2 * np.sign(x[:, 0])))).astype(float)
+    >>> local = fit_local(x, y, np.zeros(600), rng=rng, steps=30)
+    >>> d = local.read(np.array([[-1.0, 0.0], [1.0, 0.0]])).shift
+    >>> bool(d[0] < -0.5) and bool(d[1] > 0.5)
+    True
+    """
+    x = np.asarray(x, np.float32)
+    w = np.ones(len(y)) if weight is None else weight
+    rows = np.sort(rng.choice(len(x), min(BANK_ROWS, len(x)), replace=False))
+
+    def bank(axes, ridge):
+        return _bank(x, y, offset, w, rows, axes, ridge)
+
+    trial = max(1, steps // 4)
+    banks = [bank(*_train(x, y, offset, w, start, _FIRST_RIDGE, rng, trial)) for start in _starts(x, y, offset, w, rng)]
+    best = banks[int(np.argmin([_leave_one_out_loss(b, rng) for b in banks]))]
+    return bank(*_train(x, y, offset, w, best.axes, best.ridge, rng, steps - trial))
+
+
+def _bank(x, y, offset, w, rows, axes, ridge) -> LocalShift:
+    o, outcome, weight = (np.asarray(a[rows], np.float32) for a in (offset, y, w))
+    return LocalShift(axes, ridge, x[rows] @ axes, o, outcome, weight, rows.astype(np.int64))
+
+
+def _leave_one_out_loss(local: LocalShift, rng: np.random.Generator) -> float:
+    """Leave-one-out log loss of a sample of bank rows."""
+    some = rng.choice(len(local.bank), min(_LOO_ROWS, len(local.bank)), replace=False)
+    shift = _read(local.bank[some], local, own=some, steps=1).shift
+    loss = negative_log_likelihood(local.outcome[some], local.offset[some] + shift)
+    return float(np.average(loss, weights=local.weight[some]))
+
+
+def _starts(x, y, offset, w, rng) -> list[NDArray[np.float32]]:
+    """Propose the best single direction, and the whole space at a middling bandwidth; (p, k) each."""
+    p = x.shape[1]
+    k = min(p, _DIMENSIONS)
+    sd = np.maximum(x.std(0), 1e-6)
+    whole = np.zeros((p, k), np.float32)
+    # leading columns first: callers order columns by importance
+    whole[np.arange(k), np.arange(k)] = 1.5 / sd[:k] / np.sqrt(np.minimum(k, 1 + np.arange(k)))
+    direction, scale = _best_direction(x / sd, y, offset, w, rng)
+    single = np.zeros((p, k), np.float32)
+    single[:, 0] = direction * scale / sd
+    # the other axes start small, so that the gradient can still find them
+    for j in range(1, k):
+        single[(np.abs(direction).argmax() + j) % p, j] = 0.1 / sd[(np.abs(direction).argmax() + j) % p]
+    return [single, whole]
+
+
+def _best_direction(x, y, offset, w, rng) -> tuple[NDArray[np.float64], float]:
+    """Direction and scale with the best leave-one-out likelihood along one axis (binned, O(n) each)."""
+    p = x.shape[1]
+    if p == 1:
+        directions = np.ones((1, 1))
+    elif p == 2:
+        angle = np.linspace(0, np.pi, 60, endpoint=False)
+        directions = np.stack([np.cos(angle), np.sin(angle)], 1)
+    else:
+        extra = rng.normal(size=(32, p))
+        directions = np.concatenate([np.eye(p), extra / np.linalg.norm(extra, axis=1, keepdims=True)])
+    best = (np.inf, directions[0], 1.0)
+    variance = w * expit(offset) * (1 - expit(offset))
+    residual = w * (y - expit(offset))
+    for direction in directions:
+        t = x @ direction
+        for loss, scale in _binned_losses(t, y, offset, residual, variance, w):
+            if loss < best[0]:
+                best = (loss, direction, scale)
+    return best[1], best[2]
+
+
+def _binned_losses(t, y, offset, residual, variance, w):
+    low, high = np.quantile(t, [0.001, 0.999])
+    width = max(high - low, 1e-9) / (_GRID - 1)
+    cell = np.clip((t - low) / width + 0.5, 0, _GRID - 1).astype(int)
+    size = 2 * _GRID
+    moments = np.fft.rfft([np.bincount(cell, residual, _GRID), np.bincount(cell, variance, _GRID)], size, axis=1)
+    lag = np.minimum(np.arange(size), size - np.arange(size)) * width
+    for bandwidth in (0.04, 0.08, 0.16, 0.32, 0.64):
+        kernel = np.exp(-np.minimum((lag / bandwidth) ** 2, 80))
+        smooth = np.fft.irfft(moments * np.fft.rfft(kernel), size, axis=1)[:, :_GRID]
+        D = (smooth[0][cell] - residual) / (np.maximum(smooth[1][cell] - variance, 0) + 5.0)
+        yield float(np.average(negative_log_likelihood(y, offset + D), weights=w)), 1 / bandwidth
+
+
+def _train(x, y, offset, w, start, ridge, rng, steps) -> tuple[NDArray[np.float32], float]:
+    """Adam on random batches; the kernel sums are scaled up to the size of the bank."""
+    n = len(x)
+    inputs, outcome, base, mass = (torch.from_numpy(np.asarray(a, np.float32)) for a in (x, y, offset, w))
+    batch = min(_BATCH, n)
+    # a step changes every start by the same share of its own size
+    size = float(np.sqrt((start**2).sum(0).max()))
+    axes = torch.from_numpy(start / size).requires_grad_()
+    log_ridge = torch.tensor(np.log(ridge), dtype=torch.float32, requires_grad=True)
+    optimiser = torch.optim.Adam([axes, log_ridge], lr=_RATE)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    self_pairs = torch.eye(batch, dtype=torch.bool)
+    grow = min(n, BANK_ROWS) / batch
+    for _ in range(steps):
+        rows = torch.from_numpy(rng.choice(n, batch, replace=False))
+        z = inputs[rows] @ axes * size
+        K = (_weights(z, z) * mass[rows]).masked_fill(self_pairs, 0.0) * grow
+        p = torch.sigmoid(base[rows])
+        D = (K @ (outcome[rows] - p)) / (K @ (p * (1 - p)) + log_ridge.exp())
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(base[rows] + D, outcome[rows], reduction="none")
+        loss = (losses * mass[rows]).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    return (axes.detach() * size).numpy(), float(log_ridge.detach().exp())
