@@ -11,7 +11,7 @@ from miscal.checks import check_lengths
 from miscal.errors import InputError
 from miscal.metrics.inference import RandomState, invert, null_draws, p_value_of
 from miscal.metrics.population import Population, Statistic, merge, observed, smece_statistic, smooth_residual
-from miscal.metrics.smooth import SMALLEST_SIGMA, check_pair, smece_of_residuals
+from miscal.metrics.smooth import check_pair, smece_of_residuals
 
 SLICES = ("over", "under")
 MIN_ROWS = 30
@@ -156,7 +156,7 @@ def _sliced_shape(cells: Population) -> np.ndarray:
             cells.label[rows],
             cells.n_cells,
         )
-        sigma = max(observed(part, smece_statistic(part)), SMALLEST_SIGMA)
+        sigma = observed(part, smece_statistic(part))
         shape[rows] = smooth_residual(part, sigma)
     return shape
 

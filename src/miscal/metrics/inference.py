@@ -14,7 +14,7 @@ upper end is that of the median.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,11 +31,12 @@ from miscal.metrics.population import (
     smooth_residual,
 )
 from miscal.metrics.scores import LEVEL, bin_index
-from miscal.metrics.smooth import SMALLEST_SIGMA, check_pair, smece_of_residuals
+from miscal.metrics.smooth import check_pair, smece_of_residuals
 
 RandomState = int | np.random.Generator
 
-_STEPS = np.array([-1.5, -1.0, -0.7, -0.45, -0.25, 0.0, 0.25, 0.45, 0.7, 1.0, 1.5, 2.5])
+_DOWN = np.array([1.5, 1.0, 0.7, 0.45, 0.25])
+_UP = np.array([0.25, 0.45, 0.7, 1.0, 1.5, 2.5])
 _DRAWS = 300
 
 
@@ -264,7 +265,7 @@ def smece_interval(
 def _smece_interval(
     cells: Population, statistic: Statistic, n_draws: int, random_state: RandomState
 ) -> tuple[float, float]:
-    sigma = max(observed(cells, statistic), SMALLEST_SIGMA)
+    sigma = observed(cells, statistic)
     return invert(cells, statistic, smooth_residual(cells, sigma), constant_shape(cells), n_draws, random_state)
 
 
@@ -314,7 +315,7 @@ def measure_ece(
     y, f, weight = check_pair(y_true, confidence, sample_weight)
     cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
     statistic = _ece_statistic(cells)
-    sigma = max(observed(cells, smece_statistic(cells)), SMALLEST_SIGMA)
+    sigma = observed(cells, smece_statistic(cells))
     null = null_draws(cells, statistic, n_draws, random_state)
     value = observed(cells, statistic)
     shape = smooth_residual(cells, sigma)
@@ -332,8 +333,11 @@ def _ece_statistic(cells: Population) -> Statistic:
 
 
 def constant_shape(cells: Population) -> np.ndarray:
-    """One and the same residual everywhere, with the sign of the mean residual."""
-    return np.full(len(cells.location), -1.0 if cells.residual(cells.rate).sum() < 0 else 1.0)
+    """One and the same residual everywhere, with the sign of the mean residual, or towards 1/2 where that is 0."""
+    mean = float(cells.residual(cells.rate).sum())
+    if abs(mean) < 1e-12:
+        mean = 0.5 - float(cells.mass @ cells.location)
+    return np.full(len(cells.location), -1.0 if mean < 0 else 1.0)
 
 
 def invert(
@@ -364,11 +368,10 @@ def invert(
     """
     rng = generator(random_state)
     seen = observed(cells, statistic)
-    low, high = _invert_family(cells, statistic, shape, seen, _STEPS, n_draws, rng)
+    low, high = _invert_family(cells, statistic, shape, seen, _DOWN, n_draws, rng)
     if low > 0:
         return low, high
-    upwards = _STEPS[_STEPS >= 0]
-    return 0.0, max(high, _invert_family(cells, statistic, other_shape, seen, upwards, n_draws, rng)[1])
+    return 0.0, max(high, _invert_family(cells, statistic, other_shape, seen, _DOWN[:0], n_draws, rng)[1])
 
 
 def _invert_family(
@@ -376,7 +379,7 @@ def _invert_family(
     statistic: Statistic,
     shape: np.ndarray,
     seen: float,
-    steps: np.ndarray,
+    down: np.ndarray,
     n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
@@ -397,7 +400,7 @@ def _invert_family(
     visit(1.0)
     truth, lower_tail, _, upper_tail = points[1.0]
     width = max(upper_tail - lower_tail, 8 / float(cells.count.sum())) / max(truth, 1e-12)
-    for scale in np.concatenate([[0.0], np.maximum(1 + width * steps, 0.0)]).tolist():
+    for scale in [0.0, *(1 - min(width, 0.65) * down), *(1 + width * _UP)]:
         visit(scale)
     for _ in range(8):
         last, before = sorted(points)[-1], sorted(points)[-2]
@@ -405,15 +408,24 @@ def _invert_family(
             break
         visit(2 * last)
     theta, tail_low, typical, tail_high = np.maximum.accumulate(np.array([points[s] for s in sorted(points)]), axis=0).T
-    return _crossing(tail_high, theta, seen), _crossing(tail_low, theta, max(seen, typical[0]))
+    return _crossing(tail_high, theta, seen, "left"), _crossing(tail_low, theta, max(seen, typical[0]), "right")
 
 
-def _crossing(tail: np.ndarray, theta: np.ndarray, seen: float) -> float:
-    """Theta at which a quantile, which increases with it, reaches the value seen; interpolated between scales."""
-    if seen <= tail[0]:
+def _crossing(tail: np.ndarray, theta: np.ndarray, seen: float, side: Literal["left", "right"]) -> float:
+    """Theta where a quantile, which increases with it, reaches ("left") or passes ("right") the value seen.
+
+    Interpolated between scales, but for few rows the quantile moves in steps: where it equals the value seen, the
+    crossing lies anywhere up to the next scale outwards, and that scale is taken.
+    """
+    tie = 1e-9
+    after = int(np.searchsorted(tail, seen + (tie if side == "right" else -tie), side=side))
+    if after == 0:
         return float(max(theta[0], 0.0))
-    after = int(np.searchsorted(tail, seen))
     if after == len(tail):
         return float(theta[-1])
+    if side == "right" and seen - tail[after - 1] <= tie:
+        return float(theta[after])
+    if side == "left" and tail[after] - seen <= tie:
+        return float(theta[after - 1])
     share = (seen - tail[after - 1]) / (tail[after] - tail[after - 1])
     return float(theta[after - 1] + share * (theta[after] - theta[after - 1]))

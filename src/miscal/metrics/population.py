@@ -14,7 +14,6 @@ import numpy as np
 from miscal.errors import InputError
 from miscal.metrics.smooth import (
     bin_residuals,
-    cells_needed,
     cells_of_rows,
     cosine_moments,
     expected_floor,
@@ -197,15 +196,16 @@ def expected(population: Population, statistic: Statistic, rate: np.ndarray) -> 
 
 
 def smooth_residual(population: Population, sigma: float) -> np.ndarray:
-    """Estimate E[y | f] - f at each cell: residuals smoothed at `sigma`, over rows smoothed alike.
+    """Estimate E[y | f] - f at each cell: residuals smoothed at `sigma` (two cells at least), over rows likewise.
 
     Returns
     -------
     numpy.ndarray
         float64, shape (G,); positive is under-confident.
     """
+    sigma = max(sigma, 2 / population.n_cells)
     nodes = [
-        bin_residuals(population.location, v, cells_needed(sigma))
+        bin_residuals(population.location, v, 4 * population.n_cells)
         for v in (population.residual(population.rate), population.mass)
     ]
     top, bottom = smoothed_density(cosine_moments(np.stack(nodes)), sigma)

@@ -35,6 +35,9 @@ BINNING_ERROR = 5e-6
 SMALLEST_SIGMA = 1e-5
 """No kernel narrower than this is evaluated; a smaller smECE is then right to this many units, not more closely."""
 
+ONE_SIGN = 1e-9
+"""Residuals whose sum and sum of absolute values agree to this share have one sign; smECE is then |mean residual|."""
+
 _MODES_PER_SIGMA = 2.2  # exp(-(pi * 2.2)^2 / 2) = 4e-11: the modes beyond it are not worth adding
 _BLOCK = 1 << 18  # numbers per temporary: small enough for the cache, large enough to hide numpy's overhead
 _MAX_STEPS = 60
@@ -239,24 +242,26 @@ def _solve_block(nodes: np.ndarray, noise: float) -> np.ndarray:
     s ~ x^-p through the last two trials, and so lies between x and s; the middle of the bracket replaces it where it
     leaves the bracket, and now and then when progress is slow. The last such step is kept as the result.
     """
-    moments = cosine_moments(nodes)
-    mean, absolute = np.abs(moments[:, 0]), np.abs(nodes).sum(axis=1)
-    if (absolute - mean <= 1e-9 * absolute).all():  # all residuals of one sign
+    mean, absolute = np.abs(nodes.sum(axis=1)), np.abs(nodes).sum(axis=1)
+    mixed = absolute - mean > ONE_SIGN * absolute
+    if not mixed.all():
+        mean[mixed] = _solve_block(nodes[mixed], noise) if mixed.any() else 0.0
         return mean
-    lower, upper = np.maximum(mean, SMALLEST_SIGMA), np.maximum(absolute, SMALLEST_SIGMA)
+    moments, smallest = cosine_moments(nodes), max(SMALLEST_SIGMA, 0.25 / nodes.shape[1])
+    lower, upper = np.maximum(mean, smallest), np.maximum(absolute, smallest)
     x = np.clip(np.maximum(_coarse_error(nodes), noise), lower, upper)
     power, last_x, last_s = np.full(len(x), 0.5), x, x
     for step in range(_MAX_STEPS):
         s = np.maximum(smoothed(moments, x), SMALLEST_SIGMA**2)
         power = _fitted_power(x / last_x, s / last_s, power) if step else power
         trial = x * (s / x) ** (1 / (1 + power))
-        open_ = (np.abs(s - x) > TOLERANCE) & (np.maximum(s, x) > SMALLEST_SIGMA)
+        open_ = (np.abs(s - x) > TOLERANCE) & (np.maximum(s, x) > smallest)
         if not open_.any():
             break
         lower, upper = np.maximum(lower, np.minimum(x, s)), np.minimum(upper, np.maximum(x, s))
         last_x, last_s = x, s
         poor = (trial < lower) | (trial > upper) | (step % 4 == 3)
-        x = np.where(open_, np.maximum(np.where(poor, np.sqrt(lower * upper), trial), SMALLEST_SIGMA), x)
+        x = np.where(open_, np.maximum(np.where(poor, np.sqrt(lower * upper), trial), smallest), x)
     return np.clip(trial, mean, np.maximum(absolute, mean))
 
 
@@ -372,13 +377,16 @@ def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
     >>> round(smece_of_residuals(np.array([0.2, 0.8]), np.array([0.1, -0.1])), 4)
     0.1806
     """
+    mean, absolute = abs(float(value.sum())), float(np.abs(value).sum())
+    if absolute - mean <= ONE_SIGN * absolute:
+        return mean
     noise = expected_floor(len(value))
     n_cells = cells_of_rows(len(value))
     while True:
         nodes = bin_residuals(location, value, n_cells)
         result = float(solve(nodes[None], noise)[0])
         needed = cells_needed(result, float(np.abs(nodes).sum()))
-        if needed <= n_cells or result < SMALLEST_SIGMA:
+        if needed <= n_cells:
             return result
         noise, n_cells = result, needed
 
