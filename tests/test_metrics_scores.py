@@ -216,7 +216,7 @@ def test_batched_replicates_equal_the_loop_with_the_same_weights():
             kept.append((residual, mass))
             return statistic(residual, mass)
 
-        batched = simulate(cells, cells.rate, recorded, 20, np.random.default_rng(0), resample=True)
+        batched = simulate(cells, None, recorded, 20, np.random.default_rng(0), resample=True)
         residual, mass = (np.concatenate(v) for v in zip(*kept, strict=True))
         np.testing.assert_allclose(mass.sum(axis=1), 1.0)
         loop = [smece_of_residuals(cells.location, row) for row in residual]

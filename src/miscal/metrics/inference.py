@@ -115,7 +115,7 @@ def smece_bootstrap(
     """
     cells = merge(*check_pair(y_true, confidence, sample_weight))
     rng = generator(random_state)
-    return simulate(cells, cells.rate, smece_statistic(cells), n_draws, rng, resample=True)
+    return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
 
 
 def smece_null(

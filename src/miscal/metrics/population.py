@@ -92,7 +92,7 @@ def merge(y: np.ndarray, f: np.ndarray, weight: np.ndarray, label: np.ndarray | 
 
 def simulate(
     population: Population,
-    rate: np.ndarray,
+    rate: np.ndarray | None,
     statistic: Statistic,
     n_draws: int,
     rng: np.random.Generator,
@@ -104,14 +104,15 @@ def simulate(
     Parameters
     ----------
     population : Population
-    rate : float array of shape (G,)
-        Chance of a 1 in each cell, in [0, 1].
+    rate : float array of shape (G,), or None
+        Chance of a 1 in each cell, in [0, 1]; None: the rows drawn keep their outcomes, as in a plain bootstrap.
     statistic : Statistic
     n_draws : int
         Number of draws B.
     rng : numpy.random.Generator
     resample : bool
-        Whether the rows are drawn with replacement first; otherwise only the outcomes are random.
+        Whether the rows are drawn with replacement first; otherwise only the outcomes are random. Needed if `rate` is
+        None.
 
     Returns
     -------
@@ -127,7 +128,7 @@ def simulate(
     """
     if n_draws != int(n_draws) or n_draws < 1:
         raise InputError(f"n_draws must be a whole number of at least 1; it is {n_draws!r}")
-    step = max(1, _BLOCK // len(rate))
+    step = max(1, _BLOCK // len(population.count))
     return np.concatenate(
         [_simulate_block(population, rate, statistic, min(step, n_draws - i), rng, resample)
          for i in range(0, n_draws, step)]
@@ -136,26 +137,29 @@ def simulate(
 
 def _simulate_block(
     population: Population,
-    rate: np.ndarray,
+    rate: np.ndarray | None,
     statistic: Statistic,
     n_draws: int,
     rng: np.random.Generator,
     resample: bool,
 ) -> np.ndarray:
-    if resample:
-        count = _resampled(population, n_draws, rng)
+    if rate is None:
+        both = _resampled(np.concatenate([population.ones, population.count - population.ones]), n_draws, rng)
+        ones, zeros = np.split(both, 2, axis=1)
+        count = ones + zeros
     else:
-        count = np.broadcast_to(population.count.astype(np.int64), (n_draws, len(rate)))
-    ones = rng.binomial(count, np.clip(rate, 0.0, 1.0))
+        kept = np.broadcast_to(population.count.astype(np.int64), (n_draws, len(rate)))
+        count = _resampled(population.count, n_draws, rng) if resample else kept
+        ones = rng.binomial(count, np.clip(rate, 0.0, 1.0))
     return statistic(population.weight * (ones - count * population.location), population.weight * count)
 
 
-def _resampled(population: Population, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+def _resampled(count: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
     """Return counts of the cells in samples with replacement, int64 of shape (n_draws, G)."""
-    n, n_cells = int(population.count.sum()), len(population.count)
+    n, n_cells = int(count.sum()), len(count)
     if n > 10 * n_cells:  # cheaper by cell than by row
-        return rng.multinomial(n, population.count / n, size=n_draws)
-    owner = np.repeat(np.arange(n_cells), population.count.astype(np.int64))
+        return rng.multinomial(n, count / n, size=n_draws)
+    owner = np.repeat(np.arange(n_cells), count.astype(np.int64))
     return np.stack([np.bincount(owner[rng.integers(n, size=n)], minlength=n_cells) for _ in range(n_draws)])
 
 
