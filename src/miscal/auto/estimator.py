@@ -36,7 +36,7 @@ _LEAST_MASS = 2.0
 # seed of the geometry fitted on all rows; folds use 0, 1, ...
 _FINAL = 99
 # a wide place starts from a fitted score and has less far to go
-_FOLD_STEPS, _FINAL_STEPS = 60, 100
+_FOLD_STEPS, _FINAL_STEPS = 40, 60
 # components that join the score in the refined kernels and in the geometry
 _LEADING = 10
 

@@ -10,7 +10,7 @@ leave-one-out likelihood of y under sigmoid(o + D): without a self-term, isolati
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -23,12 +23,12 @@ Array = NDArray[np.floating]
 
 BANK_ROWS = 20_000
 _DIMENSIONS = 6
-_BATCH = 768
+_BATCH = 1024
 _RATE = 0.05
 _GRID = 1024
 _TILE = 512
-_LOO_ROWS = 4_000
-_FIRST_RIDGE = 5.0
+_LOO_ROWS = 10_000
+_RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,12 @@ def _weights(z: torch.Tensor, bank: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def _read(z: NDArray[np.float32], local: LocalShift, *, own: NDArray | None = None, steps: int = 3) -> LocalReadout:
-    """Newton steps for D; `own` names the bank row that is the query itself, to leave it out."""
+def _read(z: NDArray[np.float32], local: LocalShift, steps: int = 3) -> LocalReadout:
     bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
     queries = torch.from_numpy(np.ascontiguousarray(z))
     shift, mass, error = [], [], []
     for i in range(0, len(queries), _TILE):
         K = _weights(queries[i : i + _TILE], bank) * w
-        if own is not None:
-            K[torch.arange(len(K)), torch.from_numpy(own[i : i + _TILE])] = 0
         D = torch.zeros(len(K))
         for _ in range(steps):
             p = torch.sigmoid(o + D[:, None])
@@ -130,7 +127,7 @@ def fit_local(
     *,
     rng: np.random.Generator,
     weight: Array | None = None,
-    steps: int = 100,
+    steps: int = 60,
 ) -> LocalShift:
     """Learn a geometry and keep a bank.
 
@@ -143,8 +140,8 @@ def fit_local(
         Log-odds that the shift is added to.
     rng : numpy.random.Generator
     weight : ndarray of shape (n,), optional
-    steps : int, default 100
-        Adam steps; every start gets a quarter of them, the best then the rest.
+    steps : int, default 60
+        Adam steps from the best start.
 
     Returns
     -------
@@ -165,13 +162,16 @@ def fit_local(
     w = np.ones(len(y)) if weight is None else weight
     rows = np.sort(rng.choice(len(x), min(BANK_ROWS, len(x)), replace=False))
 
-    def bank(axes, ridge):
-        return _bank(x, y, offset, w, rows, axes, ridge)
+    # one sample for all, or its noise would choose
+    some = rng.choice(len(rows), min(_LOO_ROWS, len(rows)), replace=False)
 
-    trial = max(1, steps // 4)
-    banks = [bank(*_train(x, y, offset, w, start, _FIRST_RIDGE, rng, trial)) for start in _starts(x, y, offset, w, rng)]
-    best = banks[int(np.argmin([_leave_one_out_loss(b, rng) for b in banks]))]
-    return bank(*_train(x, y, offset, w, best.axes, best.ridge, rng, steps - trial))
+    def tuned(axes):
+        return _tune_ridge(_bank(x, y, offset, w, rows, axes, _RIDGES[0]), some)
+
+    best = min((tuned(start) for start in _starts(x, y, offset, w, rng)), key=lambda pair: pair[0])
+    # steps on random batches can lose what the search over all rows found: the better of the two stays
+    trained = tuned(_train(x, y, offset, w, best[1].axes, best[1].ridge, rng, steps))
+    return min(best, trained, key=lambda pair: pair[0])[1]
 
 
 def _bank(x, y, offset, w, rows, axes, ridge) -> LocalShift:
@@ -179,12 +179,34 @@ def _bank(x, y, offset, w, rows, axes, ridge) -> LocalShift:
     return LocalShift(axes, ridge, x[rows] @ axes, o, outcome, weight, rows.astype(np.int64))
 
 
-def _leave_one_out_loss(local: LocalShift, rng: np.random.Generator) -> float:
-    """Leave-one-out log loss of a sample of bank rows."""
-    some = rng.choice(len(local.bank), min(_LOO_ROWS, len(local.bank)), replace=False)
-    shift = _read(local.bank[some], local, own=some, steps=1).shift
-    loss = negative_log_likelihood(local.outcome[some], local.offset[some] + shift)
-    return float(np.average(loss, weights=local.weight[some]))
+def _tune_ridge(local: LocalShift, some: NDArray[np.integer]) -> tuple[float, LocalShift]:
+    """Choose the ridge by the leave-one-out log loss of bank rows `some`; return that loss and the shift."""
+    residual, curvature = _one_step(local, some)
+    losses = [
+        np.average(
+            negative_log_likelihood(local.outcome[some], local.offset[some] + residual / (curvature + ridge)),
+            weights=local.weight[some],
+        )
+        for ridge in _RIDGES
+    ]
+    best = int(np.argmin(losses))
+    return float(losses[best]), replace(local, ridge=_RIDGES[best])
+
+
+@torch.no_grad()
+def _one_step(local: LocalShift, some: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gradient and curvature of the shift at D = 0 for bank rows `some`, each row itself left out."""
+    bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
+    p = torch.sigmoid(o)
+    values = torch.stack([w * (y - p), w * p * (1 - p)], 1)
+    own = torch.from_numpy(some)
+    out = []
+    for i in range(0, len(own), _TILE):
+        part = own[i : i + _TILE]
+        K = _weights(bank[part], bank)
+        K[torch.arange(len(part)), part] = 0
+        out.append(K @ values)
+    return tuple(torch.cat(out).numpy().astype(np.float64).T)
 
 
 def _starts(x, y, offset, w, rng) -> list[NDArray[np.float32]]:
@@ -240,7 +262,7 @@ def _binned_losses(t, y, offset, residual, variance, w):
         yield float(np.average(negative_log_likelihood(y, offset + D), weights=w)), 1 / bandwidth
 
 
-def _train(x, y, offset, w, start, ridge, rng, steps) -> tuple[NDArray[np.float32], float]:
+def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
     """Adam on random batches; the kernel sums are scaled up to the size of the bank."""
     n = len(x)
     inputs, outcome, base, mass = (torch.from_numpy(np.asarray(a, np.float32)) for a in (x, y, offset, w))
@@ -265,4 +287,4 @@ def _train(x, y, offset, w, start, ridge, rng, steps) -> tuple[NDArray[np.float3
         loss.backward()
         optimiser.step()
         schedule.step()
-    return (axes.detach() * size).numpy(), float(log_ridge.detach().exp())
+    return (axes.detach() * size).numpy()
