@@ -97,7 +97,7 @@ def discover(
     epsilon : float, default 0.05
         Half-width of the band of delta that counts as well calibrated, in [0, 1).
     n_jobs : int, optional
-        Processes for the fit; by default one.
+        Processes for the fit; by default as many as the processors this process may use.
     map_method : {"auto", "pca", "umap"}, default "auto"
         Layout of the two-dimensional maps.
     progress : callable, optional
@@ -115,13 +115,11 @@ def discover(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(400, 2))
-    >>> f = rng.uniform(0.3, 0.7, size=400)
-    >>> y = rng.random(400) < f + 0.3 * np.sign(X[:, 0])
-    >>> found = discover(Triples.of(X, confidence=f, correct=y), map_method="pca")
-    >>> found.table.height, bool(found.table["delta"].is_nan().any())
-    (400, False)
+    >>> few = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0], split=["train", "test"])
+    >>> discover(few)
+    Traceback (most recent call last):
+    ...
+    miscal.errors.InputError: too few rows: 2; at least 100 are needed ...
     """
     _check_settings(method, epsilon)
     clock = _Clock(progress or (lambda name: None))
@@ -129,7 +127,7 @@ def discover(
         triples, warnings = with_split(triples, seed)
         check_trainable(triples.correct, triples.split)
     with clock.stage("fit"):
-        model = _fit(triples, method=method, seed=seed, n_jobs=n_jobs)
+        model = fit_field(triples, method=method, seed=seed, n_jobs=n_jobs)
     with clock.stage("field"):
         estimate = honest_estimates(model, triples)
     with clock.stage("regimes"):
@@ -178,7 +176,23 @@ def with_split(triples: Triples, seed: int) -> tuple[Triples, tuple[str, ...]]:
     return replace(triples, split=split), tuple(warnings)
 
 
-def _fit(triples: Triples, *, method: str, seed: int, n_jobs: int | None) -> MiscalibrationField:
+def fit_field(
+    triples: Triples, *, method: str = "auto", seed: int = 0, n_jobs: int | None = None
+) -> MiscalibrationField:
+    """Fit the field on train and validation rows.
+
+    Parameters
+    ----------
+    triples : Triples
+        With a split.
+    method, seed, n_jobs
+        As for :func:`discover`.
+
+    Returns
+    -------
+    MiscalibrationField
+        Fitted; no test row was looked at.
+    """
     known = triples.take(triples.split != "test")
     return MiscalibrationField(method=method, random_state=seed, n_jobs=n_jobs).fit(
         known.X,
@@ -208,7 +222,15 @@ def honest_estimates(model: MiscalibrationField, triples: Triples) -> FieldEstim
     """
     test = triples.split == "test"
     known = triples.take(~test)
-    folded = honest_field(model, known.X, known.correct, known.confidence, groups=known.group, split=known.split)
+    folded = honest_field(
+        model,
+        known.X,
+        known.correct,
+        known.confidence,
+        groups=known.group,
+        split=known.split,
+        sample_weight=known.weight,
+    )
     unseen = model.estimate(triples.X[test], triples.confidence[test])
     return FieldEstimate(
         **{item.name: _merged(test, getattr(unseen, item.name), getattr(folded, item.name)) for item in fields(unseen)}

@@ -177,7 +177,7 @@ def load_model(folder: str | Path) -> SavedModel:
     """
     folder = Path(folder)
     folder = folder / "model" if (folder / "model").is_dir() else folder
-    field = MiscalibrationField.load(folder)
+    field = MiscalibrationField.load(folder, beside=(INPUT,))
     has_input = (folder / INPUT).is_dir()
     return SavedModel(field, encoder_from_state(*load_bundle(folder / INPUT, _INPUT_FORM)) if has_input else None)
 

@@ -187,11 +187,11 @@ class Histogram(_Part):
 
 
 class Columns(_Part):
-    """Which column of the data played which part."""
+    """Which column of the data played which part; x is several where it was made from features, None if embedded."""
 
     confidence: str | None
     correct: str | None
-    x: str | None
+    x: str | tuple[str, ...] | None
     text: str | None
     metadata: tuple[str, ...] = ()
 

@@ -50,6 +50,7 @@ def start(*arguments: str | Path, cwd: Path | None = None, **environment: str) -
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 

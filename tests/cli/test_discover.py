@@ -10,6 +10,8 @@ from miscal.runs import check_seal
 
 from .conftest import OPTIONS, run
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = {
     "row": pl.Int64,
     "split": pl.String,
@@ -172,3 +174,44 @@ def test_rows_kept_by_a_condition_keep_their_numbers(table, tmp_path):
     assert ended.status == 0, ended.err
     field = pl.read_parquet(tmp_path / "run" / "field.parquet")
     assert field["row"].to_list() == list(range(len(table), 2 * len(table)))
+
+
+def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(finished, data, field, tmp_path):
+    for target in (finished[1], finished[1] / "model"):
+        ended = run("calibrate", target, data, "--out", tmp_path / "new.parquet")
+        assert ended.status == 0, ended.err
+        new = pl.read_parquet(tmp_path / "new.parquet")
+        assert new.columns == ["row", "delta", "corrected", "mass", "supported"]
+        test = field.filter(pl.col("split") == "test")
+        same = new.join(test, on="row", how="right", suffix="_then")
+        np.testing.assert_allclose(same["corrected"], same["corrected_then"], atol=1e-6)
+
+
+def test_new_rows_without_what_the_model_needs_are_refused(finished, table, tmp_path):
+    table.drop("x_1").write_parquet(tmp_path / "new.parquet")
+    ended = run("calibrate", finished[1], tmp_path / "new.parquet", "--out", tmp_path / "out.csv")
+    assert ended.status == 2
+    assert "x_1" in ended.err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_report_is_drawn_again_the_same(finished):
+    page = finished[1] / "report.html"
+    before = page.read_bytes()
+    page.unlink()
+    assert run("report", finished[1]).status == 0
+    assert page.read_bytes() == before
+
+
+def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
+    path = tmp_path / "data.parquet"
+    table.head(150).write_parquet(path)
+    assert run("discover", path, "--out", tmp_path / "run", *OPTIONS).status == 0
+    ended = run("audit", tmp_path / "run", "--draws", "1", "--seeds", "2", "--json")
+    assert ended.status == 0, ended.err
+    assert json.loads(ended.out) == json.loads((tmp_path / "run" / "audit.json").read_text())
+    check_seal(tmp_path / "run")
+    table.tail(150).write_parquet(path)
+    ended = run("audit", tmp_path / "run")
+    assert ended.status == 2
+    assert "changed" in ended.err

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 COMMANDS = {
-    "demo": ("demo", "miscal.discovery"),
+    "demo": ("demo", "miscal.scoring.demo"),
     "discover": ("discover", "miscal.discovery"),
     "calibrate": ("calibrate", "miscal.discovery"),
+    "audit": ("audit", "miscal.auditing"),
     "report": ("report", "miscal.report"),
+    "score": ("score", "miscal.scoring.command"),
 }
 """Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""
 

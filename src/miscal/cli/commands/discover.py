@@ -54,18 +54,24 @@ def command(
         "embed_model": embed_model,
     }
     settings = {"method": method.value, "seed": seed, "epsilon": epsilon, "map_method": map_method.value}
-    run_discovery(data, out, columns, settings, overwrite=overwrite, json=json)
+
+    def read() -> "Triples":
+        from miscal.readers import read_triples
+
+        return read_triples(data, seed=seed, **columns)
+
+    run_discovery(read, out, settings, overwrite=overwrite, json=json)
 
 
-def run_discovery(data: str, out: str, columns: dict, settings: dict, *, overwrite: bool, json: bool) -> None:
+def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, overwrite: bool, json: bool) -> None:
     """Read, discover, write and tell, with the output folder owned from the start.
 
     Parameters
     ----------
-    data, out : str
-        The file of predictions and the run folder to make.
-    columns : dict
-        Options of the reader.
+    read : callable
+        Returns the triples.
+    out : str
+        The run folder to make.
     settings : dict
         Options of :func:`miscal.discovery.discover`.
     overwrite, json : bool
@@ -75,7 +81,8 @@ def run_discovery(data: str, out: str, columns: dict, settings: dict, *, overwri
     from miscal.runs import run_folder
 
     with run_folder(out, overwrite=overwrite) as folder, stages() as progress:
-        triples = _read(data, columns, settings["seed"], progress)
+        progress("reading")
+        triples = read()
         # the heavy import comes after the folder is known to be writable and the data to be sound
         from miscal.discovery import discover
         from miscal.report import render
@@ -86,13 +93,6 @@ def run_discovery(data: str, out: str, columns: dict, settings: dict, *, overwri
         write_files(found, folder)
         render(folder)
     tell(found, Path(out), json=json)
-
-
-def _read(data: str, columns: dict, seed: int, progress: Callable[[str], None]) -> "Triples":
-    from miscal.readers import read_triples
-
-    progress("reading")
-    return read_triples(data, seed=seed, **columns)
 
 
 def tell(found: "Discovery", out: Path, *, json: bool) -> None:

@@ -1,0 +1,76 @@
+"""``miscal audit``: nulls, seeds, thresholds and bootstrap of a run."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from miscal.cli.options import RunDir, whole
+
+
+class Null(StrEnum):
+    """Nulls to refit under."""
+
+    visible = "visible"
+    calibrated = "calibrated"
+    permuted = "permuted"
+
+
+NullOption = Annotated[
+    Null,
+    typer.Option("--null", help="y drawn by the global map of f, by f itself, or permuted among train and validation."),
+]
+Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="Refits under the null.")]
+Seeds = Annotated[int, typer.Option(metavar="N", parser=whole(2), help="Seeds to compare.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the audit as JSON on standard output.")]
+
+
+def command(
+    run_dir: RunDir, null: NullOption = Null.visible, draws: Draws = 20, seeds: Seeds = 5, json: Json = False
+) -> None:
+    """Audit a run: what the same steps find where there is nothing, with other seeds, thresholds and rows."""
+    import json as writer
+
+    from miscal.cli.progress import stages
+    from miscal.runs import check_seal, locked, replace_file, seal
+
+    check_seal(run_dir)
+    with locked(run_dir), stages() as progress:
+        from miscal.auditing import audit_run
+        from miscal.saved import read_run
+
+        found = audit_run(read_run(run_dir), null=null.value, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
+        text = writer.dumps(found, indent=1, allow_nan=False) + "\n"
+        replace_file(Path(run_dir) / "audit.json", text.encode())
+        seal(run_dir)
+    print(text if json else "\n".join(lines(found, Path(run_dir))), end="" if json else "\n")
+
+
+def lines(found: dict, run_dir: Path) -> list[str]:
+    """Say what the audit found.
+
+    Parameters
+    ----------
+    found : dict
+        The content of ``audit.json``.
+    run_dir : Path
+        Where it lies.
+
+    Returns
+    -------
+    list of str
+        Lines to print.
+    """
+    told = []
+    for name, one in found["nulls"].items():
+        words = name.replace("_", " ")
+        told.append(f"{words:<22}{one['observed']:.3f}, null {one['mean']:.3f} (p = {one['p_value']:.3f})")
+    agreement = found["seeds"]["correlation"]["mean"]
+    told.append(f"{'seeds':<22}correlation {'undefined' if agreement is None else f'{agreement:.3f}'}")
+    for one in found["thresholds"]:
+        gap = "none" if one["gap"] is None else f"{one['gap']:.3f}"
+        told.append(
+            f"epsilon {one['epsilon']:<14}over {one['share_over']:.0%}, under {one['share_under']:.0%}, gap {gap}"
+        )
+    return [*told, f"{'written to':<22}{run_dir / 'audit.json'}"]
