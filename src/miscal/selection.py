@@ -24,7 +24,7 @@ from miscal.representation import MAX_EPOCHS, PATIENCE, Training, TrainingData, 
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
 
-HOPELESS = 4.0
+HOPELESS = 3.0
 """Paired standard errors behind the leader at which a setting is stopped."""
 
 ROUND = 10
