@@ -175,6 +175,17 @@ def test_identical_inputs_are_one_part(world):
     assert same.table[0].n_fit == int((world["split"] != "test").sum())
 
 
+def test_a_long_cloud_is_halved_only_where_the_field_differs():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(2000, 2)) * [8.0, 1.0]
+    known = {"split": np.full(2000, "train"), "correct": np.ones(2000), "confidence": np.full(2000, 0.7)}
+    known["split"][::10] = "test"
+    alike = find_subregimes(x, np.full(2000, -0.2), np.full(2000, "over"), **known)
+    assert len(alike.table) == 1
+    unlike = find_subregimes(x, np.where(x[:, 0] > 0, -0.3, -0.1), np.full(2000, "over"), **known)
+    assert len(unlike.table) > 1
+
+
 def test_one_structureless_cloud_is_one_part():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(2000, 6))
@@ -206,7 +217,13 @@ def test_the_table_is_plain_json(found):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"confidence": np.full(3, 0.5)}, {"coordinates": np.full((4000, 2), np.nan)}, {"text": ["a"]}],
+    [
+        {"confidence": np.full(3, 0.5)},
+        {"coordinates": np.full((4000, 2), np.nan)},
+        {"text": ["a"]},
+        {"split": np.full(4000, "test")},
+        {"feature_names": ["only one"]},
+    ],
 )
 def test_what_does_not_fit_is_refused(world, changes):
     with pytest.raises(InputError):
@@ -217,14 +234,14 @@ def test_what_does_not_fit_is_refused(world, changes):
 def test_noise_confirms_no_part_beyond_the_nominal_rate():
     """Calibrated outcomes and a field of pure noise, a function of x: any confirmed part is false."""
     false = 0
-    for seed in range(200):
+    for seed in range(100):
         world = planted(1500, seed)
         rng = np.random.default_rng(seed + 1000)
         correct = (rng.random(1500) < world["confidence"]).astype(float)
         result = found_in(world, correct=correct, text=None, metadata=None)
         assert result.table
         false += any(part.confirmed for part in result.table)
-    assert false <= 0.05 * 200 + 3 * np.sqrt(200 * 0.05 * 0.95)
+    assert false <= 0.05 * 100 + 3 * np.sqrt(100 * 0.05 * 0.95)
 
 
 @pytest.mark.slow

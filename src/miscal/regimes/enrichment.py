@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 LEVEL = 0.05
-MAX_ITEMS = 5
+MAX_ITEMS = 6
 MIN_COUNT = 5
 NUMERIC_VALUES = 12
 """A numeric column with more distinct values than this is cut at its quartiles."""

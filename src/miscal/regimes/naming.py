@@ -21,7 +21,24 @@ they are there, the share of each value after the first, how many values at most
 
 MAX_NAMED_FEATURES = 30
 _WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
-_REMNANTS = ("don", "didn", "doesn", "isn", "aren", "wasn", "weren", "won", "wouldn", "couldn", "shouldn", "ll", "ve")
+_REMNANTS = (
+    "did",
+    "does",
+    "doing",
+    "don",
+    "didn",
+    "doesn",
+    "isn",
+    "aren",
+    "wasn",
+    "weren",
+    "won",
+    "wouldn",
+    "couldn",
+    "shouldn",
+    "ll",
+    "ve",
+)
 
 
 def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple[str, ...]]:
@@ -196,12 +213,11 @@ def _column_clause(items: Sequence[Enriched]) -> tuple[float, str]:
     """Values of one column joined by "or" as long as that tells more, and how much it tells: ``share * log(lift)``."""
     chosen: list[Enriched] = []
     share = overall = telling = 0.0
-    for item in items[:MAX_VALUES]:
+    for item in items:
         more = (share + item.share) * float(np.log((share + item.share) / (overall + item.share_overall)))
-        if more <= telling or (chosen and item.share < MIN_VALUE_SHARE):
-            break
-        chosen, telling = [*chosen, item], more
-        share, overall = share + item.share, overall + item.share_overall
+        if more > telling and len(chosen) < MAX_VALUES and (item.share >= MIN_VALUE_SHARE or not chosen):
+            chosen, telling = [*chosen, item], more
+            share, overall = share + item.share, overall + item.share_overall
     if share < MIN_SHARE or share < MIN_LIFT * overall:
         return 0.0, ""
     values = " or ".join([chosen[0].value, *(item.value.removeprefix("= ") for item in chosen[1:])])

@@ -21,7 +21,7 @@ STRENGTH = 0.8
 """Least prediction strength of a number of parts; Tibshirani & Walther (2005) recommend 0.8 to 0.9."""
 
 SEPARATION = 0.78
-DELTA_STEP = 0.05
+DELTA_STEP = 0.03
 """Neighbouring parts are one unless they stand apart by `SEPARATION` (see :func:`separation`) or their mean fields
 differ by `DELTA_STEP`."""
 
@@ -108,7 +108,9 @@ class Geometry:
         return np.column_stack([features @ self.map - self.offset, learned])
 
 
-def fit_geometry(coordinates: np.ndarray, features: np.ndarray | None, rng: np.random.Generator) -> Geometry:
+def fit_geometry(
+    coordinates: np.ndarray, features: np.ndarray | None, rows: np.ndarray, rng: np.random.Generator
+) -> Geometry:
     """Fit the space in which parts are cut.
 
     Learned coordinates alone put inputs together that are wrong to the same degree, whatever they are about: a
@@ -122,6 +124,8 @@ def fit_geometry(coordinates: np.ndarray, features: np.ndarray | None, rng: np.r
         Learned coordinates, finite.
     features : ndarray of shape (n, d) or None
         Inputs, finite. None, or all rows equal: the learned coordinates are the geometry.
+    rows : ndarray of shape (m,), int
+        The rows to fit on, in canonical order.
     rng : numpy.random.Generator
         Draws the rows that the components are fitted on.
 
@@ -134,23 +138,23 @@ def fit_geometry(coordinates: np.ndarray, features: np.ndarray | None, rng: np.r
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 3))
-    >>> fit_geometry(X[:, :2], X, rng)(X[:5, :2], X[:5]).shape
+    >>> fit_geometry(X[:, :2], X, np.arange(100), rng)(X[:5, :2], X[:5]).shape
     (5, 5)
     """
+    scale = 1.0 / _total_spread(coordinates[rows])
     if features is None:
-        return Geometry(None, None, 1.0 / _total_spread(coordinates))
+        return Geometry(None, None, scale)
     from sklearn.decomposition import PCA
 
-    sample = _sample(len(features), COMPONENT_ROWS, rng)
-    some = np.asarray(features[sample], np.float32)
+    some = np.asarray(features[rows[_sample(len(rows), COMPONENT_ROWS, rng)]], np.float32)
     centre, spread = _columns(some)
     standard = (some - centre.astype(np.float32)) / spread.astype(np.float32)
     if not standard.any():
-        return Geometry(None, None, 1.0 / _total_spread(coordinates))
+        return Geometry(None, None, scale)
     pca = PCA(min(N_COMPONENTS, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
     axes = pca.components_.T.astype(np.float64) / spread[:, None]
     axes /= _total_spread(some @ axes)
-    return Geometry(axes.astype(np.float32), centre @ axes, GEOMETRY_WEIGHT / _total_spread(coordinates))
+    return Geometry(axes.astype(np.float32), centre @ axes, GEOMETRY_WEIGHT * scale)
 
 
 def _sample(n: int, size: int, rng: np.random.Generator) -> np.ndarray:

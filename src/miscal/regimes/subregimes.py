@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from miscal.checks import check_confidence, check_correct, check_features, check_lengths
+from miscal.errors import InputError
 from miscal.regimes import naming
 from miscal.regimes.cut import check_field
-from miscal.regimes.enrichment import Column, Enriched, encode, enrich
+from miscal.regimes.enrichment import Enriched, encode, enrich
 from miscal.regimes.parts import MAX_PARTS, Cut, Geometry, canonical_order, cut_parts, fit_geometry
 from miscal.regimes.residuals import Residual, holm, mean_residual
 
@@ -126,12 +127,15 @@ class Partition:
         ndarray of shape (n,), int
             Index into `parents`; -1 for rows of no part.
         """
+        return self.parts_at(self.geometry(coordinates, features), regime)
+
+    def parts_at(self, positions: np.ndarray, regime: np.ndarray) -> np.ndarray:
+        """Find the part of every row from its position in `geometry`; as `assign`."""
         part = np.full(len(regime), -1)
         for parent in PARENTS:
-            rows = np.flatnonzero(regime == parent)
-            if len(rows) and self.cuts[parent].n_parts:
-                positions = self.geometry(coordinates[rows], None if features is None else features[rows])
-                part[rows] = self.cuts[parent].assign(positions) + self.parents.index(parent)
+            if self.cuts[parent].n_parts:
+                rows = regime == parent
+                part[rows] = self.cuts[parent].assign(positions[rows]) + self.parents.index(parent)
         return part
 
 
@@ -156,10 +160,9 @@ class Subregimes:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows in canonical order, with what is known of them."""
+    """The rows in canonical order, with what is known of them; `at` is where each stands in the caller's arrays."""
 
-    coordinates: np.ndarray
-    features: np.ndarray | None
+    at: np.ndarray
     delta: np.ndarray
     regime: np.ndarray
     test: np.ndarray
@@ -245,7 +248,7 @@ def find_subregimes(
     Raises
     ------
     InputError
-        If lengths differ or numbers are not finite.
+        If lengths differ, numbers are not finite, `feature_names` do not match `features`, or all rows are test rows.
 
     Examples
     --------
@@ -261,74 +264,93 @@ def find_subregimes(
     >>> all(part.confirmed and part.residual.value < 0 for part in found.table)
     True
     """
-    rows = _gather(coordinates, delta, regime, split, correct, confidence, features, text, row)
-    order = canonical_order(rows.coordinates, rows.features, rows.row)
-    rows = rows.take(order)
-    rng = np.random.default_rng(random_state)
-    columns = _encode_metadata(metadata or {}, order[rows.fit])
-    size = min_rows or max(MIN_ROWS, int(np.ceil(MIN_SHARE * len(rows.fit))))
-    partition = _cut(rows, rng, size, max_parts)
-    part = partition.assign(rows.coordinates, rows.features, rows.regime)
-    enriched, words, names = _explain(rows, part, partition.parents, columns, feature_names, rng)
-    table = _measure(rows, part, partition, names, words, enriched)
-    name_of_row = np.full(len(order), None, dtype=object)
-    name_of_row[order] = np.array([*names, None], dtype=object)[part]
-    return Subregimes(table, name_of_row, partition)
-
-
-def _gather(coordinates, delta, regime, split, correct, confidence, features, text, row) -> _Rows:
     coordinates = check_features(coordinates, name="coordinates")
-    given = {"split": split, "correct": correct, "confidence": confidence, "features": features, "text": text}
-    n = check_lengths(coordinates=coordinates, delta=delta, regime=regime, row=row, **given)
-    return _Rows(
-        coordinates=coordinates,
-        features=None if features is None else check_features(features, name="features"),
+    features = None if features is None else check_features(features, name="features")
+    names = _named(features, feature_names)
+    rows = _Rows(
+        at=np.arange(len(coordinates)),
         delta=check_field(delta),
         regime=np.asarray(regime, dtype=object),
         test=np.asarray(split).astype(str) == "test",
         correct=check_correct(correct),
         confidence=check_confidence(confidence),
-        row=np.arange(n) if row is None else np.asarray(row),
+        row=np.arange(len(coordinates)) if row is None else np.asarray(row),
         text=None if text is None else np.array(["" if value is None else str(value) for value in text], dtype=object),
     )
+    check_lengths(coordinates=coordinates, features=features, **rows.fields())
+    if rows.test.all():
+        raise InputError("split: all rows are test rows; parts are cut on train and val rows, give some of those")
+    rows = rows.take(canonical_order(coordinates, features, rows.row))
+    rng = np.random.default_rng(random_state)
+    geometry = fit_geometry(coordinates, features, rows.at[rows.fit], rng)
+    positions = geometry(coordinates, features)[rows.at]
+    size = min_rows or max(MIN_ROWS, int(np.ceil(MIN_SHARE * len(rows.fit))))
+    partition = Partition(geometry, _cut(rows, positions, rng, size, max_parts))
+    part = partition.parts_at(positions, rows.regime)
+    told = _explain(rows, part, partition.parents, metadata or {}, names, rng)
+    table = _measure(rows, positions, part, partition.parents, told)
+    name_of_row = np.full(len(rows.at), None, dtype=object)
+    name_of_row[rows.at] = np.array([*told.names, None], dtype=object)[part]
+    return Subregimes(table, name_of_row, partition)
 
 
-def _encode_metadata(metadata: Mapping[str, Any], fit: np.ndarray) -> list[Column]:
-    columns = [encode(name, np.asarray(values)[fit]) for name, values in metadata.items()]
-    return [column for column in columns if column is not None]
+def _named(features: np.ndarray | None, names: Sequence[str] | None) -> tuple[np.ndarray, Sequence[str]] | None:
+    """Features with their names, if they are few enough to be told in a name."""
+    if features is None or names is None or len(names) > naming.MAX_NAMED_FEATURES:
+        return None
+    if len(names) != features.shape[1]:
+        raise InputError(f"feature_names must name the {features.shape[1]} columns of features; {len(names)} came")
+    return features, names
 
 
-def _cut(rows: _Rows, rng: np.random.Generator, min_rows: int, max_parts: int) -> Partition:
-    """Cut each regime in the geometry of the train and validation rows."""
-    fit = rows.take(rows.fit)
-    geometry = fit_geometry(fit.coordinates, fit.features, rng)
+def _cut(rows: _Rows, positions: np.ndarray, rng: np.random.Generator, size: int, max_parts: int) -> dict[str, Cut]:
+    """Cut each regime by its train and validation rows."""
     cuts: dict[str, Cut] = {}
     for parent in PARENTS:
-        chosen = fit.take(np.flatnonzero(fit.regime == parent))
-        positions = geometry(chosen.coordinates, chosen.features)
-        cuts[parent] = cut_parts(positions, chosen.delta, rng, min_rows=min_rows, max_parts=max_parts)
-    return Partition(geometry, cuts)
+        chosen = rows.fit[rows.regime[rows.fit] == parent]
+        cuts[parent] = cut_parts(positions[chosen], rows.delta[chosen], rng, min_rows=size, max_parts=max_parts)
+    return cuts
 
 
-def _explain(rows: _Rows, part, parents, columns, feature_names, rng) -> tuple[list, list, list[str]]:
+@dataclass(frozen=True)
+class _Told:
+    """What is said of every part."""
+
+    names: list[str]
+    keywords: list[tuple[str, ...]]
+    metadata: list[tuple[Enriched, ...]]
+
+
+def _explain(
+    rows: _Rows,
+    part: np.ndarray,
+    parents: list[str],
+    metadata: Mapping[str, Any],
+    named: tuple[np.ndarray, Sequence[str]] | None,
+    rng: np.random.Generator,
+) -> _Told:
     """Enriched metadata, keywords and name of every part, from train and validation rows."""
-    of_fit = part[rows.fit]
+    n_parts = len(parents)
+    encoded = [encode(name, np.asarray(values)[rows.at[rows.fit]]) for name, values in metadata.items()]
+    columns = [column for column in encoded if column is not None]
+    enriched = enrich(columns, part[rows.fit], n_parts)
     some = rows.fit[np.sort(rng.permutation(len(rows.fit))[: naming.MAX_TEXTS])]
-    enriched = enrich(columns, of_fit, len(parents))
-    words, rules = [()] * len(parents), [""] * len(parents)
+    words, rules = [()] * n_parts, [""] * n_parts
     if rows.text is not None:
-        words = naming.keywords(rows.text[some], part[some], len(parents))
-    if feature_names is not None and rows.features is not None and len(feature_names) <= naming.MAX_NAMED_FEATURES:
-        rules = naming.feature_rules(rows.features[some], feature_names, part[some], len(parents))
+        words = naming.keywords(rows.text[some], part[some], n_parts)
+    if named is not None:
+        features, names = named
+        rules = naming.feature_rules(features[rows.at[some]], names, part[some], n_parts)
     order = [column.name for column in columns]
     clauses = [naming.metadata_clause(items, order) for items in enriched]
-    return enriched, words, naming.compose_names(clauses, words, rules, parents)
+    return _Told(naming.compose_names(clauses, words, rules, parents), words, enriched)
 
 
-def _measure(rows: _Rows, part: np.ndarray, partition: Partition, names, words, enriched) -> tuple[Subregime, ...]:
+def _measure(
+    rows: _Rows, positions: np.ndarray, part: np.ndarray, parents: list[str], told: _Told
+) -> tuple[Subregime, ...]:
     """Test every part on its test rows."""
     n_test = max(1, int(rows.test.sum()))
-    parents = partition.parents
     unseen = [np.flatnonzero((part == index) & rows.test) for index in range(len(parents))]
     residuals = [mean_residual(rows.correct[index], rows.confidence[index]) for index in unseen]
     adjusted = holm(np.array([1.0 if item.p_value is None else item.p_value for item in residuals])).tolist()
@@ -337,7 +359,7 @@ def _measure(rows: _Rows, part: np.ndarray, partition: Partition, names, words, 
         test, seen = unseen[index], rows.fit[part[rows.fit] == index]
         table.append(
             Subregime(
-                name=names[index],
+                name=told.names[index],
                 parent=parent,
                 n=len(test),
                 share=len(test) / n_test,
@@ -348,9 +370,9 @@ def _measure(rows: _Rows, part: np.ndarray, partition: Partition, names, words, 
                 confirmed=_confirms(residuals[index], adjusted[index], parent),
                 n_fit=len(seen),
                 delta=float(rows.delta[seen].mean()),
-                keywords=words[index],
-                metadata=enriched[index],
-                exemplars=_exemplars(rows.take(seen), partition.geometry),
+                keywords=told.keywords[index],
+                metadata=told.metadata[index],
+                exemplars=_exemplars(rows.take(seen), positions[seen]),
             )
         )
     return tuple(table)
@@ -365,9 +387,8 @@ def _confirms(residual: Residual, p_value: float, parent: str) -> bool:
     return residual.value is not None and p_value <= LEVEL and sign * residual.value > 0
 
 
-def _exemplars(rows: _Rows, geometry: Geometry) -> tuple[int, ...]:
+def _exemplars(rows: _Rows, positions: np.ndarray) -> tuple[int, ...]:
     """Row numbers of those nearest the centre, first of texts that begin differently, then of texts that differ."""
-    positions = geometry(rows.coordinates, rows.features)
     distance = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
     order = np.lexsort((rows.row, distance))[:EXEMPLAR_POOL]
     texts = [str(i) if rows.text is None else " ".join(rows.text[i].split()).casefold() for i in order]
