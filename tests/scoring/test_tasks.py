@@ -106,3 +106,23 @@ def test_an_unreadable_row_becomes_a_row_to_mark():
     first, second = rows_to_questions(rows, "task")
     assert first.choices == ()
     assert second.answer_index == -1
+
+
+def test_a_benchmark_of_the_hub_is_pinned_and_its_splits_joined(monkeypatch):
+    datasets = pytest.importorskip("datasets")
+    import huggingface_hub
+
+    asked = []
+
+    def load_dataset(name, config, *, split, revision):
+        asked.append((name, config, split, revision))
+        return [MED | {"id": f"{split}-{k}"} for k in range(2)]
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    info = type("Info", (), {"sha": "abc123"})()
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", lambda *arguments, **options: info)
+    task = read_task("medmcqa")
+    name = "openlifescienceai/medmcqa"
+    assert asked == [(name, None, "train", "abc123"), (name, None, "validation", "abc123")]
+    assert [question.id for question in task.questions] == ["train-0", "train-1", "validation-0", "validation-1"]
+    assert (task.revision, task.kind) == ("abc123", "choice")
