@@ -3,7 +3,7 @@
 1. A global map g of the confidence: the simplest of identity, temperature and isotonic that the others do not beat
    by two paired standard errors. Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, and boosted trees.
-3. Refined scores: kernels over (stacked score, confidence, leading components).
+3. Refined scores, where there are many columns: kernels over (stacked score, confidence, leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
    does so only if a first fold finds it worth its cost.
 5. A non-negative stack of their out-of-fold shifts. If it does not beat the global map by two paired standard errors
@@ -121,8 +121,9 @@ class Scores:
         """Stacked logit shift over `offset`, (n,); positive raises the confidence. `raw`: log-odds of confidences."""
         first = self.first(inputs, offset)
         parts = [first]
-        for k, columns in zip(self.refined, _refined_columns(inputs, first / self.shift_scale), strict=True):
-            parts.append(k.shift(columns, offset))
+        if self.refined:
+            columns = _refined_columns(inputs, first / self.shift_scale)
+            parts += [k.shift(c, offset) for k, c in zip(self.refined, columns, strict=True)]
         if self.local_in_stack:
             parts.append(local.shift + (raw - offset if self.local_from_raw else 0))
         return np.stack(parts, 1) @ self.final_weights
@@ -361,11 +362,15 @@ def fit_auto(
     shifts = np.stack([m.shift for m in members.values()], 1)
     first = stack_out_of_fold(shifts, y, offset, folds, weight)
     scale = max(float(first.std()), 1e-3)
+    few = inputs.x.shape[1] <= FEW_COLUMNS
+    # With few columns the local shift does this work, and better: rows lie so dense that the first stack's
+    # out-of-fold values tell a refined kernel about the labels around them.
     refined = {
         spec.name: crossfit_kernel(spec, columns, y, offset, folds, landmarks, weight)
         for spec, columns in zip(_REFINED, _refined_columns(inputs, first / scale), strict=True)
+        if not few
     }
-    place_name = None if inputs.x.shape[1] <= FEW_COLUMNS else _MANY[1].name
+    place_name = None if few else _MANY[1].name
     place_scale, place = 1.0, inputs.x
     if place_name is not None:
         place_scale = max(float(members[place_name].shift.std()), 1e-3)
@@ -379,7 +384,9 @@ def fit_auto(
     if local_shift is not None:
         parts = np.concatenate([parts, local_shift[:, None]], 1)
     final = stack_out_of_fold(parts, y, offset, folds, weight)
-    gain, error = paired_gain(y, offset, offset + final, weight)
+    # The refined kernels stand on values that have seen other folds' labels: they do not vote on the claim.
+    voting = np.delete(parts, np.arange(1, 1 + len(refined)), axis=1)
+    gain, error = paired_gain(y, offset, offset + stack_out_of_fold(voting, y, offset, folds, weight), weight)
     structure = gain > _STANDARD_ERRORS * error
     local = _fit_local(place, bases[from_raw], y, weight, (seed, _FINAL), steps=_FOLD_STEPS if wide else _FINAL_STEPS)
     scores = Scores(
