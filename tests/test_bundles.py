@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal import bundles
@@ -51,6 +51,7 @@ def test_no_flipped_bit_changes_what_is_loaded(folder, name):
         assert all(np.array_equal(tensors[key], want[1][key]) for key in want[1])
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_truncated_files_are_damage(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("bundle")

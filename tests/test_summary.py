@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal import summary as document
@@ -149,6 +149,7 @@ def test_what_is_not_a_summary_is_damage(text):
         document.parse_summary(text)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_a_truncated_summary_is_damage(cut):
     text = document.Summary.model_validate(content()).to_json()
@@ -167,6 +168,7 @@ def test_files_are_read_by_folder_or_by_name(tmp_path):
         document.read_summary(path)
 
 
+@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

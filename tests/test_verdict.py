@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.audit.certificates import certificate
@@ -15,6 +15,7 @@ def claim(**changes):
     )
 
 
+@settings(deadline=None)
 @given(st.booleans(), st.floats(0, 0.2), st.floats(0, 1), st.one_of(st.none(), st.floats(0.001, 1)))
 def test_structure_is_claimed_only_when_field_and_certificate_agree(structure, limit, p, size):
     words = sentence(claim(structure=structure, lower_limit=limit, p_value=p, detectable=size))
@@ -25,6 +26,7 @@ def test_structure_is_claimed_only_when_field_and_certificate_agree(structure, l
     assert "\n" not in words
 
 
+@settings(deadline=None)
 @given(st.floats(0.001, 1))
 def test_the_limit_in_words_never_exceeds_the_number(limit):
     words = sentence(claim(lower_limit=limit))
