@@ -1,0 +1,54 @@
+# Everything runs in a virtual environment made from requirements.lock; nothing is resolved on the way.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+SOURCES := src tests benchmarks examples scripts
+
+.PHONY: help venv demo test test-all bench check format clean
+
+help:
+	@echo "make demo      run miscal on the packaged real data; leaves demo/report.html"
+	@echo "make test      the fast tests"
+	@echo "make test-all  all tests, the statistical ones too"
+	@echo "make bench     the benchmarks, each with what it is measured against"
+	@echo "make check     style, format, types, direction of imports"
+	@echo "make format    rewrite to the project's style"
+
+venv: $(VENV)/.done
+
+$(VENV)/.done: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -qq --no-deps -r requirements.lock
+	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.done-bench: $(VENV)/.done requirements-bench.lock
+	$(BIN)/python -m pip install -qq --no-deps -r requirements-bench.lock
+	touch $@
+
+demo: venv
+	$(BIN)/miscal demo --out demo
+
+# one thread per worker: the arithmetic libraries would else fight over the processors
+test: venv
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+test-all: venv
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+bench: $(VENV)/.done-bench
+	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+check: venv
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/pyrefly check
+	$(BIN)/lint-imports
+
+format: venv
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .hypothesis

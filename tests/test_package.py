@@ -1,0 +1,96 @@
+"""The package as a whole: what importing it costs, what it exports, and what it must never do."""
+
+import ast
+import importlib.metadata
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import miscal
+
+SOURCE = Path(miscal.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+HEAVY = ("torch", "transformers", "sklearn", "scipy", "numpy", "polars", "pandas", "lightgbm", "matplotlib", "numba")
+UNPICKLING = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal", "pandas"}
+
+
+def loaded_after(statement: str) -> set[str]:
+    program = f"{statement}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in json.loads(told.stdout)}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import miscal", "import miscal; miscal.__version__, dir(miscal)", "import miscal.cli.app as a; a.build()"],
+)
+def test_light_to_import(statement):
+    assert not loaded_after(statement) & set(HEAVY)
+
+
+def test_the_command_says_its_version():
+    told = subprocess.run([sys.executable, "-m", "miscal.cli", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout == f"miscal {importlib.metadata.version('miscal')}\n"
+
+
+def test_exports():
+    assert len(miscal.__all__) == len(set(miscal.__all__))
+    assert set(miscal.__all__) <= set(dir(miscal))
+    for name in miscal.__all__:
+        value = getattr(miscal, name)
+        assert name == "__version__" or value.__name__.removeprefix("miscal.") == name
+    assert miscal.__version__ == importlib.metadata.version("miscal")
+
+
+def test_every_name_for_type_checkers_is_exported():
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    names = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert names | {"__version__"} == set(miscal.__all__)
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="no attribute 'Miscalibration'"):
+        _ = miscal.Miscalibration
+
+
+def forbidden(tree: ast.AST) -> list[str]:
+    """Say what in a module could run code that came in a file."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.split(".")[0] in UNPICKLING]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in UNPICKLING:
+            found.append(str(node.module))
+        elif isinstance(node, ast.Call):
+            found += _call(node)
+    return found
+
+
+def _call(node: ast.Call) -> list[str]:
+    called = ast.unparse(node.func)
+    allows = [k for k in node.keywords if k.arg == "allow_pickle" and ast.unparse(k.value) != "False"]
+    if called in {"eval", "exec", "torch.load", "joblib.load", "joblib.dump", "yaml.load", "torch.save"} or allows:
+        return [called]
+    return []
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
+def test_nothing_runs_what_a_file_brings(path):
+    assert forbidden(ast.parse(path.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import pickle", "from dill import loads", "torch.load(p)", "np.load(p, allow_pickle=True)", "eval('1')"],
+)
+def test_the_search_finds_what_it_looks_for(code):
+    assert forbidden(ast.parse(code))
+
+
+def test_files_stay_readable():
+    long = {str(p.relative_to(SOURCE)): n for p in FILES if (n := len(p.read_text().splitlines())) > 500}
+    assert not long
