@@ -43,7 +43,7 @@ bench: $(VENV)/.done-bench
 check: venv
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/pyrefly check
+	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 	$(BIN)/lint-imports
 
 format: venv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,14 +192,20 @@ def _refuse_many_failures(done: Run) -> None:
 
 
 def _summary(done: Run, seconds: float, embed_only: bool) -> Summary:
-    means: Sequence[float | None] = (None, None, None)
+    columns = ["correct", "confidence", "candidate_mass"]
+    means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
-        columns = ["correct", "confidence", "candidate_mass"]
-        table = pl.read_parquet(done.folder / TRIPLES, columns=columns)
-        means = [float(table[name].mean()) for name in columns]
-    n_truncated, rate = done.manifest["truncated"]["n"], done.n_scored / max(seconds, 1e-9)
+        means = pl.read_parquet(done.folder / TRIPLES, columns=columns).cast(pl.Float64).mean().row(0, named=True)
     return Summary(
-        str(done.folder), done.n_scored, done.n_failed, n_truncated, *means, round(seconds, 3), round(rate, 3)
+        out=str(done.folder),
+        n_scored=done.n_scored,
+        n_failed=done.n_failed,
+        n_truncated=done.manifest["truncated"]["n"],
+        accuracy=means["correct"],
+        confidence=means["confidence"],
+        candidate_mass=means["candidate_mass"],
+        seconds=round(seconds, 3),
+        questions_per_second=round(done.n_scored / max(seconds, 1e-9), 3),
     )
 
 
