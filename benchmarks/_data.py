@@ -1,0 +1,73 @@
+"""Real sets: one model's answers to one file of questions, with embeddings, read from a folder given by option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import polars
+
+from miscal.triples import split_by
+
+FILES = {
+    "mmlupro": ("mmlupro_verbal_dev.parquet", "mmlupro.minilm.npy"),
+    "mmlu": ("mmlu_msp_dev.parquet", "mmlu.minilm.npy"),
+    "stated": ("stated_dev.parquet", "stated.minilm.npy"),
+    "lifeeval": ("lifeeval_dev.parquet", "lifeeval.minilm.npy"),
+    "mlb538": ("mlb538_dev.parquet", "mlb538.minilm.npy"),
+    "cifar100": ("cifar100_dev.parquet", "cifar100_dev.logp.npy"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RealSet:
+    """Rows of one model on one file.
+
+    `name` is file/model; `truth` is P(y = 1), where it is known.
+    """
+
+    name: str
+    X: np.ndarray
+    confidence: np.ndarray
+    correct: np.ndarray
+    truth: np.ndarray | None
+
+    def split(self, seed: int) -> np.ndarray:
+        """80/10/10 by the seed, equal inputs on one side: 'train', 'val', 'test' per row."""
+        return split_by(self.X, None, seed=seed)[0]
+
+
+def set_names(folder: Path, chosen: list[str] | None = None) -> list[str]:
+    """Names of the sets in the folder; `chosen` keeps those that contain one of its strings."""
+    names = [f"{key}/{model}" for key in FILES for model in _models(folder, key)]
+    return [n for n in names if not chosen or any(part in n for part in chosen)]
+
+
+@lru_cache(maxsize=4)
+def read_set(folder: Path, name: str) -> RealSet:
+    """Read one set."""
+    key, model = name.split("/", 1)
+    table = _table(folder, key).filter(polars.col("model") == model)
+    X = np.load(folder / FILES[key][1])[table["emb_row"].to_numpy()].astype(np.float32)
+    truth = table["true_prob"].to_numpy().astype(np.float64) if "true_prob" in table.columns else None
+    f, y = (table[c].to_numpy().astype(np.float64) for c in ("f", "y"))
+    return RealSet(name, X, f, y, truth)
+
+
+def read_sets(folder: Path, chosen: list[str] | None = None) -> Iterator[RealSet]:
+    """Read the sets one after another."""
+    return (read_set(folder, name) for name in set_names(folder, chosen))
+
+
+def _models(folder: Path, key: str) -> list[str]:
+    if not (folder / FILES[key][0]).exists():
+        return []
+    return _table(folder, key)["model"].unique(maintain_order=True).to_list()
+
+
+@lru_cache(maxsize=1)
+def _table(folder: Path, key: str) -> polars.DataFrame:
+    return polars.read_parquet(folder / FILES[key][0])

@@ -1,0 +1,155 @@
+"""Held-out log loss, Brier score and smECE of every method on every real set.
+
+    python benchmarks/real_sets.py --data DIR --seeds 3 --cache FILE [--sets mmlu/ stated] [--methods ridge auto]
+
+A set is one model's answers to one file (see benchmarks/_data.py); 80/10/10 by the seed, equal inputs on one side.
+Every method is fitted to train and validation rows and judged on test rows; log loss clips at 1e-4. The results are
+kept as JSON lines, so the run can be stopped, resumed, and printed half-way (--print). The best peer of a set is
+chosen by its test log loss, in hindsight. Intervals are paired: by rows, pooled over the seeds (whose test rows overlap
+a little, which the interval ignores).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from _cache import Cache, compute, limit_threads
+from _data import read_set, set_names
+from miscal.baselines import METHODS
+from miscal.baselines.choosing import log_losses
+from miscal.metrics import paired_difference, smece
+
+PEERS = ["temperature", "isotonic", "ridge", "ridge_isotonic", "trees", "mcgrad", "raw_kernel", "paper"]
+FIELDS = ("set", "seed", "method")
+
+
+def evaluate(folder: Path, name: str, seed: int, method: str) -> dict:
+    """Fit one method to one split of one set; its corrected confidences of the test rows."""
+    limit_threads()
+    data = read_set(folder, name)
+    split = data.split(seed)
+    known, test = split != "test", split == "test"
+    start = time.perf_counter()
+    model = METHODS[method]().fit(
+        data.X[known], data.confidence[known], data.correct[known], split=split[known], random_state=seed
+    )
+    p = model.calibrate(data.X[test], data.confidence[test])
+    seconds = time.perf_counter() - start
+    return {
+        "set": name, "seed": seed, "method": method, "seconds": seconds, "settings": model.settings_,
+        "y": data.correct[test].astype(int).tolist(), "corrected": np.round(p, 6).tolist(),
+    }  # fmt: skip
+
+
+class Scores:
+    """Losses of the cached results, by set and method, pooled over the seeds that every method has."""
+
+    def __init__(self, cache: Cache, methods: list[str], seeds: range) -> None:
+        self.records, self.methods, self.seeds = cache.records, methods, seeds
+
+    def seeds_of(self, name: str, method: str) -> list[int]:
+        return [s for s in self.seeds if (name, s, method) in self.records]
+
+    def losses(self, name: str, method: str, kind: str) -> dict[int, np.ndarray | float]:
+        """Per seed: row losses ("log_loss", "brier") or one number ("smece")."""
+        out = {}
+        for seed in self.seeds_of(name, method):
+            record = self.records[name, seed, method]
+            y, p = np.array(record["y"], float), np.array(record["corrected"])
+            out[seed] = {
+                "log_loss": lambda y=y, p=p: log_losses(y, p),
+                "brier": lambda y=y, p=p: (y - p) ** 2,
+                "smece": lambda y=y, p=p: smece(y, p),
+            }[kind]()
+        return out
+
+    def mean(self, name: str, method: str, kind: str = "log_loss") -> float:
+        """Mean over seeds; NaN where nothing is cached."""
+        values = [float(np.mean(v)) for v in self.losses(name, method, kind).values()]
+        return float(np.mean(values)) if values else float("nan")
+
+    def best_peer(self, name: str) -> str | None:
+        peers = {m: self.mean(name, m) for m in self.methods if m in PEERS and self.seeds_of(name, m)}
+        return min(peers, key=peers.get) if peers else None
+
+    def difference(self, name: str, ours: str, peer: str):
+        """Log loss of ours minus the peer's, by rows of the seeds that both have; positive: ours is worse."""
+        a, b = self.losses(name, ours, "log_loss"), self.losses(name, peer, "log_loss")
+        common = sorted(set(a) & set(b))
+        if not common:
+            return None
+        return paired_difference(np.concatenate([a[s] for s in common]), np.concatenate([b[s] for s in common]))
+
+
+def print_table(scores: Scores, names: list[str], kind: str) -> None:
+    print(f"\n{kind}, test rows, mean over seeds\n")
+    print("| set | " + " | ".join(scores.methods) + " |\n|---|" + "---:|" * len(scores.methods))
+    table = np.array([[scores.mean(n, m, kind) for m in scores.methods] for n in names])
+    for name, row in zip(names, table, strict=True):
+        cells = [("" if np.isnan(v) else f"**{v:.4f}**" if v == np.nanmin(row) else f"{v:.4f}") for v in row]
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    complete = ~np.isnan(table).any(0)
+    means = [f"{v:.4f}" if c else "" for v, c in zip(table.mean(0), complete, strict=True)]
+    print(f"| average of {len(names)} sets | " + " | ".join(means) + " |")
+
+
+def print_duel(scores: Scores, names: list[str], ours: str) -> None:
+    print(f"\n{ours} against the best peer of each set, log loss; negative: {ours} is better\n")
+    print(f"| set | seeds | best peer | its log loss | {ours} | difference | paired 95 % interval |")
+    print("|---|---:|---|---:|---:|---:|---:|")
+    gaps, mine, theirs = [], [], []
+    for name in names:
+        peer = scores.best_peer(name)
+        found = peer and scores.difference(name, ours, peer)
+        if not found:
+            continue
+        low, high = found.interval
+        gaps.append(found.value)
+        mine.append(scores.mean(name, ours))
+        theirs.append(scores.mean(name, peer))
+        seeds = len(scores.seeds_of(name, ours))
+        print(f"| {name} | {seeds} | {peer} | {theirs[-1]:.4f} | {mine[-1]:.4f} "
+              f"| {found.value:+.4f} | [{low:+.4f}, {high:+.4f}] |")  # fmt: skip
+    if gaps:
+        their, our = np.mean(theirs), np.mean(mine)
+        print(f"| average of {len(gaps)} sets | | | {their:.4f} | {our:.4f} | {np.mean(gaps):+.4f} | |")
+
+
+def print_seconds(scores: Scores, names: list[str]) -> None:
+    print("\n| method | median seconds | longest |\n|---|---:|---:|")
+    for method in scores.methods:
+        times = [scores.records[n, s, method]["seconds"] for n in names for s in scores.seeds_of(n, method)]
+        if times:
+            print(f"| {method} | {np.median(times):.1f} | {max(times):.1f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of the parquet files and embeddings")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sets", nargs="+", help="keep the sets whose name contains one of these")
+    parser.add_argument("--methods", nargs="+", choices=sorted(METHODS), default=["raw", *PEERS, "auto"])
+    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
+    parser.add_argument("--cache", type=Path, default=Path("bench_cache/real_sets.jsonl"))
+    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
+    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
+    args = parser.parse_args()
+    cache, names = Cache(args.cache, FIELDS), set_names(args.data, args.sets)
+    if not args.print:
+        keys = [(n, s, m) for s in range(args.seeds) for n in names for m in args.methods]
+        compute(cache, keys, partial(evaluate, args.data), args.jobs, args.refresh)
+    scores = Scores(cache, args.methods, range(args.seeds))
+    for kind in ("log_loss", "brier", "smece"):
+        print_table(scores, names, kind)
+    if "auto" in args.methods:
+        print_duel(scores, names, "auto")
+    print_seconds(scores, names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""How baselines choose: held-out rows, the log loss, and the base map under a correction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.auto.estimator import assign_folds
+from miscal.auto.field import row_groups
+from miscal.calibrators import Identity, Isotonic, logit
+
+Floats = NDArray[np.float64]
+
+FEW_VALIDATION_ROWS = 400
+"""With fewer validation rows than this, settings are chosen by five folds of all rows."""
+
+LOSS_CLIP = 1e-4
+BASES = ("identity", "isotonic")
+N_FOLDS = 5
+
+
+Pairs = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+def held_out(X: NDArray, validation: NDArray[np.bool_], seed: int, *, cheap: bool = False) -> Pairs:
+    """Choose the rows that settings are judged on.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows with equal inputs stay in one fold.
+    validation : ndarray of shape (n,), bool
+    seed : int
+    cheap : bool, default False
+        Fits are cheap: use folds however many validation rows there are.
+
+    Returns
+    -------
+    list of (ndarray of int, ndarray of int)
+        Rows to fit on and rows to be scored on: train and validation, or five folds of all rows where those are few.
+
+    Examples
+    --------
+    >>> X = np.arange(50.0)[:, None]
+    >>> len(held_out(X, np.arange(50) < 5, seed=0))
+    5
+    """
+    if validation.sum() >= FEW_VALIDATION_ROWS and not cheap:
+        return [(np.flatnonzero(~validation), np.flatnonzero(validation))]
+    folds = make_folds(X, seed)
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
+
+
+def make_folds(X: NDArray, seed: int) -> NDArray[np.int64]:
+    """Five folds that keep equal inputs together, (n,).
+
+    Examples
+    --------
+    >>> np.unique(make_folds(np.arange(50.0)[:, None], seed=0)).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    return assign_folds(row_groups(X), N_FOLDS, np.random.default_rng((seed, 11)))
+
+
+def log_losses(y: Floats, p: Floats) -> Floats:
+    """Log loss of each row, probabilities clipped to [1e-4, 1 - 1e-4].
+
+    Examples
+    --------
+    >>> log_losses(np.array([1.0, 0.0]), np.array([0.5, 0.0])).round(4).tolist()
+    [0.6931, 0.0001]
+    """
+    q = np.clip(p, LOSS_CLIP, 1 - LOSS_CLIP)
+    return -(y * np.log(q) + (1 - y) * np.log1p(-q))
+
+
+class _Map(Protocol):
+    def predict(self, confidence: Floats) -> Floats: ...
+
+
+def fit_base(base: str, f: Floats, y: Floats) -> _Map:
+    """Fit a base map: "identity", or "isotonic" (end blocks pulled off 0 and 1 by one pseudo-row)."""
+    return Identity().fit(f, y) if base == "identity" else Isotonic(smoothing=1.0).fit(f, y)
+
+
+def base_offset(base: str, f: Floats, y: Floats, folds: NDArray[np.int64]) -> Floats:
+    """Log-odds of the base map at the rows it learns from, each from the folds it is not in.
+
+    Examples
+    --------
+    >>> base_offset("identity", np.array([0.5]), np.array([1.0]), np.array([0])).tolist()
+    [0.0]
+    """
+    if base == "identity" or len(np.unique(folds)) < 2:
+        return logit(fit_base(base, f, y).predict(f))
+    out = np.empty(len(f))
+    for k in np.unique(folds):
+        inside = folds == k
+        out[inside] = logit(fit_base(base, f[~inside], y[~inside]).predict(f[inside]))
+    return out
+
+
+def best(losses: Iterable[tuple[dict, float]]) -> tuple[dict, float]:
+    """Return the settings of the smallest loss, the first of equals.
+
+    Examples
+    --------
+    >>> best([({"k": 1}, 0.5), ({"k": 2}, 0.4)])
+    ({'k': 2}, 0.4)
+    """
+    return min(losses, key=lambda pair: pair[1])

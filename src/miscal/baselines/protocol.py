@@ -1,0 +1,112 @@
+"""What every baseline offers: fit on train and validation rows, then a correction and a field of new rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.checks import check_confidence, check_correct, check_features, check_lengths
+from miscal.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+class Baseline(ABC):
+    """A method to compare with, behind one interface.
+
+    Each is meant to be its best: settings and variants are chosen on held-out rows by log loss (the validation rows,
+    or folds where those are few), then fitted again to all rows given.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the registry and in tables.
+    settings_ : dict
+        What was chosen, as JSON values.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.settings_: dict[str, Any] = {}
+
+    def fit(self, X: Any, confidence: Any, correct: Any, *, split: Any = None, random_state: int = 0) -> Self:
+        """Learn from train and validation rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), finite
+        confidence : array-like of shape (n,), in [0, 1]
+        correct : array-like of shape (n,), 0 or 1
+        split : array-like of shape (n,), 'train' or 'val', optional
+            By default every tenth row, in random order, is a validation row.
+        random_state : int, default 0
+
+        Returns
+        -------
+        Baseline
+            self.
+
+        Raises
+        ------
+        InputError
+            For rows that cannot be used.
+        """
+        n = check_lengths(X=X, confidence=confidence, correct=correct, split=split)
+        X, f, y = check_features(X), check_confidence(confidence), check_correct(correct)
+        self._fit(X, f, y, _validation(split, n, random_state), random_state)
+        return self
+
+    def calibrate(self, X: Any, confidence: Any) -> Floats:
+        """Corrected confidences of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, d)
+        confidence : array-like of shape (q,), in [0, 1]
+
+        Returns
+        -------
+        ndarray of shape (q,), float64, in [0, 1]
+        """
+        check_lengths(X=X, confidence=confidence)
+        return np.clip(self._calibrate(check_features(X), check_confidence(confidence)), 0.0, 1.0)
+
+    def delta(self, X: Any, confidence: Any) -> Floats:
+        """Estimate the field of rows; negative where over-confident, positive where under-confident.
+
+        Parameters
+        ----------
+        X : array-like of shape (q, d)
+        confidence : array-like of shape (q,), in [0, 1]
+
+        Returns
+        -------
+        ndarray of shape (q,), float64, in [-1, 1]
+            Correction minus confidence, unless the method estimates the field itself.
+        """
+        return self.calibrate(X, confidence) - check_confidence(confidence)
+
+    @abstractmethod
+    def _fit(self, X: NDArray[np.float32], f: Floats, y: Floats, validation: NDArray[np.bool_], seed: int) -> None: ...
+
+    @abstractmethod
+    def _calibrate(self, X: NDArray[np.float32], f: Floats) -> Floats: ...
+
+
+def _validation(split: Any, n: int, seed: int) -> NDArray[np.bool_]:
+    if split is None:
+        return np.random.default_rng(seed).permutation(n) % 10 == 0
+    names = np.asarray(split)
+    unknown = ~np.isin(names, ["train", "val"])
+    if unknown.any():
+        raise InputError(
+            f"split must be 'train' or 'val' in every row; {names[unknown][0]!r} came in {int(unknown.sum())} rows "
+            f"(first {np.flatnonzero(unknown)[:5].tolist()})"
+        )
+    if (names == "val").all() or not (names == "val").any():
+        raise InputError("split must have rows of both 'train' and 'val'; only one of them came")
+    return names == "val"

@@ -1,0 +1,68 @@
+"""Ridge logistic regression on the inputs with the confidence's log-odds as offset."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from miscal.auto.ridge import RidgePath, ridge_path
+from miscal.baselines.choosing import base_offset, best, fit_base, held_out, log_losses, make_folds
+from miscal.baselines.protocol import Baseline, Floats
+from miscal.baselines.views import fit_view
+from miscal.calibrators import logit
+
+PENALTIES = tuple(float(p) for p in np.geomspace(30_000, 1, 19))
+VIEWS = (None, 64)
+_LOOSE = 30.0  # prior scale of intercept and slopes: hardly penalised
+_MIDDLE = 4.0  # log-odds beyond this get a slope of their own
+
+
+class Ridge(Baseline):
+    """y ~ Bernoulli(sigmoid(o + a + b logit f + c clip(logit f) + w'x)), o = logit f, or that of an isotonic map of f.
+
+    Columns x: all inputs standardised, or 64 whitened components. Columns and penalty of w are chosen by five folds.
+    """
+
+    name = "ridge"
+    base = "identity"
+
+    def _fit(self, X, f, y, validation, seed) -> None:
+        folds, rows = make_folds(X, seed), held_out(X, validation, seed, cheap=True)
+        candidates = []
+        for k in VIEWS:
+            columns = _columns(fit_view(X, k)(X), f)
+            losses = np.zeros(len(PENALTIES))
+            for fit, score in rows:
+                path = _path(columns[fit], y[fit], base_offset(self.base, f[fit], y[fit], folds[fit]))
+                start = logit(fit_base(self.base, f[fit], y[fit]).predict(f[score]))
+                p = expit(start[:, None] + columns[score] @ path.coefficients)
+                losses += log_losses(y[score][:, None], p).sum(0)
+            candidates += [({"components": k, "penalty": p}, v) for p, v in zip(PENALTIES, losses, strict=True)]
+        chosen, _ = best(candidates)
+        self.settings_ = chosen
+        self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(self.base, f, y)
+        path = _path(_columns(self.view_(X), f), y, base_offset(self.base, f, y, folds))
+        self.coefficients_ = path.coefficients[:, PENALTIES.index(chosen["penalty"])]
+
+    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
+        shift = _columns(self.view_(X), f) @ self.coefficients_
+        return expit(logit(self.map_.predict(f)) + shift.astype(np.float64))
+
+
+class RidgeIsotonic(Ridge):
+    """The same on the log-odds of an isotonic map of f (cross-fitted where it is learned from)."""
+
+    name = "ridge_isotonic"
+    base = "isotonic"
+
+
+def _columns(place: NDArray, f: Floats) -> NDArray[np.float32]:
+    odds = logit(f)
+    return np.column_stack([np.ones(len(f)), odds, np.clip(odds, -_MIDDLE, _MIDDLE), place]).astype(np.float32)
+
+
+def _path(columns: NDArray, y: Floats, offset: Floats) -> RidgePath:
+    scale = np.ones(columns.shape[1])
+    scale[:3] = _LOOSE
+    return ridge_path(columns, y, offset, penalties=PENALTIES, scale=scale)

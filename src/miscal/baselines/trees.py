@@ -1,0 +1,83 @@
+"""Gradient-boosted trees on inputs and confidence, with the confidence's log-odds as offset (LightGBM)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from miscal.baselines.choosing import BASES, base_offset, best, fit_base, held_out, log_losses, make_folds
+from miscal.baselines.protocol import Baseline, Floats
+from miscal.baselines.views import fit_view
+from miscal.calibrators import logit
+
+LEAVES = (4, 8, 24)
+VIEWS = (None, 50)
+ROUNDS = (10, 20, 40, 60, 90, 120, 160, 200, 250, 300, 400)
+_LEARNING = {
+    "objective": "binary",
+    "learning_rate": 0.05,
+    "lambda_l2": 5.0,
+    "feature_fraction": 0.4,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "max_bin": 63,
+    "boost_from_average": False,
+    "deterministic": True,
+    "force_row_wise": True,
+    "num_threads": 1,
+    "verbose": -1,
+}
+
+
+class BoostedTrees(Baseline):
+    """Boosted trees; base map, columns, leaves and rounds chosen by held-out log loss.
+
+    Base: f, or an isotonic map of f. Columns: all inputs standardised, or 50 whitened components, and logit f.
+    """
+
+    name = "trees"
+
+    def _fit(self, X, f, y, validation, seed) -> None:
+        folds, rows = make_folds(X, seed), held_out(X, validation, seed)
+        views = VIEWS if X.shape[1] > VIEWS[1] else VIEWS[:1]
+        candidates = []
+        for k in views:
+            columns = _columns(fit_view(X, k)(X), f)
+            for base, leaves in product(BASES, LEAVES):
+                losses = sum(_losses(columns, f, y, folds, pair, base, leaves, seed) for pair in rows)
+                found = {"components": k, "base": base, "leaves": leaves}
+                candidates += [({**found, "rounds": r}, v) for r, v in zip(ROUNDS, losses, strict=True)]
+        chosen, _ = best(candidates)
+        self.settings_ = chosen
+        self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(chosen["base"], f, y)
+        offset = base_offset(chosen["base"], f, y, folds)
+        self.booster_ = _boost(_columns(self.view_(X), f), y, offset, chosen["leaves"], chosen["rounds"], seed)
+
+    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
+        shift = self.booster_.predict(_columns(self.view_(X), f), raw_score=True, num_threads=1)
+        return expit(logit(self.map_.predict(f)) + shift)
+
+
+def _columns(place: NDArray, f: Floats) -> NDArray[np.float32]:
+    return np.column_stack([place, logit(f)]).astype(np.float32)
+
+
+def _losses(columns, f, y, folds, pair, base, leaves, seed) -> Floats:
+    """Sum the held-out log loss after each number of rounds, (len(ROUNDS),)."""
+    fit, score = pair
+    offset = base_offset(base, f[fit], y[fit], folds[fit])
+    booster = _boost(columns[fit], y[fit], offset, leaves, ROUNDS[-1], seed)
+    start = logit(fit_base(base, f[fit], y[fit]).predict(f[score]))
+    shifts = (booster.predict(columns[score], raw_score=True, num_iteration=r, num_threads=1) for r in ROUNDS)
+    return np.array([log_losses(y[score], expit(start + s)).sum() for s in shifts])
+
+
+def _boost(columns: NDArray, y: Floats, offset: Floats, leaves: int, rounds: int, seed: int):
+    import lightgbm
+
+    least = int(np.clip(len(y) // 100, 5, 30))
+    settings = {**_LEARNING, "seed": seed, "num_leaves": leaves, "min_data_in_leaf": least}
+    return lightgbm.train(settings, lightgbm.Dataset(columns, y, init_score=offset), rounds)

@@ -1,0 +1,61 @@
+"""Columns that baselines see of the inputs: standardised, or whitened leading components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class View:
+    """A linear map of the inputs, learned without labels.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+    matrix : ndarray of shape (d, k)
+    """
+
+    mean: NDArray[np.float32]
+    matrix: NDArray[np.float32]
+
+    def __call__(self, X: NDArray) -> NDArray[np.float32]:
+        """Columns of rows, (n, k) float32."""
+        return (np.asarray(X, np.float32) - self.mean) @ self.matrix
+
+
+def fit_view(X: NDArray, n_components: int | None) -> View:
+    """Standardise the columns, or whiten the leading components of the standardised columns.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    n_components : int or None
+        None: the columns themselves, constant ones as 0. Otherwise that many components (fewer where X has fewer).
+
+    Returns
+    -------
+    View
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> fit_view(X, 2)(X).std(0).round(2).tolist()
+    [1.0, 1.0]
+    """
+    mean = X.mean(0, dtype=np.float64)
+    sd = X.std(0, dtype=np.float64)
+    scale = np.where(sd > 1e-6 * np.maximum(np.abs(mean), 1e-30), 1 / np.maximum(sd, 1e-30), 0.0)
+    matrix = np.diag(scale)
+    if n_components is not None:
+        matrix = scale[:, None] * _whitening((X - mean) * scale, n_components)
+    return View(mean.astype(np.float32), matrix.astype(np.float32))
+
+
+def _whitening(Z: NDArray, k: int) -> NDArray:
+    values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+    order = np.argsort(values)[::-1][:k]
+    order = order[values[order] > 1e-8 * max(values.max(), 1e-30)]
+    return vectors[:, order] / np.sqrt(values[order])

@@ -1,0 +1,121 @@
+"""One contract for every baseline: shapes, ranges, determinism, honesty about labels, and learning what is there."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from miscal.baselines import METHODS
+from miscal.errors import InputError
+
+GLOBAL = {"raw", "temperature", "platt", "beta", "isotonic"}
+SLOW = {"paper", "auto", "mcgrad"}
+LOCAL = sorted(set(METHODS) - GLOBAL)
+EVERY = [pytest.param(m, marks=[pytest.mark.slow] if m in SLOW else []) for m in sorted(METHODS)]
+
+
+def world(n=900, *, shift=2.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    f = rng.uniform(0.2, 0.95, n)
+    truth = expit(logit(f) + shift * np.sign(X[:, 0]))
+    y = (rng.random(n) < truth).astype(float)
+    split = np.where(np.arange(n) % 9 == 0, "val", "train")
+    return X, f, y, split, truth
+
+
+def new(name):
+    if name == "mcgrad":
+        pytest.importorskip("mcgrad")
+    return METHODS[name]()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    known = {}
+
+    def get(name):
+        if name not in known:
+            X, f, y, split, _ = world()
+            known[name] = new(name).fit(X, f, y, split=split, random_state=0)
+        return known[name]
+
+    return get
+
+
+@pytest.mark.filterwarnings("ignore::Warning:mcgrad", "ignore:X does not have valid feature names")
+class TestContract:
+    @pytest.mark.parametrize("name", EVERY)
+    def test_ranges_and_names(self, name, fitted):
+        X, f, *_ = world(200, seed=1)
+        f[:2] = 0.0, 1.0
+        p, delta = fitted(name).calibrate(X, f), fitted(name).delta(X, f)
+        assert METHODS[name].name == name
+        assert p.shape == delta.shape == (200,)
+        assert p.dtype == delta.dtype == np.float64
+        assert np.isfinite(p).all()
+        assert np.isfinite(delta).all()
+        assert ((p >= 0) & (p <= 1)).all()
+        assert (np.abs(delta) <= 1).all()
+
+    @pytest.mark.parametrize("name", EVERY)
+    def test_rows_are_answered_one_by_one(self, name, fitted):
+        X, f, *_ = world(50, seed=2)
+        order = np.random.default_rng(0).permutation(50)
+        np.testing.assert_allclose(
+            fitted(name).calibrate(X, f)[order], fitted(name).calibrate(X[order], f[order]), atol=1e-5
+        )
+
+    @pytest.mark.parametrize("name", [p for p in EVERY if p.values[0] not in SLOW])
+    def test_same_seed_same_answer(self, name, fitted):
+        X, f, y, split, _ = world()
+        again = new(name).fit(X, f, y, split=split, random_state=0)
+        np.testing.assert_array_equal(again.calibrate(X, f), fitted(name).calibrate(X, f))
+
+    @pytest.mark.parametrize("name", EVERY)
+    def test_arguments_are_not_changed(self, name, fitted):
+        X, f, *_ = world(60, seed=3)
+        before = X.copy(), f.copy()
+        X.flags.writeable = f.flags.writeable = False
+        fitted(name).calibrate(X, f)
+        np.testing.assert_array_equal(X, before[0])
+        np.testing.assert_array_equal(f, before[1])
+
+    @pytest.mark.parametrize("name", EVERY)
+    def test_lengths_that_differ_are_refused(self, name, fitted):
+        X, f, *_ = world(60, seed=3)
+        with pytest.raises(InputError, match="59"):
+            fitted(name).calibrate(X, f[1:])
+
+
+@pytest.mark.filterwarnings("ignore::Warning:mcgrad", "ignore:X does not have valid feature names")
+@pytest.mark.parametrize("name", [p for p in EVERY if p.values[0] in LOCAL])
+def test_hidden_structure_is_found_with_the_right_sign(name, fitted):
+    X, f, y, _, truth = world(2000, seed=4)
+    delta = fitted(name).delta(X, f)
+    assert np.corrcoef(delta, truth - f)[0, 1] > 0.65
+    p = fitted(name).calibrate(X, f)
+    assert np.mean((p - y) ** 2) < np.mean((f - y) ** 2) - 0.02
+
+
+@pytest.mark.parametrize("name", sorted(GLOBAL))
+def test_global_maps_do_not_see_the_inputs(name, fitted):
+    X, f, *_ = world(300, seed=5)
+    p = fitted(name).calibrate(X, f)
+    np.testing.assert_array_equal(p, fitted(name).calibrate(X[::-1], f))
+    assert (np.diff(p[np.argsort(f)]) >= 0).all()
+
+
+@pytest.mark.parametrize("split", [["train"] * 30, ["train"] * 29 + ["test"]])
+def test_bad_splits_are_refused(split):
+    X, f, y, *_ = world(30)
+    with pytest.raises(InputError, match="split"):
+        METHODS["ridge"]().fit(X, f, y, split=split)
+
+
+def test_isotonic_is_scikit_learns():
+    from sklearn.isotonic import IsotonicRegression
+
+    X, f, y, split, _ = world(300)
+    plain = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(f, y)
+    fitted = METHODS["isotonic"]().fit(X, f, y, split=split)
+    np.testing.assert_array_equal(fitted.calibrate(X, f), plain.predict(f))
