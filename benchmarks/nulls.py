@@ -1,0 +1,151 @@
+"""What auto finds where there is nothing to find, and beside it what it finds where something is planted.
+
+    python benchmarks/nulls.py --data DIR --draws 50 --cache FILE [--sets mmlu/Llama stated/gpt-4o]
+
+Inputs and confidences are a real set's; outcomes are drawn anew for every draw:
+
+    calibrated     y ~ Bernoulli(f): the whole field is flat
+    visible        y ~ Bernoulli(g(f)), g an isotonic map fitted to the real outcomes: the hidden field is flat
+    planted        y ~ Bernoulli(sigmoid(logit g(f) + a z)), z = 1 in a k-means cluster of 10 to 20 % of the rows
+    real           the real outcomes, split anew (for mlb538, whose forecasts are calibrated everywhere)
+
+Each draw is split 80/10/10, auto is fitted with the same settings to train and validation rows, and the verdict comes
+from the library's certificate on test rows, as in `miscal discover`. p-values are tested against uniform, one-sided
+(smaller than uniform).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import lru_cache, partial
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import kstest
+
+from _cache import Cache, compute, limit_threads
+from _data import read_set, set_names
+from miscal.audit.certificates import certificate
+from miscal.calibrators import Isotonic, logit
+from miscal.field import MiscalibrationField
+from miscal.verdict import LEVEL, Claim
+
+FIELDS = ("set", "world", "strength", "draw")
+SHARE = (0.10, 0.20)
+
+
+@lru_cache(maxsize=4)
+def planted_cluster(folder: Path, name: str) -> np.ndarray:
+    """Rows of a k-means cluster of 10 to 20 % of the rows, bool (n,)."""
+    from sklearn.cluster import KMeans
+
+    X = read_set(folder, name).X
+    for k in range(5, 30):
+        labels = KMeans(k, n_init=1, random_state=0).fit_predict(X)
+        share = np.bincount(labels) / len(labels)
+        chosen = int(np.abs(share - np.mean(SHARE)).argmin())
+        if SHARE[0] <= share[chosen] <= SHARE[1]:
+            return labels == chosen
+    raise SystemExit(f"no cluster of {name} has between 10 and 20 % of its rows")
+
+
+def chances(folder: Path, name: str, world: str, strength: float) -> np.ndarray:
+    """P(y = 1) of every row in the world."""
+    data = read_set(folder, name)
+    if world == "calibrated":
+        return data.confidence
+    seen = Isotonic(smoothing=1.0).fit(data.confidence, data.correct).predict(data.confidence)
+    return seen if world == "visible" else expit(logit(seen) + strength * planted_cluster(folder, name))
+
+
+def one_draw(folder: Path, name: str, world: str, strength: float, draw: int) -> dict:
+    """Draw outcomes, fit auto, certify on test rows."""
+    limit_threads()
+    data = read_set(folder, name)
+    rng = np.random.default_rng((draw, 17))
+    p = data.correct if world == "real" else chances(folder, name, world, strength)
+    y, f, split = (rng.random(len(p)) < p).astype(float), data.confidence, data.split(draw)
+    known, test = split != "test", split == "test"
+    start = time.perf_counter()
+    field = MiscalibrationField(random_state=draw, n_jobs=1).fit(data.X[known], y[known], confidence=f[known])
+    found = field.estimate(data.X[test], f[test])
+    shown = certificate(
+        y[test], f[test], found.delta, found.hidden,
+        fit_correct=y[known], fit_confidence=f[known], random_state=draw,
+    )  # fmt: skip
+    claim = Claim(field.structure_, shown.hidden.low, shown.hidden.p_value, int(test.sum()), shown.detectable)
+    return {
+        "set": name, "world": world, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
+        "std": float(found.delta.std()), "std_hidden": float(found.hidden.std()), "structure": field.structure_,
+        "gain": field.settings_["gain"], "gain_error": field.settings_["gain_error"],
+        "p_hidden": shown.hidden.p_value, "p_total": shown.total.p_value, "found": claim.confirmed,
+        **truth_agreement(data, world, p, found, test),
+    }  # fmt: skip
+
+
+def truth_agreement(data, world: str, p: np.ndarray, found, test: np.ndarray) -> dict:
+    """Correlation of the field with the truth, where that is known and not constant."""
+    truth = (p - data.confidence)[test]
+    if world == "real" or truth.std() < 1e-9 or found.delta.std() < 1e-9:
+        return {}
+    return {"r": float(np.corrcoef(found.delta, truth)[0, 1])}
+
+
+def print_table(cache: Cache) -> None:
+    print("\n| set | world | a | draws | std delta, mean (max) | std hidden, mean (max) | structure | none found "
+          "| hidden p < 0.05 | KS hidden | total p < 0.05 | KS total | r with truth |")  # fmt: skip
+    print("|---|---|" + "---:|" * 11)
+    groups: dict[tuple, list[dict]] = {}
+    for record in cache.records.values():
+        groups.setdefault((record["set"], record["world"], record["strength"]), []).append(record)
+    for (name, world, strength), rows in sorted(groups.items()):
+        values = {k: np.array([r[k] for r in rows]) for k in rows[0] if isinstance(rows[0][k], float | bool)}
+        r = [row["r"] for row in rows if "r" in row]
+        print(
+            f"| {name} | {world} | {strength or ''} | {len(rows)} | {_spread(values['std'])} "
+            f"| {_spread(values['std_hidden'])} | {values['structure'].mean():.2f} | {1 - values['found'].mean():.2f} "
+            f"| {_small(values['p_hidden'])} | {_small(values['p_total'])} | {f'{np.mean(r):.2f}' if r else ''} |"
+        )
+
+
+def _spread(values: np.ndarray) -> str:
+    return f"{values.mean():.4f} ({values.max():.4f})"
+
+
+def _small(p: np.ndarray) -> str:
+    """Share below 0.05, and the one-sided KS p-value of "smaller than uniform"."""
+    return f"{(p < LEVEL).mean():.2f} | {kstest(p, 'uniform', alternative='greater').pvalue:.2g}"
+
+
+def worlds(args: argparse.Namespace) -> list[tuple]:
+    """Keys of all draws."""
+    kinds = [(w, 0.0) for w in args.worlds if w in ("calibrated", "visible")]
+    kinds += [("planted", a) for a in args.strengths if "planted" in args.worlds]
+    keys = [(n, w, a, d) for n in set_names(args.data, args.sets) for w, a in kinds for d in range(args.draws)]
+    if "real" in args.worlds:
+        keys += [(n, "real", 0.0, d) for n in set_names(args.data, ["mlb538/"]) for d in range(args.draws)]
+    return sorted(keys, key=lambda key: key[3])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of the parquet files and embeddings")
+    parser.add_argument("--draws", type=int, default=50)
+    parser.add_argument("--sets", nargs="+", default=["mmlu/Meta-Llama-3", "stated/gpt-4o"])
+    parser.add_argument("--worlds", nargs="+", default=["calibrated", "visible", "planted", "real"])
+    parser.add_argument("--strengths", type=float, nargs="+", default=[0.5, 1.0, 2.0])
+    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
+    parser.add_argument("--cache", type=Path, default=Path("bench_cache/nulls.jsonl"))
+    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
+    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
+    args = parser.parse_args()
+    cache = Cache(args.cache, FIELDS)
+    if not args.print:
+        compute(cache, worlds(args), partial(one_draw, args.data), args.jobs, args.refresh)
+    print_table(cache)
+
+
+if __name__ == "__main__":
+    main()
