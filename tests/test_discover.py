@@ -60,15 +60,15 @@ class RidgeField:
         return field
 
 
-def honest(field, X, y, confidence, *, groups=None, split=None, sample_weight=None, n_folds=None):
-    return type(field)().fit(X, y, confidence=confidence, split=split).estimate(X, confidence)
+def honest(field, X, y, confidence, *, groups=None, split=None, sample_weight=None):
+    return field.fit(X, y, confidence=confidence, split=split).estimate(X, confidence)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(discovery, "MiscalibrationField", RidgeField)
-        patch.setattr(discovery, "honest_field", honest)
+        patch.setattr(discovery, "fit_honest", honest)
         patch.setattr(saved, "MiscalibrationField", RidgeField)
         yield
 
@@ -192,10 +192,8 @@ def test_too_few_rows_are_refused(n):
 
 
 def test_every_field_of_the_estimate_is_merged(data):
-    model = RidgeField()
     split = np.where(np.arange(len(data)) % 5 == 0, "test", "train")
-    model.fit(data.X[split != "test"], data.correct[split != "test"], confidence=data.confidence[split != "test"])
-    merged = discovery.honest_estimates(model, replace(data, split=split))
+    model, merged = discovery.fit_and_estimate(replace(data, split=split))
     direct = model.estimate(data.X, data.confidence)
     for item in fields(FieldEstimate):
         assert getattr(merged, item.name).shape == getattr(direct, item.name).shape

@@ -16,7 +16,7 @@ from miscal import maps
 from miscal.calibrators import CALIBRATORS
 from miscal.document import Findings, compose
 from miscal.errors import InputError
-from miscal.field import FieldEstimate, MiscalibrationField, honest_field
+from miscal.field import FieldEstimate, MiscalibrationField, fit_honest
 from miscal.regimes import EPSILON, Subregimes, cut, find_subregimes
 from miscal.summary import Summary, clean_text
 from miscal.triples import Triples, check_trainable, split_rows, straddling
@@ -126,10 +126,8 @@ def discover(
     with clock.stage("split"):
         triples, warnings = with_split(triples, seed)
         check_trainable(triples.correct, triples.split)
-    with clock.stage("fit"):
-        model = fit_field(triples, method=method, seed=seed, n_jobs=n_jobs)
     with clock.stage("field"):
-        estimate = honest_estimates(model, triples)
+        model, estimate = fit_and_estimate(triples, method=method, seed=seed, n_jobs=n_jobs)
     with clock.stage("regimes"):
         regime = cut(estimate.delta, epsilon, estimate.supported)
         parts = _subregimes(triples, estimate, regime, seed)
@@ -194,47 +192,49 @@ def fit_field(
         Fitted; no test row was looked at.
     """
     known = triples.take(triples.split != "test")
-    return MiscalibrationField(method=method, random_state=seed, n_jobs=n_jobs).fit(
-        known.X,
-        known.correct,
-        confidence=known.confidence,
-        sample_weight=known.weight,
-        groups=known.group,
-        split=known.split,
-    )
+    return MiscalibrationField(method=method, random_state=seed, n_jobs=n_jobs).fit(**_learnt(known))
 
 
-def honest_estimates(model: MiscalibrationField, triples: Triples) -> FieldEstimate:
-    """Estimate the field at every row without any row's own outcome.
+def _learnt(known: Triples) -> dict[str, Any]:
+    """Arguments of a fit."""
+    return {
+        "X": known.X,
+        "y": known.correct,
+        "confidence": known.confidence,
+        "sample_weight": known.weight,
+        "groups": known.group,
+        "split": known.split,
+    }
+
+
+def fit_and_estimate(
+    triples: Triples, *, method: str = "auto", seed: int = 0, n_jobs: int | None = None
+) -> tuple[MiscalibrationField, FieldEstimate]:
+    """Fit the field, and estimate it at every row without any row's own outcome.
 
     Parameters
     ----------
-    model : MiscalibrationField
-        Fitted on the train and validation rows.
     triples : Triples
         With a split.
+    method, seed, n_jobs
+        As for :func:`discover`.
 
     Returns
     -------
-    FieldEstimate
+    model : MiscalibrationField
+        Fitted on the train and validation rows.
+    estimate : FieldEstimate
         The model's estimate at test rows, K-fold estimates at train and validation rows; arrays of shape (n, ...),
         in the order of the rows.
     """
     test = triples.split == "test"
-    known = triples.take(~test)
-    folded = honest_field(
-        model,
-        known.X,
-        known.correct,
-        known.confidence,
-        groups=known.group,
-        split=known.split,
-        sample_weight=known.weight,
-    )
+    model = MiscalibrationField(method=method, random_state=seed, n_jobs=n_jobs)
+    folded = fit_honest(model, **_learnt(triples.take(~test)))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
-    return FieldEstimate(
-        **{item.name: _merged(test, getattr(unseen, item.name), getattr(folded, item.name)) for item in fields(unseen)}
-    )
+    values = {
+        item.name: _merged(test, getattr(unseen, item.name), getattr(folded, item.name)) for item in fields(unseen)
+    }
+    return model, FieldEstimate(**values)
 
 
 def _merged(test: np.ndarray, unseen: np.ndarray, folded: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
 from miscal.paper import PaperField
 
-__all__ = ["METHODS", "FieldEstimate", "MiscalibrationField", "honest_field"]
+__all__ = ["METHODS", "FieldEstimate", "MiscalibrationField", "fit_honest", "honest_field"]
 
 METHODS = {"auto": AutoField, "paper": PaperField}
 _FORM = "miscal-field"
@@ -240,28 +241,115 @@ def honest_field(
     groups, split, sample_weight : array-like of shape (n,), optional
         As in `fit`.
     n_folds : int, optional
-        By default 10 below 2,000 rows, 5 up to 50,000, then 3.
+        By default 10 below 1,000 rows, 5 up to 50,000, then 3.
 
     Returns
     -------
     FieldEstimate
         In the order of the rows.
     """
+    rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
+    folds = rows.folds(field, n_folds)
+    estimates = _in_parallel(field, [(_fold, field, rows, folds == k) for k in np.unique(folds)])
+    return _assemble(field, rows, folds, estimates)
+
+
+def fit_honest(
+    field: MiscalibrationField,
+    X: Any,
+    y: Any,
+    confidence: Any,
+    *,
+    groups: Any = None,
+    split: Any = None,
+    sample_weight: Any = None,
+) -> FieldEstimate:
+    """Fit a field and estimate it honestly at the same rows: `fit`, then :func:`honest_field`, side by side.
+
+    Parameters
+    ----------
+    field : MiscalibrationField
+        Fitted by this call.
+    X, y, confidence, groups, split, sample_weight
+        As for :func:`honest_field`.
+
+    Returns
+    -------
+    FieldEstimate
+        K-fold values, in the order of the rows.
+    """
+    rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
+    if field.method != "auto":
+        field.fit(rows.X, rows.y, confidence=rows.f, groups=groups, split=split, sample_weight=sample_weight)
+        return honest_field(field, X, y, confidence, groups=groups, split=split, sample_weight=sample_weight)
+    folds = rows.folds(field, None)
+    # the fit on all rows is the longest: it starts first
+    tasks = [(_whole, field, rows), *((_fold, field, rows, folds == k) for k in np.unique(folds))]
+    fitted, *estimates = _in_parallel(field, tasks)
+    field._adopt(fitted, rows.X.shape[1])
+    return _assemble(field, rows, folds, estimates)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Checked rows."""
+
+    X: np.ndarray
+    y: np.ndarray
+    f: np.ndarray
+    group: np.ndarray
+    split: np.ndarray | None
+    weight: np.ndarray | None
+
+    @classmethod
+    def of(cls, X, y, confidence, groups, split, sample_weight) -> _Rows:
+        n = check_lengths(X=X, y=y, confidence=confidence, groups=groups, split=split, sample_weight=sample_weight)
+        X = check_features(X)
+        return cls(
+            X,
+            check_correct(y, name="y"),
+            check_confidence(confidence),
+            row_groups(X, groups),
+            None if split is None else np.asarray(split),
+            None if sample_weight is None else check_weight(sample_weight, n),
+        )
+
+    def folds(self, field: MiscalibrationField, n_folds: int | None) -> np.ndarray:
+        seed = field.random_state if isinstance(field.random_state, int) else 0
+        count = n_folds or (10 if len(self.y) < 1_000 else inner_folds(len(self.y)))
+        return assign_folds(self.group, count, np.random.default_rng((seed, 7)))
+
+    def learnt(self, kept: np.ndarray) -> dict[str, Any]:
+        """Arguments of a fit on some rows."""
+        return {
+            "X": self.X[kept],
+            "y": self.y[kept],
+            "confidence": self.f[kept],
+            "groups": self.group[kept],
+            "split": None if self.split is None else self.split[kept],
+            "sample_weight": None if self.weight is None else self.weight[kept],
+        }
+
+
+def _in_parallel(field: MiscalibrationField, tasks: list[tuple]) -> list:
     from joblib import Parallel, delayed
 
-    n = check_lengths(X=X, y=y, confidence=confidence, groups=groups, split=split, sample_weight=sample_weight)
-    X, f, y = check_features(X), check_confidence(confidence), check_correct(y, name="y")
-    weight = None if sample_weight is None else check_weight(sample_weight, n)
-    seed = field.random_state if isinstance(field.random_state, int) else 0
-    number = row_groups(X, groups)
-    folds = assign_folds(number, n_folds or inner_folds(n), np.random.default_rng((seed, 7)))
-    parts = np.unique(folds)
-    tasks = (
-        delayed(_fold)(field, X, y, f, number, None if split is None else np.asarray(split), weight, folds == k)
-        for k in parts
-    )
-    estimates = Parallel(n_jobs=min(_processes(field.n_jobs), len(parts)))(tasks)
-    return _assemble(field, X, f, folds, parts, estimates)
+    calls = (delayed(_one_thread)(*task) for task in tasks)
+    return list(Parallel(n_jobs=min(_processes(field.n_jobs), len(tasks)))(calls))
+
+
+def _one_thread(function, *arguments):
+    """Call with one thread: two processes with two threads each lose badly on two processors."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            return function(*arguments)
+    finally:
+        torch.set_num_threads(before)
 
 
 def _processes(n_jobs: int | None) -> int:
@@ -270,20 +358,13 @@ def _processes(n_jobs: int | None) -> int:
     return cpu_count() if n_jobs is None else n_jobs
 
 
-def _fold(field, X, y, f, number, split, weight, inside) -> FieldEstimate:
-    import torch
+def _whole(field: MiscalibrationField, rows: _Rows) -> AutoField | PaperField:
+    return _unfitted(field).fit(**rows.learnt(np.full(len(rows.y), True)))
 
-    torch.set_num_threads(1)
-    rest = ~inside
-    fitted = _unfitted(field).fit(
-        X[rest],
-        y[rest],
-        confidence=f[rest],
-        groups=number[rest],
-        split=None if split is None else split[rest],
-        sample_weight=None if weight is None else weight[rest],
-    )
-    return fitted.estimate(X[inside], f[inside])
+
+def _fold(field: MiscalibrationField, rows: _Rows, inside: np.ndarray) -> FieldEstimate:
+    fitted = _unfitted(field).fit(**rows.learnt(~inside))
+    return fitted.estimate(rows.X[inside], rows.f[inside])
 
 
 def _unfitted(field: MiscalibrationField) -> AutoField | PaperField:
@@ -301,13 +382,12 @@ def _unfitted(field: MiscalibrationField) -> AutoField | PaperField:
     )
 
 
-def _assemble(field, X, f, folds, parts, estimates: list[FieldEstimate]) -> FieldEstimate:
+def _assemble(field, rows: _Rows, folds: np.ndarray, estimates: list[FieldEstimate]) -> FieldEstimate:
     """Put the folds' rows in order; the geometry is one for all rows, the fitted field's."""
-    rows = np.concatenate([np.flatnonzero(folds == k) for k in parts])
-    values = {}
-    for name in ("delta", "mass", "supported", "visible", "hidden", "corrected", "standard_error"):
-        joined = np.concatenate([getattr(e, name) for e in estimates])
-        values[name] = np.empty_like(joined)
-        values[name][rows] = joined
-    coordinates = field.transform(X) if hasattr(field, "fitted_") else np.zeros((len(f), 0))
+    order = np.argsort(np.concatenate([np.flatnonzero(folds == k) for k in np.unique(folds)]))
+    values = {
+        name: np.concatenate([getattr(e, name) for e in estimates])[order]
+        for name in ("delta", "mass", "supported", "visible", "hidden", "corrected", "standard_error")
+    }
+    coordinates = field.transform(rows.X) if hasattr(field, "fitted_") else np.zeros((len(rows.y), 0))
     return FieldEstimate(**values, coordinates=coordinates)

@@ -145,7 +145,7 @@ class AutoModel:
     scores : Scores or None
         None where no local structure is claimed.
     reach : float
-        Largest distance of a training row from its nearest landmark, times two: beyond it a row is unsupported.
+        Largest distance of a landmark from its nearest other, times two: farther from all of them a row is unsupported.
     landmarks : ndarray of shape (m, p), float32
     candidates : tuple of Candidate
     gain : float
@@ -223,6 +223,14 @@ def _nearest_landmark(x: Array, landmarks: Array) -> NDArray[np.float64]:
     return out
 
 
+def _widest_gap(landmarks: Array) -> float:
+    """Largest distance of a landmark from its nearest other landmark."""
+    square = (landmarks**2).sum(1)
+    distance = square[:, None] + square - 2 * landmarks @ landmarks.T
+    np.fill_diagonal(distance, np.inf)
+    return float(np.sqrt(max(distance.min(1).max(), 0)))
+
+
 def assign_folds(groups: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Folds that keep equal groups together, as even as a random deal of groups makes them.
 
@@ -255,8 +263,8 @@ def assign_folds(groups: NDArray[np.integer], n_folds: int, rng: np.random.Gener
 
 
 def inner_folds(n: int) -> int:
-    """Folds of the cross-fitting: 10 below 2,000 rows, 5 up to 50,000, then 3."""
-    return 10 if n < 2_000 else 5 if n <= 50_000 else 3
+    """Count the folds of the cross-fitting: 5 up to 50,000 rows, then 3."""
+    return 5 if n <= 50_000 else 3
 
 
 def choose_global_map(
@@ -412,7 +420,7 @@ def fit_auto(
         place_scale=place_scale,
         local=local,
         scores=scores if structure else None,
-        reach=2 * float(_nearest_landmark(inputs.x, inputs.x[landmarks]).max()),
+        reach=2 * _widest_gap(inputs.x[landmarks]),
         landmarks=inputs.x[landmarks],
         candidates=_with_weights(table, scores, members, refined, structure),
         gain=gain,
