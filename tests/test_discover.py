@@ -101,7 +101,7 @@ def test_stages_are_announced_and_timed(found):
 
 def test_the_fit_never_sees_a_test_row(data, found):
     test = set(found.table.filter(pl.col("split") == "test")["row"].to_list())
-    assert len(RidgeField.seen) == 2
+    assert RidgeField.seen
     for X, _, split in RidgeField.seen:
         rows = [int(np.flatnonzero((x == data.X).all(axis=1))[0]) for x in X]
         assert not test & set(rows)
