@@ -23,22 +23,23 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	touch $@
 
-$(VENV)/.done-bench: $(VENV)/.done requirements-bench.lock
-	$(BIN)/python -m pip install -qq --no-deps -r requirements-bench.lock
-	touch $@
+$(VENV)/.done-# each script prints what it measured beside what it is measured against, and fails where a target is missed;
+# make -k goes on after a miss. DATA names a folder of real sets (see benchmarks/_data.py).
+BENCHES := bench_smece bench_kernel bench_certificates clusters-paper clusters-auto sinusoid-auto
+ifdef DATA
+BENCHES += real_sets nulls lifeeval
+endif
 
-demo: venv
-	$(BIN)/miscal demo --out demo
+bench: $(BENCHES:%=bench/%)
 
-# one thread per worker: the arithmetic libraries would else fight over the processors
-test: venv
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+bench/clusters-% bench/sinusoid-%: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/synthetic_recovery.py $(firstword $(subst -, ,$(@F))) --method $*
 
-test-all: venv
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+bench/bench_%: $(VENV)/.done-bench
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_$*.py
 
-bench: $(VENV)/.done-bench
-	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+bench/%: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/$*.py --data $(DATA)
 
 check: venv
 	$(BIN)/ruff check $(SOURCES)
