@@ -23,7 +23,21 @@ $(VENV)/.done: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	touch $@
 
-$(VENV)/.done-# each script prints what it measured beside what it is measured against, and fails where a target is missed;
+$(VENV)/.done-bench: $(VENV)/.done requirements-bench.lock
+	$(BIN)/python -m pip install -qq --no-deps -r requirements-bench.lock
+	touch $@
+
+demo: venv
+	$(BIN)/miscal demo --out demo
+
+# one thread per worker: the arithmetic libraries would else fight over the processors
+test: venv
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+test-all: venv
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# each script prints what it measured beside what it is measured against, and fails where a target is missed;
 # make -k goes on after a miss. DATA names a folder of real sets (see benchmarks/_data.py).
 BENCHES := bench_smece bench_kernel bench_certificates clusters-paper clusters-auto sinusoid-auto
 ifdef DATA
