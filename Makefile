@@ -46,8 +46,11 @@ endif
 
 bench: $(BENCHES:%=bench/%)
 
-bench/clusters-% bench/sinusoid-%: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/synthetic_recovery.py $(firstword $(subst -, ,$(@F))) --method $*
+bench/clusters-%: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/synthetic_recovery.py clusters --method $*
+
+bench/sinusoid-%: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/synthetic_recovery.py sinusoid --method $*
 
 bench/bench_%: $(VENV)/.done-bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_$*.py
