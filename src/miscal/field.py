@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from miscal.auto import AutoField
-from miscal.auto.estimator import assign_folds, inner_folds
+from miscal.auto.estimator import assign_folds
 from miscal.auto.field import row_groups
 from miscal.bundles import load_bundle, save_bundle
 from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
@@ -241,7 +241,7 @@ def honest_field(
     groups, split, sample_weight : array-like of shape (n,), optional
         As in `fit`.
     n_folds : int, optional
-        By default 10 below 1,000 rows, 5 up to 50,000, then 3.
+        By default 10 below 1,000 rows, 4 up to 50,000, then 3.
 
     Returns
     -------
@@ -316,7 +316,7 @@ class _Rows:
 
     def folds(self, field: MiscalibrationField, n_folds: int | None) -> np.ndarray:
         seed = field.random_state if isinstance(field.random_state, int) else 0
-        count = n_folds or (10 if len(self.y) < 1_000 else inner_folds(len(self.y)))
+        count = n_folds or (10 if len(self.y) < 1_000 else 4 if len(self.y) <= 50_000 else 3)
         return assign_folds(self.group, count, np.random.default_rng((seed, 7)))
 
     def learnt(self, kept: np.ndarray) -> dict[str, Any]:

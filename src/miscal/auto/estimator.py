@@ -396,7 +396,8 @@ def fit_auto(
     voting = np.delete(parts, np.arange(1, 1 + len(refined)), axis=1)
     gain, error = paired_gain(y, offset, offset + stack_out_of_fold(voting, y, offset, folds, weight), weight)
     structure = gain > _STANDARD_ERRORS * error
-    local = _fit_local(place, bases[from_raw], y, weight, (seed, _FINAL), steps=_FOLD_STEPS if wide else _FINAL_STEPS)
+    steps = _FOLD_STEPS if wide else _FINAL_STEPS
+    local = _fit_local(place, bases[from_raw], y, weight, (seed, _FINAL), steps=steps, wide=wide)
     scores = Scores(
         kernels=tuple(m.score for m in members.values() if isinstance(m.score, KernelScore)),
         trees=next((m.score for m in members.values() if isinstance(m.score, TreeScore)), None),
@@ -450,8 +451,10 @@ def _first_members(inputs, y, offset, folds, landmarks, weight, seed) -> dict[st
     return members
 
 
-def _fit_local(place, base, y, weight, seed, *, steps: int) -> LocalShift:
-    return fit_local(place, y, base, rng=np.random.default_rng(seed), weight=weight, steps=steps)
+def _fit_local(place, base, y, weight, seed, *, steps: int, wide: bool) -> LocalShift:
+    # a wide place has its signal in the score: fewer rows tell starts apart
+    loo_rows = 3_000 if wide else 10_000
+    return fit_local(place, y, base, rng=np.random.default_rng(seed), weight=weight, steps=steps, loo_rows=loo_rows)
 
 
 def _local_out_of_fold(
@@ -466,7 +469,7 @@ def _local_out_of_fold(
         inside, rest = folds == k, folds != k
         w = None if weight is None else weight[rest]
         base = bases[from_raw]
-        local = _fit_local(place[rest], base[rest], y[rest], w, (seed, int(k)), steps=_FOLD_STEPS)
+        local = _fit_local(place[rest], base[rest], y[rest], w, (seed, int(k)), steps=_FOLD_STEPS, wide=may_drop)
         return base[inside] - offset[inside] + local.read(place[inside]).shift
 
     offset = bases[False]

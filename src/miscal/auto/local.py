@@ -27,7 +27,6 @@ _BATCH = 1024
 _RATE = 0.05
 _GRID = 1024
 _TILE = 512
-_LOO_ROWS = 10_000
 _RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -128,6 +127,7 @@ def fit_local(
     rng: np.random.Generator,
     weight: Array | None = None,
     steps: int = 60,
+    loo_rows: int = 10_000,
 ) -> LocalShift:
     """Learn a geometry and keep a bank.
 
@@ -142,6 +142,8 @@ def fit_local(
     weight : ndarray of shape (n,), optional
     steps : int, default 60
         Adam steps from the best start.
+    loo_rows : int, default 10,000
+        Rows whose leave-one-out loss compares starts and ridges; a weak signal needs many.
 
     Returns
     -------
@@ -163,7 +165,7 @@ def fit_local(
     rows = np.sort(rng.choice(len(x), min(BANK_ROWS, len(x)), replace=False))
 
     # one sample for all, or its noise would choose
-    some = rng.choice(len(rows), min(_LOO_ROWS, len(rows)), replace=False)
+    some = rng.choice(len(rows), min(loo_rows, len(rows)), replace=False)
 
     def tuned(axes):
         return _tune_ridge(_bank(x, y, offset, w, rows, axes, _RIDGES[0]), some)

@@ -117,22 +117,25 @@ def ridge_path(
 
 
 def _descend(A, y, offset, w, penalty, b, values, vectors, max_steps):
-    def objective(c):
-        return float(w @ negative_log_likelihood(y, offset + A @ c)) + 0.5 * penalty * float(c @ c)
+    def objective(logit, c):
+        return float(w @ negative_log_likelihood(y, logit)) + 0.5 * penalty * float(c @ c)
 
-    best = objective(b)
+    logit = offset + A @ b
+    best = objective(logit, b)
     for _ in range(max_steps):
-        gradient = A.T @ (w * (y - expit(offset + A @ b))).astype(np.float32) - penalty * b
+        gradient = A.T @ (w * (y - expit(logit))).astype(np.float32) - penalty * b
         step = vectors @ ((vectors.T @ gradient) / (values + penalty))
+        # the logits are linear in the step: one product serves every halving
+        move = A @ step
         size, candidate = 1.0, best
         while size > 0.03:
-            candidate = objective(b + size * step)
+            candidate = objective(logit + size * move, b + size * step)
             if candidate <= best:
                 break
             size /= 2
         if candidate > best:
             return b
-        b = (b + size * step).astype(np.float32)
+        b, logit = (b + size * step).astype(np.float32), logit + size * move
         if best - candidate < 1e-3:
             return b
         best = candidate
