@@ -14,7 +14,9 @@ import miscal
 SOURCE = Path(miscal.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 HEAVY = ("torch", "transformers", "sklearn", "scipy", "numpy", "polars", "pandas", "lightgbm", "matplotlib", "numba")
-UNPICKLING = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal", "pandas"}
+UNPICKLING = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal"}
+
+RUNNING = {"eval", "exec", "torch.load", "torch.save", "joblib.load", "joblib.dump", "yaml.load"}
 
 
 def loaded_after(statement: str) -> set[str]:
@@ -73,7 +75,7 @@ def forbidden(tree: ast.AST) -> list[str]:
 def _call(node: ast.Call) -> list[str]:
     called = ast.unparse(node.func)
     allows = [k for k in node.keywords if k.arg == "allow_pickle" and ast.unparse(k.value) != "False"]
-    if called in {"eval", "exec", "torch.load", "joblib.load", "joblib.dump", "yaml.load", "torch.save"} or allows:
+    if called in RUNNING or called.endswith(".read_pickle") or allows:
         return [called]
     return []
 
@@ -85,7 +87,14 @@ def test_nothing_runs_what_a_file_brings(path):
 
 @pytest.mark.parametrize(
     "code",
-    ["import pickle", "from dill import loads", "torch.load(p)", "np.load(p, allow_pickle=True)", "eval('1')"],
+    [
+        "import pickle",
+        "from dill import loads",
+        "torch.load(p)",
+        "pd.read_pickle(p)",
+        "np.load(p, allow_pickle=True)",
+        "eval('1')",
+    ],
 )
 def test_the_search_finds_what_it_looks_for(code):
     assert forbidden(ast.parse(code))
