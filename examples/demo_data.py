@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
 import polars as pl
 
 from miscal.scoring.demo import MODEL, pack, write
@@ -84,8 +83,9 @@ def main() -> None:
     scored, hidden = judge(items, evaluate_items(model, items), form)
     table, kept = pack(scored.table(), hidden)
     write(table, options.out, form=form, kept=kept)
-    show(table.group_by("domain", maintain_order=True).agg(pl.len().alias("n"), pl.col("correct").mean().round(3)))
-    print(f"{len(table)} rows, accuracy {np.mean(table['correct']):.3f}, variance of the hidden state kept {kept:.3f}")
+    accuracy = pl.col("correct").mean().round(3).alias("accuracy")
+    show(table.group_by("domain", maintain_order=True).agg(pl.len().alias("n"), accuracy))
+    print(f"{len(table)} rows, accuracy {table['correct'].mean():.3f}, variance of the hidden state kept {kept:.3f}")
 
 
 if __name__ == "__main__":
