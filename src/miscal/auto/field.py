@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from miscal.auto.estimator import AutoModel, Candidate, Scores, fit_auto
+from miscal.auto.estimator import fit_auto
 from miscal.auto.inputs import Scaler
 from miscal.auto.kernels import KernelScore, KernelSpec
 from miscal.auto.local import LocalShift
+from miscal.auto.model import AutoModel, Candidate, Scores
 from miscal.auto.trees import TreeScore
 from miscal.calibrators import CALIBRATORS
 from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight

@@ -1,0 +1,189 @@
+"""The fitted default estimator: what it keeps, and what it says of new rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from miscal.auto.inputs import Inputs, Scaler, clipped_logit
+from miscal.auto.kernels import KernelScore
+from miscal.auto.local import LocalReadout, LocalShift
+from miscal.auto.trees import TreeScore, tree_columns
+
+Array = NDArray[np.floating]
+
+_LEAST_MASS = 2.0
+# components that join the score in the refined kernels and in the geometry
+_LEADING = 10
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of the table of candidates.
+
+    Attributes
+    ----------
+    name : str
+    log_loss : float
+        Out-of-fold log loss of the confidences it would give, in nats.
+    proxy : float
+        Out-of-fold Brier score of the same (the paper's criterion; tabled, not used).
+    weight : float or None
+        Weight in the final stack, where it has one.
+    chosen : bool
+    settings : dict
+    """
+
+    name: str
+    log_loss: float
+    proxy: float
+    weight: float | None
+    chosen: bool
+    settings: dict
+
+
+@dataclass(frozen=True)
+class Scores:
+    """All fitted scores: what turns (inputs, offset) into a stacked logit shift.
+
+    Attributes
+    ----------
+    kernels : tuple of KernelScore
+    trees : TreeScore or None
+    first_weights : ndarray
+        Stack of kernels and trees.
+    shift_scale : float
+        Standard deviation of the first stack's out-of-fold shift.
+    refined : tuple of KernelScore
+    final_weights : ndarray
+        Stack of (first stack, refined..., local shift).
+    local_in_stack : bool
+    """
+
+    kernels: tuple[KernelScore, ...]
+    trees: TreeScore | None
+    first_weights: NDArray[np.float64]
+    shift_scale: float
+    refined: tuple[KernelScore, ...]
+    final_weights: NDArray[np.float64]
+    local_in_stack: bool
+    local_from_raw: bool
+
+    def first(self, inputs: Inputs, offset: Array) -> NDArray[np.float64]:
+        """First stack's logit shift, (n,)."""
+        parts = [k.shift(k.spec.columns(inputs), offset) for k in self.kernels]
+        if self.trees is not None:
+            parts.append(self.trees.shift(tree_columns(inputs)))
+        return np.stack(parts, 1) @ self.first_weights
+
+    def shift(self, inputs: Inputs, offset: Array, raw: Array, local: LocalReadout) -> NDArray[np.float64]:
+        """Stacked logit shift over `offset`, (n,); positive raises the confidence. `raw`: log-odds of confidences."""
+        first = self.first(inputs, offset)
+        parts = [first]
+        if self.refined:
+            columns = refined_columns(inputs, first / self.shift_scale)
+            parts += [k.shift(c, offset) for k, c in zip(self.refined, columns, strict=True)]
+        if self.local_in_stack:
+            parts.append(local.shift + (raw - offset if self.local_from_raw else 0))
+        return np.stack(parts, 1) @ self.final_weights
+
+
+@dataclass(frozen=True)
+class AutoModel:
+    """The fitted default estimator.
+
+    Attributes
+    ----------
+    global_map : calibrator
+    scaler : Scaler
+    place_score : KernelScore or None
+        The score of x alone that is the first coordinate of a wide input's place.
+    place_scale : float
+        Standard deviation of that score, out of fold.
+    local : LocalShift
+    scores : Scores or None
+        None where no local structure is claimed.
+    reach : float
+        Largest distance of a landmark from its nearest other, times two: farther from all of them a row is unsupported.
+    landmarks : ndarray of shape (m, p), float32
+    candidates : tuple of Candidate
+    gain : float
+        Out-of-fold log loss of the global map minus that of the stack.
+    gain_error : float
+        Its paired standard error.
+    """
+
+    global_map: object
+    scaler: Scaler
+    place_score: KernelScore | None
+    place_scale: float
+    local: LocalShift
+    scores: Scores | None
+    reach: float
+    landmarks: NDArray[np.float32]
+    candidates: tuple[Candidate, ...]
+    gain: float
+    gain_error: float
+
+    @property
+    def structure(self) -> bool:
+        """Whether local structure is claimed."""
+        return self.scores is not None
+
+    def place(self, X: Array) -> NDArray[np.float32]:
+        """Give the inputs of the learned geometry: a function of X alone, (n, p)."""
+        return _place(self.scaler(X, np.full(len(X), 0.5)), self.place_score, self.place_scale)
+
+    def read(self, X: Array) -> LocalReadout:
+        """Local readout at X."""
+        return self.local.read(self.place(X))
+
+    def within_reach(self, X: Array) -> NDArray[np.bool_]:
+        """Whether a row lies near the training rows, (n,)."""
+        return _nearest_landmark(self.scaler(X, np.full(len(X), 0.5)).x, self.landmarks) <= self.reach
+
+    def corrected(self, X: Array, confidence: Array, local: LocalReadout) -> NDArray[np.float64]:
+        """Corrected confidences in [0, 1]; the global map's where the local support is missing."""
+        base = self.global_map.predict(confidence)
+        if self.scores is None:
+            return base
+        offset = clipped_logit(base)
+        shift = self.scores.shift(self.scaler(X, confidence), offset, clipped_logit(confidence), local)
+        return np.where(self.supported(X, local), expit(offset + shift), base)
+
+    def supported(self, X: Array, local: LocalReadout) -> NDArray[np.bool_]:
+        """Mass of at least 2 rows and within reach, (n,)."""
+        return (local.mass >= _LEAST_MASS) & self.within_reach(X)
+
+
+def _place(inputs: Inputs, score: KernelScore | None, scale: float) -> NDArray[np.float32]:
+    if score is None:
+        return inputs.x
+    return beside_components(score.shift(score.spec.columns(inputs), np.zeros(len(inputs.x))) / scale, inputs)
+
+
+def beside_components(score: Array, inputs: Inputs) -> NDArray[np.float32]:
+    """Put a score of unit size before the leading components, (n, 1 + q)."""
+    return np.concatenate([score[:, None].astype(np.float32), inputs.components[:, :_LEADING]], 1)
+
+
+def refined_columns(inputs: Inputs, first: Array) -> list[NDArray[np.float32]]:
+    """Stack what the refined kernels see: score, components, and a view of the confidence last."""
+    score = first[:, None].astype(np.float32)
+    return [
+        np.concatenate([score, np.float32(0.3) * inputs.components[:, :_LEADING], inputs.level[:, None]], 1),
+        np.concatenate([score, np.float32(0.5) * inputs.components[:, :_LEADING], inputs.rank[:, None]], 1),
+    ]
+
+
+def _nearest_landmark(x: Array, landmarks: Array) -> NDArray[np.float64]:
+    out = np.empty(len(x))
+    square = (landmarks**2).sum(1)
+    for i in range(0, len(x), 8192):
+        part = x[i : i + 8192]
+        distance = (part**2).sum(1)[:, None] + square - 2 * part @ landmarks.T
+        out[i : i + 8192] = np.sqrt(np.maximum(distance.min(1), 0))
+    return out
