@@ -19,6 +19,7 @@ from miscal.errors import InputError
 from miscal.field import FieldEstimate, MiscalibrationField, fit_honest
 from miscal.regimes import EPSILON, Subregimes, cut, find_subregimes
 from miscal.summary import Summary, clean_text
+from miscal.threads import one_thread
 from miscal.triples import Triples, check_trainable, split_rows, straddling
 
 if TYPE_CHECKING:
@@ -128,17 +129,19 @@ def discover(
         check_trainable(triples.correct, triples.split)
     with clock.stage("field"):
         model, estimate = fit_and_estimate(triples, method=method, seed=seed, n_jobs=n_jobs)
-    with clock.stage("regimes"):
-        regime = cut(estimate.delta, epsilon, estimate.supported)
-        parts = _subregimes(triples, estimate, regime, seed)
-    with clock.stage("corrections"):
-        corrections = _corrections(triples, estimate, method)
-    with clock.stage("map"):
-        table = _table(triples, estimate, regime, parts)
-        layout, map_info = _map(triples, estimate, table, map_method, seed)
-    with clock.stage("measures"):
-        findings = Findings(triples, model, estimate, regime, parts, corrections, seed=seed, epsilon=epsilon)
-        summary = compose(findings, method=method, warnings=warnings, map_info=map_info)
+    # what follows is many small sums, which threads only slow down
+    with one_thread():
+        with clock.stage("regimes"):
+            regime = cut(estimate.delta, epsilon, estimate.supported)
+            parts = _subregimes(triples, estimate, regime, seed)
+        with clock.stage("corrections"):
+            corrections = _corrections(triples, estimate, method)
+        with clock.stage("map"):
+            table = _table(triples, estimate, regime, parts)
+            layout, map_info = _map(triples, estimate, table, map_method, seed)
+        with clock.stage("measures"):
+            findings = Findings(triples, model, estimate, regime, parts, corrections, seed=seed, epsilon=epsilon)
+            summary = compose(findings, method=method, warnings=warnings, map_info=map_info)
     summary = summary.model_copy(update={"timing": clock.seconds})
     return Discovery(summary, table, layout, model, triples.encoder)
 

@@ -18,6 +18,7 @@ from miscal.checks import check_confidence, check_correct, check_features, check
 from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
 from miscal.paper import PaperField
+from miscal.threads import one_thread
 
 __all__ = ["METHODS", "FieldEstimate", "MiscalibrationField", "fit_honest", "honest_field"]
 
@@ -339,17 +340,8 @@ def _in_parallel(field: MiscalibrationField, tasks: list[tuple]) -> list:
 
 
 def _one_thread(function, *arguments):
-    """Call with one thread: two processes with two threads each lose badly on two processors."""
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            return function(*arguments)
-    finally:
-        torch.set_num_threads(before)
+    with one_thread():
+        return function(*arguments)
 
 
 def _processes(n_jobs: int | None) -> int:

@@ -20,7 +20,8 @@ from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
 from miscal.kernel import nearest, smooth
 from miscal.representation import MAX_EPOCHS, PATIENCE, Representation, TrainingData
-from miscal.selection import LAMBDAS, SIGMAS, one_thread, search
+from miscal.selection import LAMBDAS, SIGMAS, search
+from miscal.threads import one_thread
 
 BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""

@@ -9,17 +9,16 @@ Each run is by itself on one thread, several at a time in processes, so the numb
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import joblib
 import numpy as np
-import torch
 
 from miscal.errors import InputError
 from miscal.representation import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
+from miscal.threads import one_thread
 
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -142,17 +141,6 @@ def n_workers(n_jobs: int | None, n_tasks: int) -> int:
     if n_jobs is not None and n_jobs < 1:
         raise InputError(f"n_jobs must be at least 1, or None for all allowed cores; {n_jobs} came")
     return max(1, min(joblib.cpu_count() if n_jobs is None else n_jobs, n_tasks))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute on one torch thread: two on a busy machine lose time, and thread counts change last bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _advance_all(
