@@ -14,6 +14,7 @@ COMMANDS = {
     "audit": ("audit", "miscal.auditing"),
     "report": ("report", "miscal.report"),
     "score": ("score", "miscal.scoring.command"),
+    "import": ("import_", "miscal.importers"),
 }
 """Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""
 

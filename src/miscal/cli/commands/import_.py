@@ -1,0 +1,45 @@
+"""``miscal import``: results that another tool has written, as one table of triples."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Tool(StrEnum):
+    """Who wrote the logs."""
+
+    lm_eval = "lm-eval"
+    inspect = "inspect"
+    helm = "helm"
+
+
+Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log of any name, or a folder to search for logs.")]
+OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write: .parquet.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing table.")]
+
+
+def command(
+    tool: Annotated[Tool, typer.Argument(metavar="TOOL", help="Who wrote the logs: lm-eval, inspect or helm.")],
+    path: Logs,
+    out: OutFile,
+    overwrite: Overwrite = False,
+) -> None:
+    """Import results that another tool has written; `miscal discover DATA --text text` takes it from there."""
+    from miscal.cli.progress import stages
+
+    with stages() as progress:
+        progress("reading")
+        from miscal.importers import read_log
+        from miscal.importers.registry import check_out
+
+        check_out(out, overwrite=overwrite)
+        found = read_log(tool.value, path)
+        progress("writing")
+        found.write(out, overwrite=overwrite)
+    for note in found.notes:
+        print(f"note        {note}")
+    means = found.table.select("correct", "confidence").mean().row(0)
+    print(f"accuracy {means[0]:.3f}, confidence {means[1]:.3f}")
+    logs = "log" if found.n_logs == 1 else "logs"
+    print(f"{len(found.table):,} rows of {found.n_logs:,} {logs} imported, written to {out}")
