@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from miscal.errors import CorruptFile, InputError, ResourceError
 from miscal.readers.table import damage, fits
@@ -61,7 +61,7 @@ class Archive:
         return content
 
     @contextmanager
-    def _unfolding(self, info: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+    def _unfolding(self, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
         if info.flag_bits & 1:
             raise CorruptFile(f"{self._path}/{info.filename} is encrypted; no tool writes such logs")
         if info.compress_type != ZSTD:
@@ -112,7 +112,7 @@ def _other_faults() -> Iterator[None]:
         raise ValueError(str(error)) from None
 
 
-def _bounded(stream: BinaryIO, size: int) -> bytes:
+def _bounded(stream: IO[bytes], size: int) -> bytes:
     """Read at most one byte more than `size`, block by block: a bomb costs no memory."""
     content = bytearray()
     while len(content) <= size and (block := stream.read(min(_BLOCK, size + 1 - len(content)))):

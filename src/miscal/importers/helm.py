@@ -14,7 +14,7 @@ from typing import Any
 
 from miscal.errors import CorruptFile
 from miscal.importers.json_files import whole
-from miscal.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, scalars
+from miscal.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, number, scalars
 
 STATS = "per_instance_stats.json"
 STATE = "scenario_state.json"
@@ -64,9 +64,9 @@ def _stats(path: Path) -> dict[Key, dict[str, float]]:
     stats: dict[Key, dict[str, float]] = defaultdict(dict)
     for entry in entries:
         for stat in _list(entry.get("stats")):
-            name, mean = _dict(_dict(stat).get("name")).get("name"), _dict(stat).get("mean")
-            if isinstance(mean, int | float) and not isinstance(mean, bool):
-                stats[_key(entry["instance_id"], entry)].setdefault(str(name), float(mean))
+            name, mean = _dict(_dict(stat).get("name")).get("name"), number(_dict(stat).get("mean"))
+            if mean is not None:
+                stats[_key(entry["instance_id"], entry)].setdefault(str(name), mean)
     _check(path, stats)
     return stats
 
@@ -148,8 +148,8 @@ def _answer(state: dict[str, Any]) -> str | None:
 
 
 def _log_probability(completion: dict[str, Any]) -> float:
-    value = completion.get("logprob")
-    return float(value) if isinstance(value, int | float) else -math.inf
+    value = number(completion.get("logprob"))
+    return -math.inf if value is None else value
 
 
 def _origin(path: Path) -> dict[str, Any]:
@@ -195,12 +195,12 @@ def _row(key: Key, values: dict[str, float], asked: Asked | None, told: dict[str
 
 
 def _predicted(values: dict[str, float], asked: Asked | None) -> int | None:
-    given = values.get("predicted_index")
-    if given is not None and math.isfinite(given):
-        return int(given)
-    if asked is None or asked.answer is None or asked.references.count(asked.answer) != 1:
+    if asked is None:
         return None
-    return asked.references.index(asked.answer)
+    given = values.get("predicted_index", math.nan)
+    if 0 <= given < len(asked.references):
+        return int(given)
+    return asked.references.index(asked.answer) if asked.references.count(asked.answer) == 1 else None
 
 
 def _correct(match: float, predicted: int | None, right: list[int]) -> int:

@@ -14,7 +14,15 @@ from typing import Any
 
 from miscal.errors import CorruptFile
 from miscal.importers import archive
-from miscal.importers.inspect_answers import answer_of, letter_shares, right_positions, sent_order, shuffles, verdict
+from miscal.importers.inspect_answers import (
+    answer_of,
+    letter_shares,
+    right_positions,
+    sent_order,
+    shuffles,
+    top_of,
+    verdict,
+)
 from miscal.importers.json_files import parsed, whole
 from miscal.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, scalars
 
@@ -155,9 +163,10 @@ def _tokens(sample: dict[str, Any]) -> list[dict[str, Any]]:
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list) or not content:
         raise UnusableRow(NO_LOGPROBS)
-    if not any(isinstance(token, dict) and len(token.get("top_logprobs") or ()) > 1 for token in content):
+    tokens = [token for token in content if isinstance(token, dict)]
+    if not any(len(top_of(token)) > 1 for token in tokens):
         raise UnusableRow(NO_TOP)
-    return [token for token in content if isinstance(token, dict)]
+    return tokens
 
 
 def _text(given: Any) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.importers.rows import UnusableRow
+from miscal.importers.rows import UnusableRow, number
 
 _ANSWER = re.compile(r"ANSWER\s*:[\s$*(]*([A-Za-z])(?![A-Za-z\d])", re.IGNORECASE)
 _AROUND = " \t\r\n:.,;()[]*$\"'`"
@@ -35,6 +35,12 @@ def plain(token: Any) -> str:
     (' A', ' A')
     """
     return token.translate(_BLANKS) if isinstance(token, str) else ""
+
+
+def top_of(token: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the most probable tokens at the place of a token."""
+    top = token.get("top_logprobs")
+    return [one for one in top if isinstance(one, dict)] if isinstance(top, list) else []
 
 
 def letter_of(token: Any, n_choices: int) -> int | None:
@@ -71,10 +77,10 @@ def answer_of(tokens: Sequence[dict[str, Any]], n_choices: int) -> dict[str, Any
 
 def _holding(texts: Sequence[str], place: int) -> int:
     end = 0
-    for number, text in enumerate(texts):
+    for at, text in enumerate(texts):
         end += len(text)
         if place < end:
-            return number
+            return at
     raise AssertionError("the place is inside the joined texts")
 
 
@@ -106,7 +112,7 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
     >>> [round(share, 3) for share in found.shares], round(found.mass, 3), found.n_missing
     ([0.75, 0.25, 0.0], 0.8, 1)
     """
-    variants = {one.get("token"): _probability(one) for one in [*(token.get("top_logprobs") or ()), token]}
+    variants = {plain(one.get("token")): _probability(one) for one in [*top_of(token), token]}
     sums: dict[int, float] = {}
     for text, probability in variants.items():
         at = letter_of(text, n_choices)
@@ -121,8 +127,8 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
 
 
 def _probability(token: dict[str, Any]) -> float:
-    value = token.get("logprob")
-    if not isinstance(value, int | float) or math.isnan(value) or value > 1e-3:
+    value = number(token.get("logprob"))
+    if value is None or not value <= 1e-3:  # NaN too
         raise UnusableRow("a log-probability that is no number up to 0")
     return math.exp(min(0.0, value))
 
@@ -189,7 +195,7 @@ def shuffles(header: dict[str, Any]) -> bool:
     """Whether a solver of the log's plan shuffled the choices after the sample was recorded."""
     plan = header.get("plan")
     steps = plan.get("steps") if isinstance(plan, dict) else None
-    params = [step.get("params") for step in steps or [] if isinstance(step, dict)]
+    params = [step.get("params") for step in (steps if isinstance(steps, list) else []) if isinstance(step, dict)]
     return any(isinstance(one, dict) and one.get("shuffle") not in (None, False) for one in params)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from miscal.errors import CorruptFile
 from miscal.importers.json_files import records, whole
-from miscal.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, probabilities, scalars
+from miscal.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, number, probabilities, scalars
 
 LOOKED_FOR = "samples_*.jsonl, or another *.jsonl,"
 
@@ -74,11 +74,11 @@ def read(path: Path) -> Log:
 def _check(samples: list[Any], path: Path) -> None:
     if not samples:
         raise UnusableLog(f"{path} holds no samples")
-    for number, sample in enumerate(samples):
+    for at, sample in enumerate(samples):
         if not (isinstance(sample, dict) and "doc_id" in sample and isinstance(sample.get("filtered_resps"), list)):
-            kind = UnusableLog if number == 0 else CorruptFile
+            kind = UnusableLog if at == 0 else CorruptFile
             raise kind(
-                f"{path} is no samples file of lm-eval: record {number} lacks doc_id or filtered_resps; give what "
+                f"{path} is no samples file of lm-eval: record {at} lacks doc_id or filtered_resps; give what "
                 "--log_samples wrote"
             )
     if not _pairs(samples[0]["filtered_resps"]):
@@ -175,13 +175,9 @@ def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict
         predicted=predicted,
         choices=tuple(choices),
         choice_probs=tuple(shares),
-        candidate_mass=None if apart else min(1.0, math.fsum(map(math.exp, values))),
+        candidate_mass=None if apart else min(1.0, math.fsum(math.exp(min(0.0, value)) for value in values)),
         answer_index=golds[0] if len(golds) == 1 else None,
-        metadata={
-            **origin,
-            **scalars({k: v for k, v in doc.items() if k != asked}),
-            "prompt_hash": sample.get("prompt_hash"),
-        },
+        metadata=origin | scalars({**doc, "prompt_hash": sample.get("prompt_hash")}, but=asked),
     )
 
 
@@ -192,13 +188,10 @@ def _answers(sample: dict[str, Any]) -> list[Any]:
 
 
 def _number(pair: list[Any]) -> float:
-    value = pair[0]
-    try:
-        if not isinstance(value, bool):
-            return float(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise UnusableRow("a log-likelihood that is no number")
+    value = number(pair[0])
+    if value is None:
+        raise UnusableRow("a log-likelihood that is no number")
+    return value
 
 
 def _arguments(sample: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -224,10 +217,8 @@ def _correct(sample: dict[str, Any], convention: Convention, predicted: int, gol
         if not golds:
             raise UnusableRow("no accuracy, and a target that is none of the choices")
         return int(predicted in golds)
-    try:
-        value = float(sample.get(convention.metric))  # type: ignore[arg-type]  refused below
-    except (TypeError, ValueError):
-        value = math.nan
+    value = sample.get(convention.metric)
+    value = float(value) if isinstance(value, bool) else number(value)  # raw truth values in the oldest versions
     if value not in (0.0, 1.0):
         raise UnusableRow(f"{convention.metric} is neither 0 nor 1")
     return int(value)

@@ -114,12 +114,28 @@ def probabilities(log_probs: Sequence[float]) -> list[float]:
     return [share / total for share in shares]
 
 
-def scalars(values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Keep what can be a cell of a table: texts, numbers and truth values."""
+def number(value: Any) -> float | None:
+    """Read a number, also one written as text; None if it is none.
+
+    Examples
+    --------
+    >>> number("-inf"), number(2), number("two"), number(True)
+    (-inf, 2.0, None, None)
+    """
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf if value > 0 else -math.inf
+
+
+def scalars(values: Mapping[str, Any] | None, *, but: str | None = None) -> dict[str, Any]:
+    """Keep what can be a cell of a table: texts, numbers and truth values; `but` is left out."""
     return {
         str(name): value
         for name, value in (values or {}).items()
-        if value is None or isinstance(value, str | int | float)
+        if name != but and (value is None or isinstance(value, str | int | float))
     }
 
 
