@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.checks import check_lengths
 from miscal.errors import InputError
-from miscal.metrics.inference import RandomState, invert, null_draws, p_value_of
+from miscal.metrics.inference import RandomState, invert, mean_limit, null_draws, p_value_of
 from miscal.metrics.population import Population, Statistic, merge, observed, smece_statistic, smooth_residual
 from miscal.metrics.smooth import check_pair, smece_of_residuals
 
@@ -232,7 +232,8 @@ def measure_gap(
     cells = merge(y, f, weight, label)
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
-    opposite = np.array([-1.0, 1.0, 0.0])[cells.label]  # over-confident in one slice, under-confident in the other
-    interval = invert(cells, statistic, _sliced_shape(cells), opposite, min(n_draws, _DRAWS), random_state)
+    in_slice = [label == SLICES.index(name) for name in found.slices]
+    least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
+    interval = invert(cells, statistic, _sliced_shape(cells), least_high, min(n_draws, _DRAWS), random_state)
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)

@@ -6,9 +6,9 @@ invert a test instead. Let m(f) be the residual curve seen in the data, smoothed
 let outcomes be drawn as y* ~ Bernoulli(clip(f + s m(f), 0, 1)) for rows drawn with replacement: theta(s) is then the
 true error, and the error of the draw has known quantiles. The interval holds the theta(s) for which the error seen
 lies between the 2.5 % and the 97.5 % quantile. At s = 0 that is the test of "calibrated", so an interval that starts
-at 0 says that the data do not exclude it; the shape of m is then mostly noise, and the upper end is the larger one of
-this family and of one with a constant residual. An error below the median of the calibrated draws is luck, and the
-upper end is that of the median.
+at 0 says that the data do not exclude it. Two rules keep the upper end from being too low: an error seen that is below
+the median of the calibrated draws is luck, and counts as that median; and since a calibration error is never less than
+the absolute mean residual, the upper end is never below that of the mean residual's interval.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from miscal.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.metrics.scores import LEVEL, bin_index
+from miscal.metrics.scores import LEVEL, bin_index, mean_residual
 from miscal.metrics.smooth import check_pair, smece_of_residuals
 
 RandomState = int | np.random.Generator
@@ -258,15 +258,11 @@ def smece_interval(
     >>> low, 0.05 < high < 0.15
     (0.0, True)
     """
-    cells = merge(*check_pair(y_true, confidence, sample_weight))
-    return _smece_interval(cells, smece_statistic(cells), n_draws, random_state)
-
-
-def _smece_interval(
-    cells: Population, statistic: Statistic, n_draws: int, random_state: RandomState
-) -> tuple[float, float]:
-    sigma = observed(cells, statistic)
-    return invert(cells, statistic, smooth_residual(cells, sigma), constant_shape(cells), n_draws, random_state)
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    cells = merge(y, f, weight)
+    statistic = smece_statistic(cells)
+    shape = smooth_residual(cells, observed(cells, statistic))
+    return invert(cells, statistic, shape, mean_limit(y, f, weight), n_draws, random_state)
 
 
 def measure_smece(
@@ -289,7 +285,8 @@ def measure_smece(
     cells = merge(y, f, weight)
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)
-    interval = _smece_interval(cells, statistic, min(n_draws, _DRAWS), random_state)
+    shape = smooth_residual(cells, observed(cells, statistic))
+    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, _DRAWS), random_state)
     p_value = p_value_of(null, observed(cells, statistic))
     return ErrorEstimate(smece_of_residuals(f, weight * (y - f)), interval, float(null.mean()), p_value)
 
@@ -315,11 +312,10 @@ def measure_ece(
     y, f, weight = check_pair(y_true, confidence, sample_weight)
     cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
     statistic = _ece_statistic(cells)
-    sigma = observed(cells, smece_statistic(cells))
     null = null_draws(cells, statistic, n_draws, random_state)
     value = observed(cells, statistic)
-    shape = smooth_residual(cells, sigma)
-    interval = invert(cells, statistic, shape, constant_shape(cells), min(n_draws, _DRAWS), random_state)
+    shape = smooth_residual(cells, observed(cells, smece_statistic(cells)))
+    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, _DRAWS), random_state)
     return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, value))
 
 
@@ -332,19 +328,23 @@ def _ece_statistic(cells: Population) -> Statistic:
     return statistic
 
 
-def constant_shape(cells: Population) -> np.ndarray:
-    """One and the same residual everywhere, with the sign of the mean residual, or towards 1/2 where that is 0."""
-    mean = float(cells.residual(cells.rate).sum())
-    if abs(mean) < 1e-12:
-        mean = 0.5 - float(cells.mass @ cells.location)
-    return np.full(len(cells.location), -1.0 if mean < 0 else 1.0)
+def mean_limit(y: np.ndarray, f: np.ndarray, weight: np.ndarray) -> float:
+    """Return the largest absolute mean residual inside its interval; 1 where there is none.
+
+    Examples
+    --------
+    >>> round(mean_limit(np.array([1.0, 0.0] * 50), np.full(100, 0.5), np.full(100, 0.01)), 3)
+    0.102
+    """
+    interval = mean_residual(y, f, sample_weight=weight).interval
+    return 1.0 if interval is None else max(abs(end) for end in interval)
 
 
 def invert(
     cells: Population,
     statistic: Statistic,
     shape: np.ndarray,
-    other_shape: np.ndarray,
+    least_high: float,
     n_draws: int,
     random_state: RandomState,
 ) -> tuple[float, float]:
@@ -356,8 +356,8 @@ def invert(
     statistic : Statistic
     shape : float array of shape (G,)
         The residual curve seen; positive is under-confident.
-    other_shape : float array of shape (G,)
-        Used beside it for the upper end where s = 0 is not excluded.
+    least_high : float
+        The upper end is at least this.
     n_draws : int
         Draws per scale.
     random_state : int or numpy.random.Generator
@@ -366,24 +366,15 @@ def invert(
     -------
     low, high : float
     """
-    rng = generator(random_state)
-    seen = observed(cells, statistic)
-    low, high = _invert_family(cells, statistic, shape, seen, _DOWN, n_draws, rng)
-    if low > 0:
-        return low, high
-    return 0.0, max(high, _invert_family(cells, statistic, other_shape, seen, _DOWN[:0], n_draws, rng)[1])
+    low, high = _invert(cells, statistic, shape, n_draws, generator(random_state))
+    return low, max(high, least_high)
 
 
-def _invert_family(
-    cells: Population,
-    statistic: Statistic,
-    shape: np.ndarray,
-    seen: float,
-    down: np.ndarray,
-    n_draws: int,
-    rng: np.random.Generator,
+def _invert(
+    cells: Population, statistic: Statistic, shape: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Scales are measured so that 1 gives the error seen, before clipping; the grid follows the spread found there."""
+    seen = observed(cells, statistic)
     full = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0))
     if full <= 0:
         return 0.0, 0.0
@@ -400,7 +391,7 @@ def _invert_family(
     visit(1.0)
     truth, lower_tail, _, upper_tail = points[1.0]
     width = max(upper_tail - lower_tail, 8 / float(cells.count.sum())) / max(truth, 1e-12)
-    for scale in [0.0, *(1 - min(width, 0.65) * down), *(1 + width * _UP)]:
+    for scale in [0.0, *(1 - min(width, 0.65) * _DOWN), *(1 + width * _UP)]:
         visit(scale)
     for _ in range(8):
         last, before = sorted(points)[-1], sorted(points)[-2]

@@ -311,7 +311,7 @@ def mean_residual(y_true: Any, confidence: Any, *, sample_weight: Any = None) ->
     -------
     MeanEstimate
         Value in [-1, 1]; positive is under-confident, negative over-confident. The interval is that of
-        `mean_interval` with ``unit=1``, cut to [-1, 1].
+        `mean_interval` with ``unit=1``, cut to what these confidences allow: -mean f (all wrong) to 1 - mean f.
 
     Raises
     ------
@@ -327,8 +327,9 @@ def mean_residual(y_true: Any, confidence: Any, *, sample_weight: Any = None) ->
     found = mean_interval(y - f, sample_weight=weight, unit=1.0)
     if found.interval is None:
         return found
-    low, high = found.interval
-    return MeanEstimate(found.value, found.standard_error, (max(low, -1.0), min(high, 1.0)), found.p_value, found.n)
+    (low, high), mean = found.interval, float(weight @ f)
+    interval = max(low, min(-mean, found.value)), min(high, max(1 - mean, found.value))
+    return MeanEstimate(found.value, found.standard_error, interval, found.p_value, found.n)
 
 
 def paired_difference(loss_a: Any, loss_b: Any, *, sample_weight: Any = None) -> MeanEstimate:
