@@ -122,6 +122,15 @@ def test_a_finished_run_is_not_computed_again(tmp_path, whole):
     assert content(tmp_path) == whole
 
 
+def test_what_a_run_killed_at_its_very_end_leaves_is_tidied(tmp_path, whole, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("miscal.scoring.folder._tidy", lambda out: None)
+        run(tmp_path)
+    assert (tmp_path / "shards").exists()
+    run(tmp_path)
+    assert content(tmp_path) == whole
+
+
 @pytest.mark.parametrize("ending", [".parquet", ".safetensors", ".json"])
 @pytest.mark.parametrize("damage", ["flip", "cut", "gone"])
 def test_a_damaged_shard_is_computed_again(tmp_path, whole, ending, damage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,7 @@ def score_folder(
         finished = read_settings(out / MANIFEST)
         if finished is not None:
             refuse_changed(_settings_of(finished, out), settings, out)
+            _tidy(out)  # a run killed between its last file and here left its shards
             return _run(out, finished)
         _begin(out, settings)
         encoded, unreadable = encode(
@@ -122,8 +124,7 @@ def score_folder(
         shards = Shards(out / "shards")
         _compute(text_side, fixed, shards, executor or Local(), progress)
         manifest = _finish(out, fixed, shards, table)
-        shards.remove()
-        (out / "settings.json").unlink(missing_ok=True)
+        _tidy(out)
         return _run(out, manifest)
 
 
@@ -134,6 +135,12 @@ def _text_side(model: LanguageModel | ModelSpec) -> Any:
 
         return HuggingFaceText(model)
     return model
+
+
+def _tidy(out: Path) -> None:
+    """Remove what only an unfinished run needs."""
+    shutil.rmtree(out / "shards", ignore_errors=True)
+    (out / "settings.json").unlink(missing_ok=True)
 
 
 def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:

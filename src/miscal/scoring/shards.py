@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -93,10 +92,6 @@ class Shards:
 
         with safe_open(self._path(index, ".safetensors"), "numpy") as file:
             return file.get_slice("x").get_shape()[1]
-
-    def remove(self) -> None:
-        """Delete all shards."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _table(result: BatchResult) -> pl.DataFrame:
