@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float32"])
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--batch-tokens", type=int, nargs="+", default=[4096])
+    parser.add_argument("--batch-tokens", type=int, nargs="+", default=[1024])
     parser.add_argument("--harness-batch", type=int, default=16)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

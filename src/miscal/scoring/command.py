@@ -104,7 +104,7 @@ def run(
     seed : int, default 0
         Of the coin that deals the slots of preference pairs.
     batch_tokens : int, optional
-        Padded tokens per batch; default 4096 on a CPU, 32768 on a GPU.
+        Padded tokens per batch; default 1024 on a CPU, 32768 on a GPU.
     threads : int, optional
         CPU threads per process.
     embed_only : bool, default False

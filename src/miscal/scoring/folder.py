@@ -65,7 +65,7 @@ def score_folder(
     *,
     task: Mapping[str, Any],
     form: str = "letter",
-    batch_tokens: int = 4096,
+    batch_tokens: int = 1024,
     executor: Executor | None = None,
     table: pl.DataFrame | None = None,
     progress: Progress | None = None,
@@ -85,7 +85,7 @@ def score_folder(
         What is asked, for the manifest: name, revision, form, prompt, seed, limit. JSON values only.
     form : str, default "letter"
         Form of the candidates.
-    batch_tokens : int, default 4096
+    batch_tokens : int, default 1024
         Padded tokens per batch.
     executor : Executor, optional
         Default: this process.
