@@ -88,7 +88,7 @@ def save_model(folder: Path, dtype: str) -> torch.nn.Module:
     return model
 
 
-def floor(model: torch.nn.Module, n_tokens: int, n_rows: int, dtype: torch.dtype, block: int = 4096) -> float:
+def floor(model: torch.nn.Module, n_tokens: int, n_rows: int, dtype: torch.dtype, block: int = 1024) -> float:
     """Return the seconds of the matrix products alone: every linear layer once for every token, measured here."""
     layers = [(name, m) for name, m in model.named_modules() if isinstance(m, torch.nn.Linear)]
     shapes = {(m.in_features, m.out_features): 0 for _, m in layers}
