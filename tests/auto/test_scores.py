@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from miscal.auto.inputs import clipped_logit, fit_scaler
+from miscal.auto.inputs import fit_scaler
 from miscal.auto.kernels import KernelSpec, crossfit_kernel, gaussian_gram
 from miscal.auto.ridge import negative_log_likelihood, ridge_path
 from miscal.auto.stack import stack_out_of_fold, stack_weights
 from miscal.auto.trees import crossfit_trees
+from miscal.calibrators import logit
 
 
 def logistic_data(n=400, p=3, seed=0):
@@ -80,7 +81,7 @@ def scored(n=1200, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     f = rng.uniform(0.2, 0.8, n)
-    truth = clipped_logit(f) + 1.5 * np.tanh(2 * X[:, 0])
+    truth = logit(f) + 1.5 * np.tanh(2 * X[:, 0])
     y = (rng.random(n) < expit(truth)).astype(float)
     return X, f, y, truth, rng.integers(0, 4, n)
 
@@ -90,7 +91,7 @@ def test_out_of_fold_shifts_do_not_see_their_own_fold(view):
     X, f, y, _, folds = scored()
     inputs = fit_scaler(X, f, np.random.default_rng(0))(X, f)
     spec = KernelSpec("k", 0.4, view)
-    offset, marks = clipped_logit(f), np.arange(0, 1200, 6)
+    offset, marks = logit(f), np.arange(0, 1200, 6)
     inside = folds == 0
     flipped = np.where(inside, 1 - y, y)
     columns = spec.columns(inputs)
@@ -104,7 +105,7 @@ def test_out_of_fold_shifts_do_not_see_their_own_fold(view):
 def test_kernels_and_trees_find_a_smooth_shift():
     X, f, y, truth, folds = scored()
     inputs = fit_scaler(X, f, np.random.default_rng(0))(X, f)
-    offset = clipped_logit(f)
+    offset = logit(f)
     spec = KernelSpec("k", 0.4)
     kernel = crossfit_kernel(spec, spec.columns(inputs), y, offset, folds, np.arange(0, 1200, 4))
     trees = crossfit_trees(np.c_[inputs.x, inputs.level], y, offset, folds, 0)
@@ -114,7 +115,7 @@ def test_kernels_and_trees_find_a_smooth_shift():
 
 def test_a_stack_beats_its_members_out_of_fold():
     _X, f, y, truth, folds = scored(4000)
-    offset = clipped_logit(f)
+    offset = logit(f)
     rng = np.random.default_rng(1)
     noisy = np.stack([truth - offset + rng.normal(scale=1.5, size=4000) for _ in range(3)], 1)
     stacked = negative_log_likelihood(y, offset + stack_out_of_fold(noisy, y, offset, folds)).mean()

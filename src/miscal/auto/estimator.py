@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.auto.inputs import CLIP, FEW_COLUMNS, clipped_logit, fit_scaler
+from miscal.auto.inputs import FEW_COLUMNS, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
 from miscal.auto.model import AutoModel, Candidate, Scores, beside_components, refined_columns
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.auto.stack import stack_out_of_fold, stack_weights
 from miscal.auto.trees import TreeScore, crossfit_trees, tree_columns
-from miscal.calibrators import CALIBRATORS
+from miscal.calibrators import CALIBRATORS, LOGIT_CLIP, logit
 
 Array = NDArray[np.floating]
 
@@ -123,7 +123,7 @@ def choose_global_map(
         w = None if weight is None else weight[rest]
         for name in GLOBAL_MAPS:
             fitted = CALIBRATORS[name]().fit(confidence[rest], y[rest], sample_weight=w)
-            logits[name][inside] = clipped_logit(fitted.predict(confidence[inside]))
+            logits[name][inside] = logit(fitted.predict(confidence[inside]))
     chosen = GLOBAL_MAPS[0]
     for name in GLOBAL_MAPS[1:]:
         gain, error = paired_gain(y, logits[chosen], logits[name], weight)
@@ -161,9 +161,9 @@ def paired_gain(y: Array, before: Array, after: Array, weight: Array | None = No
     return gain, error
 
 
-def _candidate(name, y, logit, weight, *, chosen=False, share=None, settings=None) -> Candidate:
-    p = np.clip(expit(logit), CLIP, 1 - CLIP)
-    loss = np.average(negative_log_likelihood(y, clipped_logit(p)), weights=weight)
+def _candidate(name, y, log_odds, weight, *, chosen=False, share=None, settings=None) -> Candidate:
+    p = np.clip(expit(log_odds), LOGIT_CLIP, 1 - LOGIT_CLIP)
+    loss = np.average(negative_log_likelihood(y, logit(p)), weights=weight)
     proxy = np.average((y - p) ** 2, weights=weight)
     return Candidate(name, float(loss), float(proxy), share, chosen, settings or {})
 
@@ -218,7 +218,7 @@ def fit_auto(
         place = beside_components(members[place_name].shift / place_scale, inputs)
     parts = np.stack([first, *(m.shift for m in refined.values())], 1)
     wide = place_name is not None
-    raw = clipped_logit(confidence)
+    raw = logit(confidence)
     bases = {False: offset} if wide or np.array_equal(raw, offset) else {False: offset, True: raw}
     from_raw, local_shift = _local_out_of_fold(place, bases, parts, y, folds, weight, seed, may_drop=wide)
     if local_shift is not None:

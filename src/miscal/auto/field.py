@@ -144,33 +144,38 @@ class AutoField:
         """
         check_lengths(X=X, confidence=confidence)
         X, f = self._checked(X), check_confidence(confidence)
-        local = self.model_.read(X)
+        inputs = self.model_.inputs(X, f)
+        place = self.model_.place(inputs)
+        local = self.model_.local.read(place)
+        supported = self.model_.supported(inputs, local)
         base = np.clip(self.global_map_.predict(f), 0.0, 1.0)
-        corrected = self.model_.corrected(X, f, local)
+        corrected = self.model_.corrected(inputs, f, local, supported)
         return FieldEstimate(
             delta=corrected - f,
             mass=local.mass,
-            supported=self.model_.supported(X, local),
+            supported=supported,
             visible=base - f,
             hidden=corrected - base,
             corrected=corrected,
-            coordinates=self.transform(X),
+            coordinates=self.model_.local.coordinates(place).astype(np.float64),
             standard_error=corrected * (1 - corrected) * local.shift_error,
         )
 
     def transform(self, X: Any) -> np.ndarray:
         """Place rows in the learned geometry, float64 (n, k); inputs miscalibrated alike lie close."""
-        X = self._checked(X)
-        return self.model_.local.coordinates(self.model_.place(X)).astype(np.float64)
+        return self.model_.local.coordinates(self._place(X)).astype(np.float64)
 
     def mass(self, X: Any) -> np.ndarray:
         """Sum of kernel weights at each row, float64 (n,)."""
-        return self.model_.read(self._checked(X)).mass
+        return self.model_.local.read(self._place(X)).mass
 
     def neighbours(self, X: Any, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Training rows that weigh most at each row: row numbers (q, n) and kernel weights (q, n)."""
-        rows, weights = self.model_.local.nearest(self.model_.place(self._checked(X)), n)
+        rows, weights = self.model_.local.nearest(self._place(X), n)
         return self.rows_[rows], weights
+
+    def _place(self, X: Any) -> np.ndarray:
+        return self.model_.place(self.model_.inputs(self._checked(X)))
 
     def _checked(self, X: Any) -> np.ndarray:
         X = check_features(X)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+
+from miscal.calibrators import logit
 
 Array = NDArray[np.floating]
 
-# Confidences are clipped to [1e-4, 1 - 1e-4] before their logit is taken.
-CLIP = 1e-4
 # Beyond this width the inputs are cut to their leading principal components.
 WIDEST = 384
 # At most this many rows learn the components.
@@ -19,25 +18,6 @@ _PCA_ROWS = 20_000
 # Up to this many columns the inputs count as few: every direction can be learned.
 FEW_COLUMNS = 16
 _N_COMPONENTS = 50
-
-
-def clipped_logit(p: Array) -> NDArray[np.float64]:
-    """Log-odds of probabilities clipped to [1e-4, 1 - 1e-4].
-
-    Parameters
-    ----------
-    p : ndarray of shape (n,), in [0, 1]
-
-    Returns
-    -------
-    ndarray of shape (n,), float64, within +-9.21
-
-    Examples
-    --------
-    >>> clipped_logit([0.5, 1.0]).round(2)
-    array([0.  , 9.21])
-    """
-    return logit(np.clip(np.asarray(p, np.float64), CLIP, 1 - CLIP))
 
 
 @dataclass(frozen=True)
@@ -92,7 +72,7 @@ class Scaler:
         if self.rotation.shape[1]:
             x = x @ self.rotation
         x = x / np.float32(self.distance)
-        log_odds = clipped_logit(confidence)
+        log_odds = logit(confidence)
         level = (np.clip(log_odds, -4, 4) - self.level[0]) / self.level[1]
         low = np.searchsorted(self.sorted_logit, log_odds, "left")
         high = np.searchsorted(self.sorted_logit, log_odds, "right")
@@ -150,7 +130,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     x = x / np.float32(distance)
     axes = _components(x, _N_COMPONENTS)
     first = float((x @ axes[:, :1]).std()) if axes.shape[1] else 1.0
-    log_odds = np.sort(clipped_logit(confidence))
+    log_odds = np.sort(logit(confidence))
     clipped = np.clip(log_odds, -4, 4)
     level = np.array([clipped.mean(), max(clipped.std(), 1e-3)])
     quantiles = log_odds if n <= 2001 else log_odds[np.linspace(0, n - 1, 2001).round().astype(int)]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.auto.inputs import Inputs, Scaler, clipped_logit
+from miscal.auto.inputs import Inputs, Scaler
 from miscal.auto.kernels import KernelScore
 from miscal.auto.local import LocalReadout, LocalShift
 from miscal.auto.trees import TreeScore, tree_columns
+from miscal.calibrators import logit
 
 Array = NDArray[np.floating]
 
@@ -133,36 +134,31 @@ class AutoModel:
         """Whether local structure is claimed."""
         return self.scores is not None
 
-    def place(self, X: Array) -> NDArray[np.float32]:
+    def inputs(self, X: Array, confidence: Array | None = None) -> Inputs:
+        """Scale rows; the geometry needs no confidence."""
+        return self.scaler(X, np.full(len(X), 0.5) if confidence is None else confidence)
+
+    def place(self, inputs: Inputs) -> NDArray[np.float32]:
         """Give the inputs of the learned geometry: a function of X alone, (n, p)."""
-        return _place(self.scaler(X, np.full(len(X), 0.5)), self.place_score, self.place_scale)
+        if self.place_score is None:
+            return inputs.x
+        score = self.place_score.shift(self.place_score.spec.columns(inputs), np.zeros(len(inputs.x)))
+        return beside_components(score / self.place_scale, inputs)
 
-    def read(self, X: Array) -> LocalReadout:
-        """Local readout at X."""
-        return self.local.read(self.place(X))
+    def supported(self, inputs: Inputs, local: LocalReadout) -> NDArray[np.bool_]:
+        """Mass of at least 2 rows, and a training row near by, (n,)."""
+        return (local.mass >= _LEAST_MASS) & (_nearest_landmark(inputs.x, self.landmarks) <= self.reach)
 
-    def within_reach(self, X: Array) -> NDArray[np.bool_]:
-        """Whether a row lies near the training rows, (n,)."""
-        return _nearest_landmark(self.scaler(X, np.full(len(X), 0.5)).x, self.landmarks) <= self.reach
-
-    def corrected(self, X: Array, confidence: Array, local: LocalReadout) -> NDArray[np.float64]:
+    def corrected(
+        self, inputs: Inputs, confidence: Array, local: LocalReadout, supported: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
         """Corrected confidences in [0, 1]; the global map's where the local support is missing."""
         base = self.global_map.predict(confidence)
         if self.scores is None:
             return base
-        offset = clipped_logit(base)
-        shift = self.scores.shift(self.scaler(X, confidence), offset, clipped_logit(confidence), local)
-        return np.where(self.supported(X, local), expit(offset + shift), base)
-
-    def supported(self, X: Array, local: LocalReadout) -> NDArray[np.bool_]:
-        """Mass of at least 2 rows and within reach, (n,)."""
-        return (local.mass >= _LEAST_MASS) & self.within_reach(X)
-
-
-def _place(inputs: Inputs, score: KernelScore | None, scale: float) -> NDArray[np.float32]:
-    if score is None:
-        return inputs.x
-    return beside_components(score.shift(score.spec.columns(inputs), np.zeros(len(inputs.x))) / scale, inputs)
+        offset = logit(base)
+        shift = self.scores.shift(inputs, offset, logit(confidence), local)
+        return np.where(supported, expit(offset + shift), base)
 
 
 def beside_components(score: Array, inputs: Inputs) -> NDArray[np.float32]:
