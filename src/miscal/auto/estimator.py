@@ -3,7 +3,8 @@
 1. A global map g of the confidence: the simplest of identity, temperature and isotonic that the others do not beat
    by two paired standard errors. Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, and boosted trees.
-3. Refined scores, where there are many columns: kernels over (stacked score, confidence, leading components).
+3. Refined scores, where there are many columns and at least 2,000 rows: kernels over (stacked score, confidence,
+   leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
    does so only if a first fold finds it worth its cost.
 5. A non-negative stack of their out-of-fold shifts. If it does not beat the global map by two paired standard errors
@@ -33,6 +34,8 @@ GLOBAL_MAPS = ("identity", "temperature", "isotonic")
 _STANDARD_ERRORS = 2.0
 _LANDMARKS = 500
 _LEAST_TREE_ROWS = 300
+# fewer rows do not carry a second stage of scores
+_LEAST_REFINED_ROWS = 2_000
 # seed of the geometry fitted on all rows; folds use 0, 1, ...
 _FINAL = 99
 # a wide place starts from a fitted score and has less far to go
@@ -44,6 +47,8 @@ _MANY = (
     KernelSpec("kernel of x and confidence, narrow", 0.7, "level"),
     KernelSpec("kernel of x and confidence, wide", 1.4, "rank"),
 )
+# with few rows the global map is noisy, and a score that does without it is worth having
+_MANY_COLUMNS_FEW_ROWS = (*_MANY, KernelSpec("kernel of x from the raw confidence, wide", 1.4, "line", from_raw=True))
 _FEW = (
     KernelSpec("kernel of x, narrow", 0.2),
     KernelSpec("kernel of x, middle", 0.4),
@@ -199,7 +204,8 @@ def fit_auto(
     scaler = fit_scaler(X, confidence, rng)
     inputs = scaler(X, confidence)
     landmarks = np.sort(rng.choice(len(y), min(_LANDMARKS, len(y)), replace=False))
-    members = _first_members(inputs, y, offset, folds, landmarks, weight, seed)
+    raw = logit(confidence)
+    members = _first_members(inputs, y, offset, raw, folds, landmarks, weight, seed)
     shifts = np.stack([m.shift for m in members.values()], 1)
     first = stack_out_of_fold(shifts, y, offset, folds, weight)
     scale = max(float(first.std()), 1e-3)
@@ -209,7 +215,7 @@ def fit_auto(
     refined = {
         spec.name: crossfit_kernel(spec, columns, y, offset, folds, landmarks, weight)
         for spec, columns in zip(_REFINED, refined_columns(inputs, first / scale), strict=True)
-        if not few
+        if not few and len(y) >= _LEAST_REFINED_ROWS
     }
     place_name = None if few else _MANY[1].name
     place_scale, place = 1.0, inputs.x
@@ -218,7 +224,6 @@ def fit_auto(
         place = beside_components(members[place_name].shift / place_scale, inputs)
     parts = np.stack([first, *(m.shift for m in refined.values())], 1)
     wide = place_name is not None
-    raw = logit(confidence)
     bases = {False: offset} if wide or np.array_equal(raw, offset) else {False: offset, True: raw}
     from_raw, local_shift = _local_out_of_fold(place, bases, parts, y, folds, weight, seed, may_drop=wide)
     if local_shift is not None:
@@ -272,12 +277,19 @@ def _with_weights(table, scores: Scores, members, refined, structure: bool) -> t
     )
 
 
-def _first_members(inputs, y, offset, folds, landmarks, weight, seed) -> dict[str, CrossFitted]:
-    few = inputs.x.shape[1] <= FEW_COLUMNS
-    members = {
-        spec.name: crossfit_kernel(spec, spec.columns(inputs), y, offset, folds, landmarks, weight)
-        for spec in (_FEW if few else _MANY)
-    }
+def _first_specs(inputs) -> tuple[KernelSpec, ...]:
+    n, columns = inputs.x.shape
+    if columns <= FEW_COLUMNS:
+        return _FEW
+    return _MANY if n >= _LEAST_REFINED_ROWS else _MANY_COLUMNS_FEW_ROWS
+
+
+def _first_members(inputs, y, offset, raw, folds, landmarks, weight, seed) -> dict[str, CrossFitted]:
+    members = {}
+    for spec in _first_specs(inputs):
+        start = raw if spec.from_raw else offset
+        fitted = crossfit_kernel(spec, spec.columns(inputs), y, start, folds, landmarks, weight)
+        members[spec.name] = replace(fitted, shift=start - offset + fitted.shift)
     if len(y) >= _LEAST_TREE_ROWS:
         members["boosted trees"] = crossfit_trees(tree_columns(inputs), y, offset, folds, seed, weight)
     return members

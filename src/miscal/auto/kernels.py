@@ -61,19 +61,23 @@ class KernelSpec:
     name : str
     scale : float
         Bandwidth on the scaled inputs, where two random rows are about 1 apart.
-    view : {"none", "level", "rank", "joint"}
-        How the confidence enters: not at all, by its logit or by its rank. With such a view u the kernel is
-        K(x) (0.3 + K(u)) + 0.3 K(u): a shift of its own for every place, and a reshaped confidence curve as well.
-        "joint": one Gaussian kernel over all columns the caller stacked.
+    view : {"none", "line", "level", "rank", "joint"}
+        How the confidence enters: not at all, as a straight line in its logit, by its logit or by its rank. With the
+        last two, u, the kernel is K(x) (0.3 + K(u)) + 0.3 K(u): a shift of its own for every place, and a reshaped
+        confidence curve as well. "joint": one Gaussian kernel over all columns the caller stacked.
+    from_raw : bool, default False
+        The score starts from the log-odds of the confidence itself, not from those of the global map.
     """
 
     name: str
     scale: float
     view: str = "none"
+    from_raw: bool = False
 
     def columns(self, inputs: Inputs) -> NDArray[np.float32]:
         """Stack what the kernel needs, the confidence last, (n, p + 1)."""
-        u = getattr(inputs, self.view) if self.view in ("level", "rank") else np.zeros(len(inputs.x), np.float32)
+        views = {"line": inputs.level, "level": inputs.level, "rank": inputs.rank}
+        u = views.get(self.view, np.zeros(len(inputs.x), np.float32))
         return np.concatenate([inputs.x, u[:, None]], 1)
 
     def gram(self, A: Array, B: Array) -> NDArray[np.float32]:
@@ -81,7 +85,7 @@ class KernelSpec:
         if self.view == "joint":
             return gaussian_gram(A, B, self.scale)
         K = gaussian_gram(A[:, :-1], B[:, :-1], self.scale)
-        if self.view == "none":
+        if self.view in ("none", "line"):
             return K
         u = gaussian_gram(A[:, -1:], B[:, -1:], 0.7)
         return K * (0.3 + u) + np.float32(0.3) * u

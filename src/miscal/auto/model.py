@@ -73,16 +73,19 @@ class Scores:
     local_in_stack: bool
     local_from_raw: bool
 
-    def first(self, inputs: Inputs, offset: Array) -> NDArray[np.float64]:
-        """First stack's logit shift, (n,)."""
-        parts = [k.shift(k.spec.columns(inputs), offset) for k in self.kernels]
+    def first(self, inputs: Inputs, offset: Array, raw: Array) -> NDArray[np.float64]:
+        """First stack's logit shift over `offset`, (n,). `raw`: log-odds of confidences."""
+        parts = []
+        for k in self.kernels:
+            start = raw if k.spec.from_raw else offset
+            parts.append(start - offset + k.shift(k.spec.columns(inputs), start))
         if self.trees is not None:
             parts.append(self.trees.shift(tree_columns(inputs)))
         return np.stack(parts, 1) @ self.first_weights
 
     def shift(self, inputs: Inputs, offset: Array, raw: Array, local: LocalReadout) -> NDArray[np.float64]:
         """Stacked logit shift over `offset`, (n,); positive raises the confidence. `raw`: log-odds of confidences."""
-        first = self.first(inputs, offset)
+        first = self.first(inputs, offset, raw)
         parts = [first]
         if self.refined:
             columns = refined_columns(inputs, first / self.shift_scale)
@@ -146,8 +149,9 @@ class AutoModel:
         return beside_components(score / self.place_scale, inputs)
 
     def supported(self, inputs: Inputs, local: LocalReadout) -> NDArray[np.bool_]:
-        """Mass of at least 2 rows, and a training row near by, (n,)."""
-        return (local.mass >= _LEAST_MASS) & (_nearest_landmark(inputs.x, self.landmarks) <= self.reach)
+        """Tell rows with a training row near by, and a mass of at least 2 where the local readout matters, (n,)."""
+        least = _LEAST_MASS if self.scores is None or self.scores.local_in_stack else 0.0
+        return (local.mass >= least) & (_nearest_landmark(inputs.x, self.landmarks) <= self.reach)
 
     def corrected(
         self, inputs: Inputs, confidence: Array, local: LocalReadout, supported: NDArray[np.bool_]
