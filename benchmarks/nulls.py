@@ -17,6 +17,7 @@ from the library's certificate on test rows, as in `miscal discover`. p-values a
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from functools import lru_cache, partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from miscal.verdict import LEVEL, Claim
 
 FIELDS = ("set", "world", "strength", "draw")
 SHARE = (0.10, 0.20)
+MOST_STD, LEAST_QUIET, LEAST_P = 0.02, 0.95, 0.01
 
 
 @lru_cache(maxsize=4)
@@ -93,7 +95,9 @@ def truth_agreement(data, world: str, p: np.ndarray, found, test: np.ndarray) ->
     return {"r": float(np.corrcoef(found.delta, truth)[0, 1])}
 
 
-def print_table(cache: Cache) -> None:
+def print_table(cache: Cache) -> list[str]:
+    """Print a row for each world; the null worlds that miss a target."""
+    missed = []
     print("\n| set | world | a | draws | std delta, mean (max) | std hidden, mean (max) | structure | none found "
           "| hidden p < 0.05 | KS hidden | total p < 0.05 | KS total | r with truth |")  # fmt: skip
     print("|---|---|" + "---:|" * 11)
@@ -108,6 +112,18 @@ def print_table(cache: Cache) -> None:
             f"| {_spread(values['std_hidden'])} | {values['structure'].mean():.2f} | {1 - values['found'].mean():.2f} "
             f"| {_small(values['p_hidden'])} | {_small(values['p_total'])} | {f'{np.mean(r):.2f}' if r else ''} |"
         )
+        if world != "planted" and not _quiet(values, world):
+            missed.append(f"{name} {world}")
+    return missed
+
+
+def _quiet(values: dict[str, np.ndarray], world: str) -> bool:
+    """Flat fields, no more claims than allowed, p-values that are not smaller than uniform."""
+    flat = values["std_hidden"].mean() <= MOST_STD and (world != "calibrated" or values["std"].mean() <= MOST_STD)
+    # outcomes that are real may well be miscalibrated as a whole
+    kinds = ("p_hidden",) if world != "calibrated" else ("p_hidden", "p_total")
+    uniform = all(kstest(values[k], "uniform", alternative="greater").pvalue >= LEAST_P for k in kinds)
+    return bool(flat and uniform and 1 - values["found"].mean() >= LEAST_QUIET)
 
 
 def _spread(values: np.ndarray) -> str:
@@ -144,7 +160,9 @@ def main() -> None:
     cache = Cache(args.cache, FIELDS)
     if not args.print:
         compute(cache, worlds(args), partial(one_draw, args.data), args.jobs, args.refresh)
-    print_table(cache)
+    missed = print_table(cache)
+    print(f"\nnull worlds that miss a target: {missed or 'none'}")
+    sys.exit(bool(missed))
 
 
 if __name__ == "__main__":
