@@ -13,13 +13,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.auto.inputs import FEW_COLUMNS, fit_scaler
+from miscal.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
 from miscal.auto.model import AutoModel, Candidate, Scores, beside_components, refined_columns
@@ -173,6 +174,49 @@ def _candidate(name, y, log_odds, weight, *, chosen=False, share=None, settings=
     return Candidate(name, float(loss), float(proxy), share, chosen, settings or {})
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """What every stage learns from.
+
+    `offset`: out-of-fold log-odds of the global map; `raw`: log-odds of the confidences; `landmarks`: row numbers.
+    """
+
+    inputs: Inputs
+    y: Array
+    offset: Array
+    raw: Array
+    folds: NDArray[np.integer]
+    landmarks: NDArray[np.integer]
+    weight: Array | None
+    seed: int
+
+    @property
+    def few_columns(self) -> bool:
+        return self.inputs.x.shape[1] <= FEW_COLUMNS
+
+    @property
+    def few_rows(self) -> bool:
+        return len(self.y) < _LEAST_REFINED_ROWS
+
+    def crossfit(self, spec: KernelSpec, columns: Array) -> CrossFitted:
+        """Fit a kernel score; its out-of-fold shift is told from the global map's log-odds, wherever it starts."""
+        start = self.raw if spec.from_raw else self.offset
+        found = crossfit_kernel(spec, columns, self.y, start, self.folds, self.landmarks, self.weight)
+        return replace(found, shift=start - self.offset + found.shift)
+
+    def stacked(self, shifts: Array) -> NDArray[np.float64]:
+        """Stack shifts out of fold, (n,)."""
+        return stack_out_of_fold(shifts, self.y, self.offset, self.folds, self.weight)
+
+    def weights(self, shifts: Array) -> NDArray[np.float64]:
+        """Weights of the stack on all rows, (k,)."""
+        return stack_weights(shifts, self.y, self.offset, self.weight)
+
+    def candidate(self, name: str, shift: Array, **told) -> Candidate:
+        """Make the row of a shift in the table of candidates."""
+        return _candidate(name, self.y, self.offset + shift, self.weight, **told)
+
+
 def fit_auto(
     X: Array,
     y: Array,
@@ -202,68 +246,107 @@ def fit_auto(
     folds = assign_folds(groups, inner_folds(len(y)), rng)
     global_map, offset, table = choose_global_map(confidence, y, folds, weight)
     scaler = fit_scaler(X, confidence, rng)
-    inputs = scaler(X, confidence)
     landmarks = np.sort(rng.choice(len(y), min(_LANDMARKS, len(y)), replace=False))
-    raw = logit(confidence)
-    members = _first_members(inputs, y, offset, raw, folds, landmarks, weight, seed)
-    shifts = np.stack([m.shift for m in members.values()], 1)
-    first = stack_out_of_fold(shifts, y, offset, folds, weight)
-    scale = max(float(first.std()), 1e-3)
-    few = inputs.x.shape[1] <= FEW_COLUMNS
-    # With few columns the local shift does this work, and better: rows lie so dense that the first stack's
-    # out-of-fold values tell a refined kernel about the labels around them.
-    refined = {
-        spec.name: crossfit_kernel(spec, columns, y, offset, folds, landmarks, weight)
-        for spec, columns in zip(_REFINED, refined_columns(inputs, first / scale), strict=True)
-        if not few and len(y) >= _LEAST_REFINED_ROWS
-    }
-    place_name = None if few else _MANY[1].name
-    place_scale, place = 1.0, inputs.x
-    if place_name is not None:
-        place_scale = max(float(members[place_name].shift.std()), 1e-3)
-        place = beside_components(members[place_name].shift / place_scale, inputs)
-    parts = np.stack([first, *(m.shift for m in refined.values())], 1)
-    wide = place_name is not None
-    bases = {False: offset} if wide or np.array_equal(raw, offset) else {False: offset, True: raw}
-    from_raw, local_shift = _local_out_of_fold(place, bases, parts, y, folds, weight, seed, may_drop=wide)
+    rows = _Rows(scaler(X, confidence), y, offset, logit(confidence), folds, landmarks, weight, seed)
+
+    members = _first_members(rows)
+    shifts = _columns(m.shift for m in members.values())
+    first = rows.stacked(shifts)
+    shift_scale = max(float(first.std()), 1e-3)
+    refined = _refined_members(rows, first / shift_scale)
+    parts = _columns([first, *(m.shift for m in refined.values())])
+    place = _place(rows, members)
+    bases = _bases(rows)
+    from_raw, local_shift = _local_out_of_fold(rows, place.rows, bases, parts)
     if local_shift is not None:
         parts = np.concatenate([parts, local_shift[:, None]], 1)
-    final = stack_out_of_fold(parts, y, offset, folds, weight)
-    # The refined kernels stand on values that have seen other folds' labels: they do not vote on the claim.
-    voting = np.delete(parts, np.arange(1, 1 + len(refined)), axis=1)
-    gain, error = paired_gain(y, offset, offset + stack_out_of_fold(voting, y, offset, folds, weight), weight)
+    gain, error = _voted_gain(rows, parts, len(refined))
     structure = gain > _STANDARD_ERRORS * error
-    steps = _FOLD_STEPS if wide else _FINAL_STEPS
-    local = _fit_local(place, bases[from_raw], y, weight, (seed, _FINAL), steps=steps, wide=wide)
+    steps = _FINAL_STEPS if rows.few_columns else _FOLD_STEPS
+    local = _fit_local(rows, place.rows, bases[from_raw], np.full(len(y), True), _FINAL, steps)
     scores = Scores(
         kernels=tuple(m.score for m in members.values() if isinstance(m.score, KernelScore)),
         trees=next((m.score for m in members.values() if isinstance(m.score, TreeScore)), None),
-        first_weights=stack_weights(shifts, y, offset, weight),
-        shift_scale=scale,
+        first_weights=rows.weights(shifts),
+        shift_scale=shift_scale,
         refined=tuple(m.score for m in refined.values()),
-        final_weights=stack_weights(parts, y, offset, weight),
+        final_weights=rows.weights(parts),
         local_in_stack=local_shift is not None,
         local_from_raw=from_raw,
     )
-    table += [
-        _candidate(name, y, offset + m.shift, weight, settings=m.settings) for name, m in (members | refined).items()
-    ]
+    table += [rows.candidate(name, m.shift, settings=m.settings) for name, m in (members | refined).items()]
     if local_shift is not None:
-        table.append(_candidate("local shift", y, offset + local_shift, weight, settings={"ridge": local.ridge}))
-    table.append(_candidate("stack", y, offset + final, weight, chosen=structure))
+        table.append(rows.candidate("local shift", local_shift, settings={"ridge": local.ridge}))
+    table.append(rows.candidate("stack", rows.stacked(parts), chosen=structure))
+    landmark_rows = rows.inputs.x[landmarks]
     return AutoModel(
         global_map=global_map,
         scaler=scaler,
-        place_score=None if place_name is None else members[place_name].score,
-        place_scale=place_scale,
+        place_score=place.score,
+        place_scale=place.scale,
         local=local,
         scores=scores if structure else None,
-        reach=2 * _widest_gap(inputs.x[landmarks]),
-        landmarks=inputs.x[landmarks],
+        reach=2 * _widest_gap(landmark_rows),
+        landmarks=landmark_rows,
         candidates=_with_weights(table, scores, members, refined, structure),
         gain=gain,
         gain_error=error,
     )
+
+
+def _columns(shifts: Iterable[Array]) -> NDArray[np.float64]:
+    return np.stack(list(shifts), 1)
+
+
+def _first_members(rows: _Rows) -> dict[str, CrossFitted]:
+    specs = _FEW if rows.few_columns else _MANY_COLUMNS_FEW_ROWS if rows.few_rows else _MANY
+    members = {spec.name: rows.crossfit(spec, spec.columns(rows.inputs)) for spec in specs}
+    if len(rows.y) >= _LEAST_TREE_ROWS:
+        columns = tree_columns(rows.inputs)
+        members["boosted trees"] = crossfit_trees(columns, rows.y, rows.offset, rows.folds, rows.seed, rows.weight)
+    return members
+
+
+def _refined_members(rows: _Rows, first: Array) -> dict[str, CrossFitted]:
+    # With few columns the local shift does this work, and better: rows lie so dense that the first stack's
+    # out-of-fold values tell a refined kernel about the labels around them.
+    if rows.few_columns or rows.few_rows:
+        return {}
+    columns = refined_columns(rows.inputs, first)
+    return {spec.name: rows.crossfit(spec, c) for spec, c in zip(_REFINED, columns, strict=True)}
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Inputs of the learned geometry: with many columns, a score of x alone (of unit size) before the components."""
+
+    rows: NDArray[np.float32]
+    score: KernelScore | None = None
+    scale: float = 1.0
+
+
+def _place(rows: _Rows, members: dict[str, CrossFitted]) -> _Place:
+    if rows.few_columns:
+        return _Place(rows.inputs.x)
+    member = members[_MANY[1].name]
+    scale = max(float(member.shift.std()), 1e-3)
+    return _Place(beside_components(member.shift / scale, rows.inputs), member.score, scale)
+
+
+def _bases(rows: _Rows) -> dict[bool, Array]:
+    """Log-odds that the local shift may start from, by whether they are the raw confidence's."""
+    if not rows.few_columns or np.array_equal(rows.raw, rows.offset):
+        return {False: rows.offset}
+    return {False: rows.offset, True: rows.raw}
+
+
+def _voted_gain(rows: _Rows, parts: Array, n_refined: int) -> tuple[float, float]:
+    """Gain of the stack over the global map, and its error.
+
+    The refined kernels stand on values that have seen other folds' labels: they do not vote on the claim.
+    """
+    voting = np.delete(parts, np.arange(1, 1 + n_refined), axis=1)
+    return paired_gain(rows.y, rows.offset, rows.offset + rows.stacked(voting), rows.weight)
 
 
 def _with_weights(table, scores: Scores, members, refined, structure: bool) -> tuple[Candidate, ...]:
@@ -277,58 +360,45 @@ def _with_weights(table, scores: Scores, members, refined, structure: bool) -> t
     )
 
 
-def _first_specs(inputs) -> tuple[KernelSpec, ...]:
-    n, columns = inputs.x.shape
-    if columns <= FEW_COLUMNS:
-        return _FEW
-    return _MANY if n >= _LEAST_REFINED_ROWS else _MANY_COLUMNS_FEW_ROWS
-
-
-def _first_members(inputs, y, offset, raw, folds, landmarks, weight, seed) -> dict[str, CrossFitted]:
-    members = {}
-    for spec in _first_specs(inputs):
-        start = raw if spec.from_raw else offset
-        fitted = crossfit_kernel(spec, spec.columns(inputs), y, start, folds, landmarks, weight)
-        members[spec.name] = replace(fitted, shift=start - offset + fitted.shift)
-    if len(y) >= _LEAST_TREE_ROWS:
-        members["boosted trees"] = crossfit_trees(tree_columns(inputs), y, offset, folds, seed, weight)
-    return members
-
-
-def _fit_local(place, base, y, weight, seed, *, steps: int, wide: bool) -> LocalShift:
+def _fit_local(rows: _Rows, place: Array, base: Array, kept: NDArray[np.bool_], stream: int, steps: int) -> LocalShift:
     # a wide place has its signal in the score: fewer rows tell starts apart
-    loo_rows = 3_000 if wide else 10_000
-    return fit_local(place, y, base, rng=np.random.default_rng(seed), weight=weight, steps=steps, loo_rows=loo_rows)
+    loo_rows = 10_000 if rows.few_columns else 3_000
+    weight = None if rows.weight is None else rows.weight[kept]
+    rng = np.random.default_rng((rows.seed, stream))
+    return fit_local(place[kept], rows.y[kept], base[kept], rng=rng, weight=weight, steps=steps, loo_rows=loo_rows)
 
 
 def _local_out_of_fold(
-    place, bases: dict[bool, Array], parts, y, folds, weight, seed, *, may_drop: bool
+    rows: _Rows, place: Array, bases: dict[bool, Array], parts: Array
 ) -> tuple[bool, NDArray[np.float64] | None]:
     """Out-of-fold local shift over ``bases[False]``, and whether it starts from the raw confidence.
 
-    The first fold chooses the start; it may also drop the local shift where that adds nothing to the other parts.
+    The first fold chooses the start; with many columns it also drops the local shift where that adds nothing to the
+    other parts.
     """
+    y, offset, folds = rows.y, rows.offset, rows.folds
 
-    def held_out(k, from_raw):
-        inside, rest = folds == k, folds != k
-        w = None if weight is None else weight[rest]
-        base = bases[from_raw]
-        local = _fit_local(place[rest], base[rest], y[rest], w, (seed, int(k)), steps=_FOLD_STEPS, wide=may_drop)
+    def held_out(k: int, from_raw: bool) -> NDArray[np.float64]:
+        inside, base = folds == k, bases[from_raw]
+        local = _fit_local(rows, place, base, ~inside, int(k), _FOLD_STEPS)
         return base[inside] - offset[inside] + local.read(place[inside]).shift
 
-    offset = bases[False]
-    first, rest = folds == 0, folds != 0
+    first = folds == 0
     trials = {raw: held_out(0, raw) for raw in bases}
     from_raw = min(trials, key=lambda r: negative_log_likelihood(y[first], offset[first] + trials[r]).mean())
-    if may_drop:
-        w = None if weight is None else weight[rest]
-        others = parts[first] @ stack_weights(parts[rest], y[rest], offset[rest], w)
-        mixed = 0.8 * others + 0.2 * trials[from_raw]
-        gain, error = paired_gain(y[first], offset[first] + others, offset[first] + mixed)
-        if gain < error:
-            return from_raw, None
+    if not rows.few_columns and not _worth_adding(rows, parts, first, trials[from_raw]):
+        return from_raw, None
     shift = np.zeros(len(y))
     shift[first] = trials[from_raw]
     for k in np.unique(folds)[1:]:
         shift[folds == k] = held_out(k, from_raw)
     return from_raw, shift
+
+
+def _worth_adding(rows: _Rows, parts: Array, first: NDArray[np.bool_], trial: Array) -> bool:
+    """Whether a fifth of the local shift improves the other parts' stack on the first fold by a standard error."""
+    weight = None if rows.weight is None else rows.weight[~first]
+    others = parts[first] @ stack_weights(parts[~first], rows.y[~first], rows.offset[~first], weight)
+    base = rows.offset[first]
+    gain, error = paired_gain(rows.y[first], base + others, base + 0.8 * others + 0.2 * trial)
+    return gain >= error
