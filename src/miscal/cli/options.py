@@ -72,7 +72,7 @@ Metadata = Annotated[
     str | None, typer.Option(metavar="COL,COL", help="Columns that describe rows; the field does not see them.")
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
-Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of the split and of the fit.")]
+Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of everything random.")]
 Epsilon = Annotated[
     float,
     typer.Option(metavar="E", parser=_number(float, 0, 1), help="Half-width of the well-calibrated band of delta."),
