@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import randomized_svd
 
 from miscal.calibrators import logit
 
@@ -18,6 +19,8 @@ _PCA_ROWS = 20_000
 # Up to this many columns the inputs count as few: every direction can be learned.
 FEW_COLUMNS = 16
 _N_COMPONENTS = 50
+_OVERSAMPLING = 64
+_BLOCK_ROWS = 4_096
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,11 @@ class Scaler:
         -------
         Inputs
         """
-        x = (np.asarray(X, np.float32) - self.mean) * self.inverse_sd
-        if self.rotation.shape[1]:
-            x = x @ self.rotation
-        x = x / np.float32(self.distance)
+        x = np.empty((len(X), self.rotation.shape[1] or len(self.mean)), np.float32)
+        for i in range(0, len(X), _BLOCK_ROWS):  # a wide X is not copied whole
+            part = (np.asarray(X[i : i + _BLOCK_ROWS], np.float32) - self.mean) * self.inverse_sd
+            x[i : i + _BLOCK_ROWS] = part @ self.rotation if self.rotation.shape[1] else part
+        x /= np.float32(self.distance)
         log_odds = logit(confidence)
         level = (np.clip(log_odds, -4, 4) - self.level[0]) / self.level[1]
         low = np.searchsorted(self.sorted_logit, log_odds, "left")
@@ -139,7 +143,12 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
 
 def _components(x: Array, k: int) -> NDArray[np.float32]:
     """Leading right singular vectors with a fixed sign, (d, <= k)."""
-    values, vectors = np.linalg.eigh((x.T @ x).astype(np.float64))
+    covariance = x.T @ x
+    if len(covariance) > 2 * WIDEST:
+        # O(d^2 k); the whole decomposition takes O(d^3)
+        vectors, values, _ = randomized_svd(covariance, k, n_oversamples=_OVERSAMPLING, n_iter=8, random_state=0)
+    else:
+        values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     order = np.argsort(values)[::-1][:k]
     kept = vectors[:, order[values[order] > 1e-10 * max(values.max(), 1e-30)]]
     sign = np.sign(kept[np.abs(kept).argmax(0), np.arange(kept.shape[1])])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from miscal.auto.inputs import Inputs
-from miscal.auto.ridge import negative_log_likelihood, ridge_path
+from miscal.auto.ridge import negative_log_likelihood, normal_matrix, ridge_path
 
 Array = NDArray[np.floating]
 
@@ -200,15 +200,19 @@ def crossfit_kernel(
     )
     scale = np.r_[np.ones(whitening.shape[1]), np.full(3, _EXTRAS_SCALE)]
     shifts = np.zeros((len(y), len(PENALTIES)))
-    for k in np.unique(folds):
+    names = np.unique(folds)
+    normals = {k: normal_matrix(features[folds == k], offset[folds == k], _take(weight, folds == k)) for k in names}
+    for k in names:
         rest = folds != k
         path = ridge_path(
-            features[rest], y[rest], offset[rest], penalties=PENALTIES, scale=scale, weight=_take(weight, rest)
-        )
+            features[rest], y[rest], offset[rest], penalties=PENALTIES, scale=scale, weight=_take(weight, rest),
+            normal=sum(normals[j] for j in names if j != k),
+        )  # fmt: skip
         shifts[~rest] = features[~rest] @ path.coefficients
     losses = np.average(negative_log_likelihood(y, offset[:, None] + shifts), axis=0, weights=weight)
     best = int(losses.argmin())
-    path = ridge_path(features, y, offset, penalties=PENALTIES[: best + 1], scale=scale, weight=weight)
+    normal = sum(normals.values())
+    path = ridge_path(features, y, offset, penalties=PENALTIES[: best + 1], scale=scale, weight=weight, normal=normal)
     b = path.coefficients[:, best]
     score = KernelScore(spec, base, whitening @ b[:-3], b[-3:])
     return CrossFitted(score, shifts[:, best], {"penalty": PENALTIES[best], "bandwidth": spec.scale})

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from miscal.auto.ridge import negative_log_likelihood
+from miscal.kernel import exponent_factors, weights_from_factors
 
 Array = NDArray[np.floating]
 
@@ -27,6 +28,7 @@ _BATCH = 1024
 _RATE = 0.05
 _GRID = 1024
 _TILE = 512
+_READ_TILE = 64  # three tables of it stay near the processor
 _RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -96,27 +98,37 @@ class LocalShift:
 
 
 def _weights(z: torch.Tensor, bank: torch.Tensor) -> torch.Tensor:
-    distance = (z * z).sum(-1)[..., :, None] + (bank * bank).sum(-1)[..., None, :] - 2 * z @ bank.transpose(-1, -2)
-    # far below exp(-80) torch's exp is a hundred times slower, and the weight is 0 for us
-    return torch.exp(-distance.clamp(0, 80))
+    """Kernel weights (q, m) in one buffer: the norms ride along in the product. Differentiable through a copy."""
+    left, right = exponent_factors(z, bank, 1.0)
+    if torch.is_grad_enabled():
+        return torch.exp((left @ right.T).clamp(-80.0, 0.0))
+    return weights_from_factors(left, right.T)
 
 
 @torch.no_grad()
 def _read(z: NDArray[np.float32], local: LocalShift, steps: int = 3) -> LocalReadout:
     bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
     queries = torch.from_numpy(np.ascontiguousarray(z))
+    target = torch.stack([torch.ones_like(y), y], 1)
     shift, mass, error = [], [], []
-    for i in range(0, len(queries), _TILE):
-        K = _weights(queries[i : i + _TILE], bank) * w
+    for i in range(0, len(queries), _READ_TILE):
+        K = _weights(queries[i : i + _READ_TILE], bank).mul_(w)
+        total, right = (K @ target).T
         D = torch.zeros(len(K))
+        p, v = torch.empty_like(K), torch.empty_like(K)
         for _ in range(steps):
-            p = torch.sigmoid(o + D[:, None])
-            curvature = (K * p * (1 - p)).sum(1) + local.ridge
-            D = D + (((K * (y - p)).sum(1) - local.ridge * D) / curvature).clamp(-2, 2)
+            torch.add(o, D[:, None], out=p).sigmoid_()
+            torch.addcmul(p, p, p, value=-1.0, out=v)
+            curvature = _row_dots(K, v) + local.ridge
+            D = D + ((right - _row_dots(K, p) - local.ridge * D) / curvature).clamp_(-2, 2)
         shift.append(D)
-        mass.append(K.sum(1))
-        error.append((K * K * p * (1 - p)).sum(1).sqrt() / curvature)
+        mass.append(total)
+        error.append(_row_dots(K.square_(), v).sqrt_() / curvature)
     return LocalReadout(*(torch.cat(a).numpy().astype(np.float64) for a in (shift, mass, error)))
+
+
+def _row_dots(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.vecdot(a, b)
 
 
 def fit_local(
