@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.auto.local import LocalShift, fit_local
+from miscal.auto.local import LocalShift, _Sums, fit_local
 
 
 def fixed(n=200, seed=0, ridge=2.0, **changes):
@@ -108,3 +109,15 @@ def test_the_same_seed_gives_the_same_geometry():
     x, offset, y, _ = wavy(600, 3)
     a, b = (fit_local(x, y, offset, rng=np.random.default_rng(5), steps=5) for _ in range(2))
     assert (a.axes == b.axes).all()
+
+
+def test_the_written_out_gradient_of_the_kernel_sums_equals_the_automatic_one():
+    rng = np.random.default_rng(0)
+    z, values, g = (torch.from_numpy(rng.normal(size=(40, k)).astype(np.float32)) for k in (3, 2, 2))
+    plain, ours = z.clone().requires_grad_(), z.clone().requires_grad_()
+    kernel = torch.exp(-(plain[:, None] - plain[None]).square().sum(-1)) * (1 - torch.eye(40))
+    expected, found = kernel @ values, _Sums.apply(ours, values)
+    (expected * g).sum().backward()
+    (found * g).sum().backward()
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(ours.grad, plain.grad, rtol=1e-3, atol=1e-4)

@@ -98,10 +98,8 @@ class LocalShift:
 
 
 def _weights(z: torch.Tensor, bank: torch.Tensor) -> torch.Tensor:
-    """Kernel weights (q, m) in one buffer: the norms ride along in the product. Differentiable through a copy."""
+    """Kernel weights (q, m) in one buffer: the norms ride along in the product."""
     left, right = exponent_factors(z, bank, 1.0)
-    if torch.is_grad_enabled():
-        return torch.exp((left @ right.T).clamp(-80.0, 0.0))
     return weights_from_factors(left, right.T)
 
 
@@ -276,6 +274,27 @@ def _binned_losses(t, y, offset, residual, variance, w):
         yield float(np.average(negative_log_likelihood(y, offset + D), weights=w)), 1 / bandwidth
 
 
+class _Sums(torch.autograd.Function):
+    """S = K v over rows z, no row in its own sum, with the gradient in z written out.
+
+    With G = dL/dS and P_ij = K_ij (G_i v_j + v_i G_j):  dL/dz = -2 (P1 * z - P z).
+    """
+
+    @staticmethod
+    def forward(ctx, z: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        K = _weights(z, z).fill_diagonal_(0.0)
+        ctx.save_for_backward(z, values, K)
+        return K @ values
+
+    @staticmethod
+    def backward(ctx, grad_output: torch.Tensor):
+        z, values, K = ctx.saved_tensors
+        rows, columns = torch.cat([grad_output, values], 1), torch.cat([values, grad_output], 1)
+        P = (rows @ columns.T).mul_(K)
+        product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
+        return (product[:, -1:] * z - product[:, :-1]).mul_(-2.0), None
+
+
 def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
     """Adam on random batches; the kernel sums are scaled up to the size of the bank."""
     n = len(x)
@@ -287,14 +306,13 @@ def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
     log_ridge = torch.tensor(np.log(ridge), dtype=torch.float32, requires_grad=True)
     optimiser = torch.optim.Adam([axes, log_ridge], lr=_RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
-    self_pairs = torch.eye(batch, dtype=torch.bool)
     grow = min(n, BANK_ROWS) / batch
     for _ in range(steps):
         rows = torch.from_numpy(rng.choice(n, batch, replace=False))
         z = inputs[rows] @ axes * size
-        K = (_weights(z, z) * mass[rows]).masked_fill(self_pairs, 0.0) * grow
-        p = torch.sigmoid(base[rows])
-        D = (K @ (outcome[rows] - p)) / (K @ (p * (1 - p)) + log_ridge.exp())
+        p, heavy = torch.sigmoid(base[rows]), mass[rows] * grow
+        residual, curvature = _Sums.apply(z, torch.stack([heavy * (outcome[rows] - p), heavy * p * (1 - p)], 1)).T
+        D = residual / (curvature + log_ridge.exp())
         losses = torch.nn.functional.binary_cross_entropy_with_logits(base[rows] + D, outcome[rows], reduction="none")
         loss = (losses * mass[rows]).mean()
         optimiser.zero_grad()
