@@ -39,7 +39,7 @@ test-all: venv
 
 # each script prints what it measured beside what it is measured against, and fails where a target is missed;
 # make -k goes on after a miss. DATA names a folder of real sets (see benchmarks/_data.py).
-BENCHES := bench_smece bench_kernel bench_certificates clusters-paper clusters-auto sinusoid-auto
+BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto
 ifdef DATA
 BENCHES += real_sets nulls lifeeval
 endif
@@ -54,6 +54,10 @@ bench/sinusoid-%: $(VENV)/.done-bench
 
 bench/bench_%: $(VENV)/.done-bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_$*.py
+
+# discover as a user runs it, on all cores; FULL=1 for the large cells, an hour on two cores
+bench/bench_scaling: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out docs/images)
 
 bench/%: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$*.py --data $(DATA)

@@ -59,7 +59,7 @@ def main() -> None:
     project, groups = asked["project"], asked["dependency-groups"]
     extras = [need for extra in EXTRAS for need in project["optional-dependencies"][extra]]
     base = closure(project["dependencies"] + extras + groups["test"] + groups["lint"] + groups["build"])
-    bench = closure(project["optional-dependencies"]["compare"] + groups["demo-data"])
+    bench = closure(project["optional-dependencies"]["compare"] + groups["demo-data"] + groups["bench"])
     write(ROOT / "requirements.lock", base)
     write(ROOT / "requirements-bench.lock", {name: pin for name, pin in bench.items() if name not in base})
 

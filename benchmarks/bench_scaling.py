@@ -1,0 +1,190 @@
+"""What miscal costs against rows, columns, bank, grid and neighbours, with floors, power laws and one plot.
+
+    python benchmarks/bench_scaling.py                          small cells, some minutes
+    python benchmarks/bench_scaling.py --full --out DIR         all cells, about an hour of two cores
+    python benchmarks/bench_scaling.py --full --print           what is cached, nothing computed
+
+discover     `miscal discover --method auto --map pca`, from a parquet and an .npy file to the report, on made
+             embeddings with planted topics (miscal.synthetic.planted), in processes of its own; peak memory is that
+             of all of them together. Floor: products that the Nystrom features need (see nystrom_flops), divided by
+             the rate of such products on all cores, measured right after.
+stream       estimates at new rows by a fitted field, as a pass over rows that do not fit in memory would ask for.
+bank, grid   smoothing of 9,103 queries against the bank's size; training of a grid against its settings. Floors: the
+             same tiles or steps, products and exponentials only.
+neighbours   the k nearest bank rows (exact search; faiss where installed) against the whole bank: time and error.
+plain        the paper's training as a plain loop, extrapolated from the steps measured, against discover end to end.
+
+Fails where auto is not faster than the plain loop, or where discover takes over 60 s at 12,000 x 384.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from _cache import Cache, compute
+from _scaling_cells import CELLS, GRID_EPOCHS, GRID_FEATURES, GRID_ROWS, NEIGHBOUR_QUERIES, QUERIES, WIDTH, cell
+
+FIELDS = ("part", "n", "d", "setting")
+N, D = 12_000, 384
+ROWS, COLUMNS = (2_000, N, 50_000, 200_000), (16, D, 1_024, 4_096)
+BANKS = (2_500, 5_000, 10_000, 20_000)
+GRIDS = ("1 x 1", "2 x 1", "3 x 2", "6 x 2", "6 x 4")
+BANDWIDTHS = ("0.3", "0.6")
+NEIGHBOUR_BANKS = (20_000, 200_000)
+STREAM = (24_000, D, "16384")
+PLAIN = (70_000, 4_096)
+TARGET = 60.0
+
+
+def wanted(parts: list[str], full: bool) -> list[tuple]:
+    """Keys of the cells, small ones first."""
+    short = slice(None) if full else slice(2)
+    cells = {
+        "discover": sorted({(n, D) for n in ROWS[short]} | {(N, d) for d in COLUMNS[short]}, key=np.prod),
+        "stream": [STREAM] if full else [],
+        "bank": [(n, WIDTH, "0.3") for n in BANKS[short]],
+        "grid": [(GRID_ROWS, GRID_FEATURES, grid) for grid in GRIDS[: None if full else 3]],
+        "neighbours": [(n, WIDTH, s) for n in (NEIGHBOUR_BANKS if full else BANKS[1:2]) for s in BANDWIDTHS],
+        "plain": [(*PLAIN, "100 epochs")] if full else [],
+    }
+    keys = [(part, *(c if len(c) == 3 else (*c, "auto"))) for part in parts for c in cells[part]]
+    return keys + ([("discover", *PLAIN, "auto")] if full and "plain" in parts else [])
+
+
+def power_law(sizes: list[float], costs: list[float]) -> tuple[float, float]:
+    """Exponents of cost against size: the least-squares slope in logarithms, and the slope of the last two."""
+    x, y = np.log(sizes), np.log(costs)
+    return float(np.polyfit(x, y, 1)[0]), float((y[-1] - y[-2]) / (x[-1] - x[-2]))
+
+
+def print_discover(cache: Cache) -> None:
+    rows = sorted((r for r in cache.records.values() if r["part"] == "discover"), key=lambda r: (r["d"] != D, r["n"]))
+    if not rows:
+        return
+    print("\n| n | d | wall s | processor s | peak MB, all processes | largest process MB | GFLOP | GFLOP/s | floor s "
+          "| wall / floor | field s | load before |")  # fmt: skip
+    print("|---:" * 12 + "|")
+    for r in rows:
+        print(
+            f"| {r['n']:,} | {r['d']:,} | {r['seconds']:.1f} | {r['cpu_seconds']:.1f} | {r['peak_mb']:,.0f} "
+            f"| {r['largest_mb']:,.0f} | {r['gflop']:,.0f} | {r['rate']:.0f} | {r['floor']:.2f} "
+            f"| {r['seconds'] / r['floor']:.0f} | {r['stages']['field']:.1f} | {r['load']:.1f} |"
+        )
+    print()
+    for name in ("n", "d"):
+        line = along(cache, name)
+        if len(line) > 1:
+            for what, unit in (
+                ("seconds", "wall seconds"),
+                ("cpu_seconds", "processor seconds"),
+                ("peak_mb", "memory"),
+            ):
+                all_, last = power_law([r[name] for r in line], [r[what] for r in line])
+                print(f"{unit} ~ {name}^{all_:.2f} over {len(line)} sizes, ^{last:.2f} between the last two")
+
+
+def along(cache: Cache, name: str) -> list[dict]:
+    """Records of discover along one axis, the other as in the middle cell."""
+    fixed = {"n": ("d", D), "d": ("n", N)}[name]
+    rows = [r for r in cache.records.values() if r["part"] == "discover" and r[fixed[0]] == fixed[1]]
+    return sorted(rows, key=lambda r: r[name])
+
+
+def print_stream(cache: Cache) -> None:
+    for r in (r for r in cache.records.values() if r["part"] == "stream"):
+        rows = int(r["setting"])
+        print(f"\nEstimates at {rows:,} new rows of {r['d']} columns, bank {r['bank']:,}, one thread:")
+        print(f"{rows / r['seconds']:,.0f} rows a second, {rows / r['cpu_seconds']:,.0f} of processor time")
+
+
+def print_smoother(cache: Cache) -> None:
+    for part, title in (
+        ("bank", f"Smoothing of {QUERIES:,} queries, width {WIDTH}, one thread"),
+        ("grid", f"Training of a grid, {GRID_ROWS:,} x {GRID_FEATURES}, {GRID_EPOCHS} epochs, one thread"),
+    ):
+        rows = [r for r in cache.records.values() if r["part"] == part]
+        if not rows:
+            continue
+        sizes = [r["n"] if part == "bank" else int(np.prod([int(k) for k in r["setting"].split(" x ")])) for r in rows]
+        print(f"\n{title}\n\n| {'bank rows' if part == 'bank' else 'sigmas x lambdas'} | s | floor s | ratio |")
+        print("|---:" * 4 + "|")
+        for size, r in zip(sizes, rows, strict=True):
+            label = f"{size:,}" if part == "bank" else r["setting"]
+            print(f"| {label} | {r['seconds']:.3f} | {r['floor']:.3f} | {r['seconds'] / r['floor']:.2f} |")
+        if len(rows) > 1:
+            all_, last = power_law(sizes, [r["seconds"] for r in rows])
+            print(f"\nseconds ~ size^{all_:.2f}, ^{last:.2f} between the last two")
+
+
+def print_neighbours(cache: Cache) -> None:
+    rows = [r for r in cache.records.values() if r["part"] == "neighbours"]
+    if rows:
+        print(f"\nNeighbours of {NEIGHBOUR_QUERIES:,} queries, width {WIDTH}, one thread\n")
+        print("| bank | sigma | median mass | k | search | s | whole bank s | times faster | RMS error | max error |")
+        print("|---:|---:|---:|---:|---|" + "---:|" * 5)
+    for r in rows:
+        for c in r["rows"]:
+            print(
+                f"| {r['n']:,} | {r['setting']} | {r['mass']:.0f} | {c['k']} | {c['method']} | {c['seconds']:.3f} "
+                f"| {c['whole']:.3f} | {c['whole'] / c['seconds']:.2f} | {c['rms']:.4f} | {c['max']:.4f} |"
+            )
+
+
+def verdict(cache: Cache) -> bool:
+    """Print the targets that can be judged; say whether all are met."""
+    met, records = True, cache.records
+    middle = records.get(("discover", N, D, "auto"))
+    if middle:
+        met = middle["seconds"] <= TARGET
+        print(f"\ndiscover, auto, {N:,} x {D}: {middle['seconds']:.1f} s (target {TARGET:.0f}): {_word(met)}")
+    plain, auto = records.get(("plain", *PLAIN, "100 epochs")), records.get(("discover", *PLAIN, "auto"))
+    if plain and auto:
+        faster = auto["seconds"] < plain["seconds"]
+        print(
+            f"{PLAIN[0]:,} x {PLAIN[1]:,}: discover, auto, end to end {auto['seconds']:.0f} s; plain loop, training "
+            f"steps of 100 epochs {plain['seconds']:.0f} s on {plain['threads']} threads (extrapolated from "
+            f"{plain['steps']} steps of {1000 * plain['per_step']:.0f} ms, {plain['steps_per_epoch']} an epoch): "
+            f"{_word(faster)}"
+        )
+        met &= faster
+    return met
+
+
+def _word(met: bool) -> str:
+    return "met" if met else "MISSED"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="+", default=list(CELLS))
+    parser.add_argument("--full", action="store_true", help="the large cells too")
+    parser.add_argument("--only", metavar="N,D", help="of discover, this cell alone")
+    parser.add_argument("--cache", type=Path, default=Path("bench_cache/scaling.jsonl"))
+    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
+    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
+    parser.add_argument("--out", type=Path, help="folder for scaling.svg and scaling.png")
+    args = parser.parse_args()
+    cache = Cache(args.cache, FIELDS)
+    if not args.print:
+        keys = wanted(args.parts, args.full)
+        if args.only:
+            n, d = map(int, args.only.split(","))
+            keys = [key for key in keys if key[:3] == ("discover", n, d)]
+        compute(cache, keys, cell, 1, args.refresh)
+    print_discover(cache)
+    print_stream(cache)
+    print_smoother(cache)
+    print_neighbours(cache)
+    if args.out:
+        from _scaling_plot import draw
+
+        draw({name: along(cache, name) for name in ("n", "d")}, args.out)
+    return 0 if verdict(cache) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
