@@ -146,8 +146,8 @@ def verdict(cache: Cache) -> bool:
         faster = auto["seconds"] < plain["seconds"]
         print(
             f"{PLAIN[0]:,} x {PLAIN[1]:,}: discover, auto, end to end {auto['seconds']:.0f} s; plain loop, training "
-            f"steps of 100 epochs {plain['seconds']:.0f} s on {plain['threads']} threads (extrapolated from "
-            f"{plain['steps']} steps of {1000 * plain['per_step']:.0f} ms, {plain['steps_per_epoch']} an epoch): "
+            f"steps of 100 epochs {plain['seconds']:.0f} s with {plain['threads']} thread(s), extrapolated from "
+            f"{plain['steps']} steps of {1000 * plain['per_step']:.0f} ms, {plain['steps_per_epoch']} an epoch: "
             f"{_word(faster)}"
         )
         met &= faster
