@@ -26,28 +26,37 @@ def draw(lines: dict[str, list[dict]], folder: Path) -> None:
         for column, (name, rows) in enumerate(lines.items()):
             times, memory = panels[:, column]
             size = [r[name] for r in rows]
-            _line(times, size, [r["seconds"] for r in rows], WALL, "o-", "wall clock")
-            _line(times, size, [r["cpu_seconds"] for r in rows], PROCESSOR, "s--", "processor time")
-            _line(times, size, [r["floor"] for r in rows], FLOOR, "^:", "floor: products alone")
-            _line(memory, size, [r["peak_mb"] / 1024 for r in rows], MEMORY, "o-", "all processes together")
-            _line(memory, size, [r["largest_mb"] / 1024 for r in rows], FLOOR, "^:", "largest process")
+            _line(times, name, size, [r["seconds"] for r in rows], WALL, "o-", "wall clock")
+            _line(times, name, size, [r["cpu_seconds"] for r in rows], PROCESSOR, "s--", "processor time")
+            _line(times, name, size, [r["floor"] for r in rows], FLOOR, "^:", "floor: products alone")
+            _line(memory, name, size, [r["peak_mb"] / 1024 for r in rows], MEMORY, "o-", "all processes together")
+            _line(memory, name, size, [r["largest_mb"] / 1024 for r in rows], FLOOR, "^:", "largest process")
             inputs = [4 * r["n"] * r["d"] / 2**30 for r in rows]
-            _line(memory, size, inputs, PROCESSOR, "s--", "the inputs themselves")
+            _line(memory, name, size, inputs, PROCESSOR, "s--", "the inputs themselves")
             memory.set_xlabel(AXES[name].format(**rows[0]))
             memory.set_xticks(size, [f"{value:,}" for value in size])
             memory.minorticks_off()
             times.set_title(f"against {'rows' if name == 'n' else 'columns'}", loc="left")
         panels[0, 0].set_ylabel("seconds")
         panels[1, 0].set_ylabel("peak memory, GiB")
-        for panel in panels[:, 0]:
-            panel.legend(frameon=False, fontsize=8)
+        for panel in panels.flat:
+            panel.legend(frameon=False, fontsize=7.5)
+            panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         figure.suptitle(f"miscal discover, method auto, {rows[0]['cores']} cores", x=0.01, ha="left")
         for kind in ("svg", "png"):
             figure.savefig(folder / f"scaling.{kind}", dpi=160, metadata={"Date": None} if kind == "svg" else None)
 
 
-def _line(panel, size: list[float], value: list[float], colour: str, form: str, label: str) -> None:
+def _line(panel, name: str, size: list[float], value: list[float], colour: str, form: str, label: str) -> None:
     slope = np.polyfit(np.log(size), np.log(value), 1)[0]
-    panel.loglog(size, value, form, color=colour, markersize=4.5, linewidth=1.5, label=f"{label}, ^{slope:.2f}")
+    panel.loglog(
+        size,
+        value,
+        form,
+        color=colour,
+        markersize=4.5,
+        linewidth=1.5,
+        label=f"{label} $\\propto {name}^{{{slope:.2f}}}$",
+    )
     panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)
