@@ -2,7 +2,7 @@
 
     python benchmarks/bench_scaling.py                          small cells, some minutes
     python benchmarks/bench_scaling.py --full --out DIR         all cells, about an hour of two cores
-    python benchmarks/bench_scaling.py --full --print           what is cached, nothing computed
+    python benchmarks/bench_scaling.py --full --print --page docs/scaling.md    what is cached, onto the page
 
 discover     `miscal discover --method auto --map pca`, from a parquet and an .npy file to the report, on made
              embeddings with planted topics (miscal.synthetic.planted), in processes of its own; peak memory is that
@@ -20,7 +20,12 @@ Fails where auto is not faster than the plain loop, or where discover takes over
 from __future__ import annotations
 
 import argparse
+import io
+import os
+import platform
 import sys
+from contextlib import redirect_stdout
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +43,7 @@ NEIGHBOUR_BANKS = (20_000, 200_000)
 STREAM = (24_000, D, "16384")
 PLAIN = (70_000, 4_096)
 TARGET = 60.0
+MARKS = "<!-- measured: written by bench_scaling -->", "<!-- end of measured -->"
 
 
 def wanted(parts: list[str], full: bool) -> list[tuple]:
@@ -78,13 +84,14 @@ def print_discover(cache: Cache) -> None:
     for name in ("n", "d"):
         line = along(cache, name)
         if len(line) > 1:
+            print()
             for what, unit in (
                 ("seconds", "wall seconds"),
                 ("cpu_seconds", "processor seconds"),
                 ("peak_mb", "memory"),
             ):
                 all_, last = power_law([r[name] for r in line], [r[what] for r in line])
-                print(f"{unit} ~ {name}^{all_:.2f} over {len(line)} sizes, ^{last:.2f} between the last two")
+                print(f"- {unit} ~ {name}^{all_:.2f} over {len(line)} sizes, ^{last:.2f} between the last two")
 
 
 def along(cache: Cache, name: str) -> list[dict]:
@@ -167,6 +174,7 @@ def main() -> int:
     parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
     parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
     parser.add_argument("--out", type=Path, help="folder for scaling.svg and scaling.png")
+    parser.add_argument("--page", type=Path, help="page whose tables to replace, e.g. docs/scaling.md")
     args = parser.parse_args()
     cache = Cache(args.cache, FIELDS)
     if not args.print:
@@ -175,15 +183,31 @@ def main() -> int:
             n, d = map(int, args.only.split(","))
             keys = [key for key in keys if key[:3] == ("discover", n, d)]
         compute(cache, keys, cell, 1, args.refresh)
-    print_discover(cache)
-    print_stream(cache)
-    print_smoother(cache)
-    print_neighbours(cache)
+    met = report(cache, args.page)
     if args.out:
         from _scaling_plot import draw
 
         draw({name: along(cache, name) for name in ("n", "d")}, args.out)
-    return 0 if verdict(cache) else 1
+    return 0 if met else 1
+
+
+def report(cache: Cache, page: Path | None) -> bool:
+    """Print all tables, put them on the page between its marks if one is given; say whether the targets are met."""
+    with redirect_stdout(io.StringIO()) as text:
+        print_discover(cache)
+        print_stream(cache)
+        print_smoother(cache)
+        print_neighbours(cache)
+        met = verdict(cache)
+        versions = ", ".join(
+            f"{name} {metadata.version(name)}" for name in ("numpy", "torch", "scikit-learn", "lightgbm")
+        )
+        print(f"\n{os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, {versions}")
+    print(text.getvalue())
+    if page:
+        before, _, rest = page.read_text().partition(MARKS[0])
+        page.write_text(f"{before}{MARKS[0]}\n{text.getvalue()}\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
+    return met
 
 
 if __name__ == "__main__":
