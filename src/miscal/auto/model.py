@@ -150,7 +150,7 @@ class AutoModel:
 
     def supported(self, inputs: Inputs, local: LocalReadout) -> NDArray[np.bool_]:
         """Tell rows with a training row near by, and a mass of at least 2 where the local readout matters, (n,)."""
-        least = _LEAST_MASS if self.scores is None or self.scores.local_in_stack else 0.0
+        least = _LEAST_MASS if self.scores is not None and self.scores.local_in_stack else 0.0
         return (local.mass >= least) & (_nearest_landmark(inputs.x, self.landmarks) <= self.reach)
 
     def corrected(
