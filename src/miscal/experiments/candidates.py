@@ -1,0 +1,67 @@
+"""What ``method="auto"`` chose from, each candidate measured by itself on rows with a known field.
+
+Its choice is by out-of-fold log loss. Of its table the fitted model keeps, and so can be measured: the global map, the
+kernels, the trees, the local shift, and what it returns (the stack, or the global map where it claims no structure).
+Without a claim it keeps no kernels and no trees: the local shift, read from the global map, is then what it passed by.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from miscal.auto import AutoField
+from miscal.auto.trees import tree_columns
+from miscal.calibrators import logit
+from miscal.experiments.scores import correlation
+
+
+def judged_candidates(field: AutoField, X: np.ndarray, confidence: np.ndarray, truth: np.ndarray) -> list[dict]:
+    """Candidates with out-of-fold log loss and recovery.
+
+    Parameters
+    ----------
+    field : AutoField
+        Fitted.
+    X : array of shape (n, d)
+    confidence : array of shape (n,), in [0, 1]
+    truth : array of shape (n,)
+        The true field, negative where over-confident.
+
+    Returns
+    -------
+    list of dict
+        name, log_loss (nats), r, chosen (of exactly one True).
+    """
+    losses = {row["name"]: row["log_loss"] for row in field.selection_}
+    returned = "stack" if field.structure_ else f"global map: {field.global_map_.name}"
+    rows: list[dict[str, Any]] = []
+    for name, delta in _fields(field, X, confidence, returned).items():
+        rows.append({
+            "name": name,
+            # a local shift outside the stack has no row of its own in the table
+            "log_loss": losses.get(name),
+            "r": correlation(delta, truth),
+            "chosen": name == returned,
+        })  # fmt: skip
+    return rows
+
+
+def _fields(field: AutoField, X: np.ndarray, confidence: np.ndarray, returned: str) -> dict[str, np.ndarray]:
+    model = field.model_
+    inputs = model.inputs(X, confidence)
+    base = np.clip(model.global_map.predict(confidence), 0.0, 1.0)
+    offset, raw = logit(base), logit(confidence)
+    found = {f"global map: {model.global_map.name}": base - confidence}
+    start, scores = offset, model.scores
+    if scores is not None:
+        for kernel in scores.kernels:
+            own = raw if kernel.spec.from_raw else offset
+            found[kernel.spec.name] = expit(own + kernel.shift(kernel.spec.columns(inputs), own)) - confidence
+        if scores.trees is not None:
+            found["boosted trees"] = expit(offset + scores.trees.shift(tree_columns(inputs))) - confidence
+        start = raw if scores.local_from_raw else offset
+    found["local shift"] = expit(start + model.local.read(model.place(inputs)).shift) - confidence
+    return found | {returned: field.estimate(X, confidence).delta}

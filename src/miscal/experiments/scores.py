@@ -1,0 +1,76 @@
+"""What recovery and choice are measured by: correlation, rank agreement, spread and regret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How good a choice among candidates was (arXiv 2605.13484, section 5.1).
+
+    Attributes
+    ----------
+    oracle, chosen : float
+        Largest recovery among the candidates, and that of the chosen one; correlations in [-1, 1].
+    spread : float
+        Largest minus smallest recovery.
+    regret : float
+        oracle - chosen, not negative.
+    spearman : float or None
+        Rank correlation of the negated criterion with recovery; None where either is constant.
+    """
+
+    oracle: float
+    chosen: float
+    spread: float
+    regret: float
+    spearman: float | None
+
+
+def correlation(estimate: np.ndarray, truth: np.ndarray) -> float | None:
+    """Pearson correlation of arrays (n,); None where either is constant.
+
+    Examples
+    --------
+    >>> correlation(np.array([0.0, 1.0]), np.array([3.0, 5.0])), correlation(np.zeros(3), np.arange(3))
+    (1.0, None)
+    """
+    a, b = (np.asarray(values, dtype=np.float64) for values in (estimate, truth))
+    a, b = a - a.mean(), b - b.mean()
+    scale = np.sqrt(a @ a) * np.sqrt(b @ b)
+    # differences of the size of rounding are none
+    if not scale > 1e-12 * len(a):
+        return None
+    return float(np.clip(a @ b / scale, -1.0, 1.0))
+
+
+def judge_choice(criterion: Sequence[float], recovery: Sequence[float | None], chosen: int) -> Choice:
+    """Judge a choice that was made by the smallest criterion.
+
+    Parameters
+    ----------
+    criterion : sequence of float
+        Proxy or log loss of the candidates, smaller is better.
+    recovery : sequence of float or None
+        Their correlation with the true field on test rows; None (a constant estimate) counts as 0.
+    chosen : int
+        Index of the chosen candidate.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> judge_choice([0.20, 0.21, 0.25], [0.8, 0.9, 0.1], chosen=0)
+    Choice(oracle=0.9, chosen=0.8, spread=0.8, regret=0.09999999999999998, spearman=0.5)
+    """
+    found = np.array([0.0 if value is None else value for value in recovery])
+    spearman = correlation(rankdata(-np.asarray(criterion)), rankdata(found))
+    best, own = float(found.max()), float(found[chosen])
+    return Choice(best, own, float(best - found.min()), best - own, None if spearman is None else round(spearman, 12))
