@@ -99,7 +99,7 @@ def defused(table: "pl.DataFrame") -> "pl.DataFrame":
     import polars.selectors as cs
 
     text = cs.by_dtype(pl.String)
-    harmless = pl.when(text.str.contains(_FORMULA)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
+    harmless = pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text)
     return table.with_columns(harmless.name.keep()).rename(
         {name: f"'{name}" for name in table.columns if re.search(_FORMULA, name)}
     )

@@ -15,6 +15,7 @@ COMMANDS = {
     "report": ("report", "miscal.report"),
     "score": ("score", "miscal.scoring.command"),
     "import": ("import_", "miscal.importers"),
+    "synthetic": ("synthetic", "miscal.experiments"),
 }
 """Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""
 

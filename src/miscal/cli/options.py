@@ -50,6 +50,20 @@ def whole(low: int) -> Callable[[object], float]:
     return _number(int, low)
 
 
+def numbers(text: object) -> tuple[float, ...]:
+    """Parse a comma-separated list of numbers, and say what came.
+
+    Examples
+    --------
+    >>> numbers("0.2, 1e-3")
+    (0.2, 0.001)
+    """
+    try:
+        return tuple(float(part) for part in str(text).split(","))
+    except ValueError:
+        raise typer.BadParameter(f"it must be numbers separated by commas, e.g. 0.2,0.6; {str(text)!r} came") from None
+
+
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file, or a folder `miscal score` wrote.")
 ]

@@ -164,7 +164,7 @@ def _regressions(cells: Sequence[Cell], settings: Settings) -> list[Record]:
                 network.predict(world.X[split == "test"]),
                 seconds=seconds * network.n_epochs / total,
                 flops=flops,
-                plain_flops=flops,
+                plain_flops={arithmetic.NETWORK: epoch * settings.resreg_epochs},
                 rates={arithmetic.NETWORK: rate},
                 facts={"epoch": network.epoch, "n_epochs": network.n_epochs, "validation_error": network.error},
                 keep_rows=False,

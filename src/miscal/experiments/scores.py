@@ -49,13 +49,17 @@ def correlation(estimate: np.ndarray, truth: np.ndarray) -> float | None:
     return float(np.clip(a @ b / scale, -1.0, 1.0))
 
 
-def judge_choice(criterion: Sequence[float], recovery: Sequence[float | None], chosen: int) -> Choice:
+def judge_choice(
+    criterion: Sequence[float | None],
+    recovery: Sequence[float | None],
+    chosen: int,
+) -> Choice:
     """Judge a choice that was made by the smallest criterion.
 
     Parameters
     ----------
-    criterion : sequence of float
-        Proxy or log loss of the candidates, smaller is better.
+    criterion : sequence of float or None
+        Proxy or log loss of the candidates, smaller is better; those without one do not enter the rank correlation.
     recovery : sequence of float or None
         Their correlation with the true field on test rows; None (a constant estimate) counts as 0.
     chosen : int
@@ -71,6 +75,7 @@ def judge_choice(criterion: Sequence[float], recovery: Sequence[float | None], c
     Choice(oracle=0.9, chosen=0.8, spread=0.8, regret=0.09999999999999998, spearman=0.5)
     """
     found = np.array([0.0 if value is None else value for value in recovery])
-    spearman = correlation(rankdata(-np.asarray(criterion)), rankdata(found))
+    known = [i for i, value in enumerate(criterion) if value is not None]
+    spearman = correlation(rankdata([-criterion[i] for i in known]), rankdata(found[known])) if known else None
     best, own = float(found.max()), float(found[chosen])
     return Choice(best, own, float(best - found.min()), best - own, None if spearman is None else round(spearman, 12))

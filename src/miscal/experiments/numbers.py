@@ -1,0 +1,83 @@
+"""Numbers in words."""
+
+from __future__ import annotations
+
+import polars as pl
+
+
+def over_seeds(values: pl.Series) -> str:
+    """Mean over seeds, with the range where there are several.
+
+    Examples
+    --------
+    >>> over_seeds(pl.Series([0.95, 0.97])), over_seeds(pl.Series([0.95]))
+    ('0.960 (0.950 to 0.970)', '0.950')
+    """
+    filled = values.fill_null(0.0)
+    if len(filled) == 1:
+        return signed(filled[0])
+    return f"{signed(filled.mean())} ({signed(filled.min())} to {signed(filled.max())})"
+
+
+def signed(value: float) -> str:
+    """Three decimals, with a true minus sign.
+
+    Examples
+    --------
+    >>> signed(0.12345)
+    '0.123'
+    """
+    return f"{value + 0.0:.3f}".replace("-", "\u2212")
+
+
+def times_seeds(table: pl.DataFrame) -> str:
+    """How many seeds a table holds.
+
+    Examples
+    --------
+    >>> times_seeds(pl.DataFrame({"seed": [0, 0, 1]}))
+    '2 seeds'
+    """
+    count = table["seed"].n_unique()
+    return "1 seed" if count == 1 else f"{count} seeds"
+
+
+def per_frequency(table: pl.DataFrame, column: str) -> str:
+    """Means by frequency, as a list in words.
+
+    Examples
+    --------
+    >>> per_frequency(pl.DataFrame({"frequency": [1.0, 2.0], "r": [0.9, None]}), "r")
+    '0.900 (k = 1), 0.000 (k = 2)'
+    """
+    means = table.group_by("frequency").agg(pl.col(column).fill_null(0).mean()).sort("frequency")
+    return ", ".join(f"{signed(value)} (k = {k:g})" for k, value in means.iter_rows())
+
+
+def rows_of(table: pl.DataFrame, methods: list[str]) -> list[list[str]]:
+    """Rows of the table of residual regression for readers, means over seeds."""
+    place = ["parameters", "layers", "width", "amplitude", "frequency"]
+    mean = table.group_by(*place, "beside").agg(
+        pl.col("r").fill_null(0).mean(), pl.col("epoch").mean(), pl.col("beside_r").fill_null(0).mean()
+    )
+    rows: dict[tuple, list[str]] = {}
+    for *key, _, r, epoch, _ in mean.sort(*place).iter_rows():
+        n, depth, width, a, k = key
+        first = [f"{depth} x {width:,}", f"{n:,}", f"{a:g}", f"{k:g}", signed(r), f"{epoch:.0f}"]
+        rows.setdefault(tuple(key), first + ["\u2013"] * len(methods))
+    for *key, method, _, _, beside in mean.iter_rows():
+        rows[tuple(key)][6 + methods.index(method)] = signed(beside)
+    return list(rows.values())
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours.
+
+    Examples
+    --------
+    >>> duration(3.14), duration(600), duration(9000)
+    ('3.1 s', '10.0 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,176 @@
+"""Write what finished experiments show: tables, figures, and one page for all of a folder."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from miscal.experiments import tables
+from miscal.experiments.cells import Cell, Record, cells_of
+from miscal.experiments.cited import SOURCE
+from miscal.experiments.figures.style import look, write
+from miscal.experiments.fits import RESREG
+from miscal.experiments.numbers import duration
+from miscal.experiments.sections import BUILDERS, Section
+from miscal.experiments.settings import Settings
+from miscal.experiments.store import Store
+from miscal.report.inline import digest
+from miscal.report.page import bundle
+from miscal.runs import replace_file
+from miscal.tables import write_table
+
+HERE = Path(__file__).parent
+_STYLES = ("base.css", "tables.css", "figures.css")
+
+
+def write_all(store: Store, asked: Settings) -> tuple[Path, tuple[str, ...]]:
+    """Write tables and figures of the experiment asked for, and the page of all that are finished in the folder.
+
+    Parameters
+    ----------
+    store : Store
+    asked : Settings
+        Of the experiment that has just been run.
+
+    Returns
+    -------
+    page : Path
+    lines : tuple of str
+        What came out, for a terminal.
+    """
+    records: dict[Cell, Record] = {}
+    sections = []
+    finished = _finished(store)
+    for name, build in BUILDERS.items():
+        cells = list(dict.fromkeys(cell for s in finished if s.experiment == name for cell in cells_of(s)))
+        if not cells:
+            continue
+        records |= {cell: store.load(cell) for cell in cells if cell not in records}
+        with look():
+            section = build([records[cell] for cell in cells])
+            sections.append((section, _keep(store.folder, section)))
+    own = list(records.values())
+    _keep_tables(store.folder, {"costs": tables.costs(own)})
+    page = store.folder / "index.html"
+    replace_file(page, _page(sections, costs(own), store, finished).encode())
+    found = next(section.found for section, _ in sections if section.name == asked.experiment)
+    return page, (*found, *_told(costs(own)))
+
+
+def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Sum what fits took, by kind, beside the floor of their matrix products.
+
+    Parameters
+    ----------
+    records : sequence of Record
+
+    Returns
+    -------
+    list of dict
+        kind, cells, seconds; where products were counted also tflop, floor (seconds), ratio, and plain_tflop and
+        plain_seconds, what fits one by one, sharing nothing, would take at the same speed.
+    """
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        kind = record.cell.method.removeprefix(RESREG)
+        word = f"residual regression {kind}" if record.cell.method.startswith(RESREG) else f"method {kind}"
+        groups.setdefault(f"{record.cell.world}, {word}", []).append(record)
+    return [{"kind": kind, **_cost(own)} for kind, own in sorted(groups.items())]
+
+
+def _cost(records: Sequence[Record]) -> dict[str, Any]:
+    seconds = sum(record.seconds for record in records)
+    row: dict[str, Any] = {"cells": len(records), "seconds": seconds, "floor": None}
+    if all(record.flops for record in records):
+        flops = sum(sum(record.flops.values()) for record in records)
+        floor = sum(record.floor or 0.0 for record in records)
+        plain = sum(sum(record.plain_flops.values()) for record in records)
+        slow = sum(r.seconds * sum(r.plain_flops.values()) / sum(r.flops.values()) for r in records)
+        row |= {"tflop": flops / 1e12, "floor": floor, "ratio": seconds / floor}
+        row |= {"rate": flops / floor / 1e9, "plain_tflop": plain / 1e12, "plain_seconds": slow}
+    return row
+
+
+def _told(rows: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for row in rows:
+        line = f"{row['kind']}: {row['cells']} cells, {duration(row['seconds'])} of one core"
+        if row["floor"] is not None:
+            line += f", floor of its matrix products {duration(row['floor'])} ({row['ratio']:.1f} times it)"
+        lines.append(line)
+    return lines
+
+
+def _finished(store: Store) -> list[Settings]:
+    return [settings for settings in store.experiments() if all(store.has(cell) for cell in cells_of(settings))]
+
+
+def _keep(folder: Path, section: Section) -> list[dict[str, Any]]:
+    """Write a section's tables and figures; return its figures for the page."""
+    _keep_tables(folder, section.tables)
+    place = folder / "figures"
+    place.mkdir(exist_ok=True)
+    shown = []
+    for drawing in section.drawings:
+        write(drawing.figure, place, drawing.name)
+        data = base64.b64encode((place / f"{drawing.name}.svg").read_bytes()).decode()
+        inches = drawing.figure.get_figwidth()
+        shown.append({"caption": drawing.caption, "data": data, "name": drawing.name, "width": round(96 * inches)})
+    return shown
+
+
+def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> None:
+    (folder / "tables").mkdir(exist_ok=True)
+    for name, table in kept.items():
+        for ending in ("parquet", "csv"):
+            write_table(table, folder / "tables" / f"{name}.{ending}")
+
+
+def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finished: list[Settings]) -> str:
+    style = bundle(_STYLES) + (HERE / "templates" / "page.css").read_text(encoding="utf-8")
+    return (
+        _environment()
+        .get_template("index.html")
+        .render(
+            sections=sections,
+            costs=cost_rows,
+            total=_cost_total(cost_rows),
+            timing=store.timing(),
+            settings=finished[0].of_cells() if finished else {},
+            experiments=[(s.name, s.of_experiment()) for s in finished],
+            source=SOURCE,
+            style=Markup(style),  # noqa: S704 - our own files
+            style_hash=digest(style),
+            version=metadata.version("miscal"),
+        )
+    )
+
+
+def _cost_total(rows: list[dict[str, Any]]) -> dict[str, float]:
+    counted = [row for row in rows if row["floor"] is not None]
+    names = ("seconds", "floor", "tflop", "plain_tflop", "plain_seconds")
+    return {name: sum(row[name] for row in counted) for name in names} if counted else {}
+
+
+@cache
+def _environment() -> Environment:
+    env = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters["duration"] = duration
+    env.filters["listed"] = lambda v: ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in v) if isinstance(
+        v, (list, tuple)
+    ) else f"{v:,}" if isinstance(v, int) else str(v)  # fmt: skip
+    return env
