@@ -45,3 +45,8 @@ def test_other_endings_are_refused_with_the_allowed_ones(tmp_path):
     with pytest.raises(InputError, match=r"\.parquet, \.csv, \.jsonl"):
         tables.write_table(pl.DataFrame({"a": [1]}), tmp_path / "a.xlsx")
     assert not list(tmp_path.iterdir())
+
+
+def test_several_text_columns_stay_apart():
+    table = pl.DataFrame({"a": ["=1", "b"], "b": ["c", None], "x": [1, 2]})
+    assert tables.defused(table).rows() == [("'=1", "c", 1), ("b", None, 2)]

@@ -50,6 +50,11 @@ def whole(low: int) -> Callable[[object], float]:
     return _number(int, low)
 
 
+def fraction(text: object) -> float:
+    """Parse a number of at least 0 and below 1."""
+    return _number(float, 0, 1)(text)
+
+
 def numbers(text: object) -> tuple[float, ...]:
     """Parse a comma-separated list of numbers, and say what came.
 

@@ -148,7 +148,12 @@ def _regressions(cells: Sequence[Cell], settings: Settings) -> list[Record]:
     rate = arithmetic.gemm_rate(min(1024, n_train), width, width, stack=len(cells))
     start = time.perf_counter()
     fitted = fit_networks(
-        problems, depth=depth, width=width, max_epochs=settings.resreg_epochs, patience=settings.resreg_patience
+        problems,
+        depth=depth,
+        width=width,
+        max_epochs=settings.resreg_epochs,
+        patience=settings.resreg_patience,
+        learning_rate=settings.resreg_rate,
     )
     seconds = time.perf_counter() - start
     epoch = arithmetic.regression_epoch(n_train, n_val, depth, width)

@@ -14,9 +14,22 @@ def over_seeds(values: pl.Series) -> str:
     ('0.960 (0.950 to 0.970)', '0.950')
     """
     filled = values.fill_null(0.0)
+    if values.null_count() == len(values):
+        return "undefined, the field is constant"
     if len(filled) == 1:
         return signed(filled[0])
     return f"{signed(filled.mean())} ({signed(filled.min())} to {signed(filled.max())})"
+
+
+def brief(value: float) -> str:
+    """Short form of a setting.
+
+    Examples
+    --------
+    >>> brief(0.0001), brief(0.01), brief(3.0)
+    ('1e-4', '0.01', '3')
+    """
+    return f"{value:.0e}".replace("e-0", "e-") if 0 < value < 0.005 else f"{value:g}"
 
 
 def signed(value: float) -> str:

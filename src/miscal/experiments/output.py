@@ -54,9 +54,8 @@ def write_all(store: Store, asked: Settings) -> tuple[Path, tuple[str, ...]]:
         if not cells:
             continue
         records |= {cell: store.load(cell) for cell in cells if cell not in records}
-        with look():
-            section = build([records[cell] for cell in cells])
-            sections.append((section, _keep(store.folder, section)))
+        section = build([records[cell] for cell in cells])
+        sections.append((section, _keep(store.folder, section, redraw=name == asked.experiment)))
     own = list(records.values())
     _keep_tables(store.folder, {"costs": tables.costs(own)})
     page = store.folder / "index.html"
@@ -113,17 +112,19 @@ def _finished(store: Store) -> list[Settings]:
     return [settings for settings in store.experiments() if all(store.has(cell) for cell in cells_of(settings))]
 
 
-def _keep(folder: Path, section: Section) -> list[dict[str, Any]]:
-    """Write a section's tables and figures; return its figures for the page."""
+def _keep(folder: Path, section: Section, *, redraw: bool) -> list[dict[str, Any]]:
+    """Write a section's tables and figures; return its figures for the page. Those of other runs are still good."""
     _keep_tables(folder, section.tables)
     place = folder / "figures"
     place.mkdir(exist_ok=True)
     shown = []
     for drawing in section.drawings:
-        write(drawing.figure, place, drawing.name)
-        data = base64.b64encode((place / f"{drawing.name}.svg").read_bytes()).decode()
-        inches = drawing.figure.get_figwidth()
-        shown.append({"caption": drawing.caption, "data": data, "name": drawing.name, "width": round(96 * inches)})
+        path = place / f"{drawing.name}.svg"
+        if redraw or not path.exists():
+            with look():
+                write(drawing.draw(), place, drawing.name)
+        data = base64.b64encode(path.read_bytes()).decode()
+        shown.append({"caption": drawing.caption, "data": data, "name": drawing.name})
     return shown
 
 

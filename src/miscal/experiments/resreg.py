@@ -2,20 +2,22 @@
 
 Networks of one capacity that are fitted to many data sets are stacked and trained together: every layer is one
 batched matrix product. Each has its own weights, batches, gradient norm and end, so that it comes out as if it were
-alone. The paper names mean squared error, 300 epochs and, for all models, Adam with lr 3e-5, weight decay 7e-6,
-batches of 1,024 and a gradient norm of at most 1; GELU and the choice of the epoch by validation error are ours.
+alone. The paper names mean squared error and 300 epochs, and for its models Adam with weight decay 7e-6, batches of
+1,024 and a gradient norm of at most 1, which are taken over; the learning rate, GELU and the choice of the epoch by
+validation error are ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from miscal.representation import BATCH, CLIP, LEARNING_RATE, WEIGHT_DECAY
+from miscal.representation import BATCH, CLIP, WEIGHT_DECAY
 
 _INIT, _ORDER = 3, 4
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -54,7 +56,13 @@ class Network:
 
 
 def fit_networks(
-    problems: Sequence[Problem], *, depth: int, width: int, max_epochs: int = 300, patience: int = 50
+    problems: Sequence[Problem],
+    *,
+    depth: int,
+    width: int,
+    max_epochs: int = 300,
+    patience: int = 300,
+    learning_rate: float = 1e-3,
 ) -> list[Network]:
     """Fit one network to each problem, all together.
 
@@ -65,8 +73,10 @@ def fit_networks(
     depth, width : int
         Hidden layers and their width.
     max_epochs : int, default 300
-    patience : int, default 50
+    patience : int, default 300
         Epochs without a smaller validation error after which a network is done.
+    learning_rate : float
+        Adam's.
 
     Returns
     -------
@@ -82,7 +92,7 @@ def fit_networks(
     >>> bool(np.allclose(one.predict(X), two.predict(X))), one.n_epochs
     (True, 2)
     """
-    stack = _Stack(problems, depth, width)
+    stack = _Stack(problems, depth, width, learning_rate)
     while stack.active and stack.epoch < max_epochs:
         stack.train_epoch()
         stack.look()
@@ -93,8 +103,8 @@ def fit_networks(
 class _Stack:
     """Networks in training: parameters (m, in, out) and (m, 1, out), m the networks that still run."""
 
-    def __init__(self, problems: Sequence[Problem], depth: int, width: int) -> None:
-        self.problems = problems
+    def __init__(self, problems: Sequence[Problem], depth: int, width: int, learning_rate: float) -> None:
+        self.problems, self.learning_rate = problems, learning_rate
         self.active = list(range(len(problems)))
         self.epoch = 0
         self.best = [(float("inf"), 0) for _ in problems]
@@ -113,7 +123,7 @@ class _Stack:
 
     def _keep_parameters(self, values: list[Tensor], state: list[dict] | None) -> None:
         self.parameters = [value.requires_grad_() for value in values]
-        self.optimizer = torch.optim.Adam(self.parameters, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True)
+        self.optimizer = torch.optim.Adam(self.parameters, lr=self.learning_rate, weight_decay=WEIGHT_DECAY, fused=True)
         for parameter, moments in zip(self.parameters, state or (), strict=False):
             self.optimizer.state[parameter] = moments
 
@@ -162,7 +172,7 @@ class _Stack:
 
 
 def _forward(weights: Sequence[Tensor], biases: Sequence[Tensor], x: Tensor) -> Tensor:
-    """Outputs (m, n) for inputs (m, n, d)."""
+    """Map inputs (m, n, d) to outputs (m, n)."""
     for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
         x = nn.functional.gelu(torch.baddbmm(bias, x, weight))
     return torch.baddbmm(biases[-1], x, weights[-1])[..., 0]
@@ -181,7 +191,7 @@ def _starting(seed: int, n_features: int, depth: int, width: int) -> list[Tensor
     """Weights (in, out) and biases (1, out), uniform in +-1 / sqrt(fan in)."""
     rng, drawn = _stream(seed, _INIT), []
     widths = [n_features, *[width] * depth, 1]
-    for fan_in, fan_out in zip(widths[:-1], widths[1:], strict=True):
+    for fan_in, fan_out in pairwise(widths):
         for rows in (fan_in, 1):
             values = rng.uniform(-(fan_in**-0.5), fan_in**-0.5, (rows, fan_out))
             drawn.append(torch.from_numpy(values.astype(np.float32)))

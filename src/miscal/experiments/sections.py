@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -12,16 +13,16 @@ from miscal.experiments import cited, tables
 from miscal.experiments.cells import Record
 from miscal.experiments.figures import fields, grids
 from miscal.experiments.fits import RESREG
-from miscal.experiments.numbers import over_seeds, per_frequency, rows_of, signed, times_seeds
+from miscal.experiments.numbers import brief, over_seeds, per_frequency, rows_of, signed, times_seeds
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with its name, and a caption that also serves those who cannot see it."""
+    """How to draw a figure, its name, and a caption that also serves those who cannot see it."""
 
     name: str
     caption: str
-    figure: Figure
+    draw: Callable[[], Figure]
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,16 @@ def clusters(records: Sequence[Record]) -> Section:
     """Three clusters: recovery, and what a global reliability diagram hides."""
     table = tables.recovery(records)
     found = [
-        f"Method {method}: r = {over_seeds(own['r'])} (paper: {cited.CLUSTERS_R:.2f}), "
+        f"Method {method}: r = {over_seeds(own['r'])} (published: {cited.CLUSTERS_R:.2f}), "
         f"root mean square error {own['rmse'].mean():.3f}, {times_seeds(own)}."
         for (method,), own in table.group_by("method", maintain_order=True)
     ]
     first = _first_seed(records)
     drawings = [
         Drawing("clusters-field", "Test rows of seed 0 at their place, coloured by the true and the estimated field.",
-                fields.true_and_estimated(first)),
+                partial(fields.true_and_estimated, first)),
         Drawing("clusters-reliability", "Reliability of the raw confidence on the test rows of seed 0: opposite errors "
-                "of the clusters cancel in the diagram of all rows.", fields.reliability(first[0])),
+                "of the clusters cancel in the diagram of all rows.", partial(fields.reliability, first[0])),
     ]  # fmt: skip
     kept = {"clusters": table, "clusters-rows": tables.test_rows(records)}
     return Section("clusters", "Three clusters", cited.SAID["clusters"], found, drawings, _recovered(table), kept)
@@ -77,11 +78,13 @@ def sinusoid(records: Sequence[Record]) -> Section:
             f"{table['r'].null_count()} fits returned a constant field (no structure claimed): r is undefined there, "
             "empty in the table, and counted as 0 in means."
         )
+    illustrated = _illustrated(records)
+    a, k = illustrated[0].cell.amplitude, illustrated[0].cell.frequency
     drawings = [
         Drawing("sinusoid-recovery", "Correlation with the true field on test rows, mean over seeds.",
-                grids.recovery(table)),
-        Drawing("sinusoid-field", "Test rows of seed 0 at the setting nearest to the paper's illustration (A = 0.6, "
-                "k = 3).", fields.true_and_estimated(_illustrated(records))),
+                partial(grids.recovery, table)),
+        Drawing("sinusoid-field", f"Test rows of seed 0 at A = {a:g}, k = {k:g}, coloured by the true and the "
+                "estimated field; the paper shows A = 0.6, k = 3.", partial(fields.true_and_estimated, illustrated)),
     ]  # fmt: skip
     kept = {"sinusoid": table}
     return Section("sinusoid", "Sinusoid over amplitude and frequency", cited.SAID["sinusoid"], found, drawings,
@@ -100,7 +103,7 @@ def interaction(records: Sequence[Record]) -> Section:
         small = mean.filter(pl.col("sigma") <= 0.1)
         wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())["r"]
         by_lambda = small.group_by("lambda").agg(pl.col("r").mean()).sort("lambda")
-        steps = ", ".join(f"{r:.2f} at {x:g}" for x, r in by_lambda.iter_rows())
+        steps = ", ".join(f"{r:.2f} at {brief(x)}" for x, r in by_lambda.iter_rows())
         small_words = f"bandwidths up to 0.1 by lambda: {steps}; " if steps else ""
         found.append(
             f"A = {a:g}, k = {k:g}: {small_words}the widest bandwidth differs by {wide.max() - wide.min():.3f} over "
@@ -110,7 +113,7 @@ def interaction(records: Sequence[Record]) -> Section:
     drawings = [
         Drawing(f"interaction-k{k:g}", f"Correlation with the true field at k = {k:g}, weights of the best validation "
                 "epoch, mean over seeds. Solid outline: best correlation; dashed: smallest proxy.",
-                grids.interaction(table, k))
+                partial(grids.interaction, table, k))
         for k in grids.levels(table, "frequency")
     ]  # fmt: skip
     return Section("interaction", "Bandwidth sigma against mass penalty lambda", cited.SAID["interaction"], found,
@@ -126,7 +129,7 @@ def selection(records: Sequence[Record]) -> Section:
         spearman = own["spearman"].median()
         agreement = "undefined" if spearman is None else f"{spearman:.2f}"
         found.append(
-            f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (paper: "
+            f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
             f"{cited.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median oracle "
             f"spread {own['spread'].median():.3f}; {times_seeds(own)}."
         )
@@ -138,9 +141,10 @@ def selection(records: Sequence[Record]) -> Section:
         )
     drawings = [
         Drawing("selection-regret", "Regret by setting: the paper's published table beside ours, mean over seeds.",
-                grids.regret(table)),
+                partial(grids.regret, table)),
         Drawing("selection-proxy", "Left: rank agreement of criterion and recovery against regret. Right: oracle "
-                "spread against rank agreement. One point a setting and seed.", grids.proxy_against_oracle(table)),
+                "spread against rank agreement. One point a setting and seed.",
+                partial(grids.proxy_against_oracle, table)),
     ]  # fmt: skip
     kept = {"selection": table, "selection-candidates": tables.candidates(records)}
     return Section("selection", "Choosing without the truth", cited.SAID["selection"], found, drawings,
@@ -165,13 +169,13 @@ def resreg(records: Sequence[Record]) -> Section:
     found.append(
         f"Training stopped after {one['n_epochs'].min()} to {one['n_epochs'].max()} epochs; kept was the epoch of "
         f"smallest validation error, {one['epoch'].median():.0f} in the median. The paper trains 300 epochs and does "
-        "not say how it stops; its learning rate and batch are taken to be those it gives for all models."
+        "not say how it stops nor with what learning rate; ours is among the settings below."
     )
     drawings = [
         Drawing("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
-                grids.capacity(table)),
+                partial(grids.capacity, table)),
         Drawing("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
-                grids.beside_regression(table)),
+                partial(grids.beside_regression, table)),
     ]  # fmt: skip
     head = ["layers x width", "parameters", "A", "k", "r", "best epoch", *(f"r of {m}" for m in methods)]
     return Section("resreg", "Residual regression", cited.SAID["resreg"], found, drawings,
@@ -201,7 +205,7 @@ def _settings(table: pl.DataFrame) -> str:
 
 
 def _setting(row: pl.DataFrame) -> list[str]:
-    return [f"{row['sigma'][0]:g}", f"{row['lambda'][0]:g}", f"{row['r'][0]:.3f}"]
+    return [f"{row['sigma'][0]:g}", brief(row["lambda"][0]), f"{row['r'][0]:.3f}"]
 
 
 def _recovered(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:

@@ -71,7 +71,7 @@ class Store:
         self._write(_SETTINGS, there)
 
     def experiments(self) -> list[Settings]:
-        """Settings of all experiments taken up here."""
+        """Return the settings of all experiments taken up here."""
         there = self._read(_SETTINGS) or {"experiments": {}}
         return [from_stored(name, there["cells"], own) for name, own in there["experiments"].items()]
 
@@ -125,4 +125,5 @@ def _differing(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in value) if isinstance(value, list) else str(value)
+    values = value if isinstance(value, list) else [value]
+    return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)

@@ -126,4 +126,7 @@ def _facts(record: Record, names: dict) -> dict[str, Any]:
 
 def _frame(rows: list[dict[str, Any]], schema: dict) -> pl.DataFrame:
     order = [name for name in ("method", "amplitude", "frequency", "seed") if name in schema]
-    return pl.DataFrame(rows, schema=schema, orient="row").sort(order, maintain_order=True, nulls_last=True)
+    # the paper's method first
+    descending = [name == "method" for name in order]
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.sort(order, descending=descending, maintain_order=True, nulls_last=True)

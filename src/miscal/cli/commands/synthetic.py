@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli.options import Method, numbers, whole
+from miscal.cli.options import Method, fraction, numbers, whole
 
 
 class Experiment(StrEnum):
@@ -30,7 +30,9 @@ def command(
         Experiment, typer.Argument(metavar="EXPERIMENT", help="clusters, sinusoid, interaction, selection or resreg.")
     ],
     out: Out,
-    method: Annotated[Method, typer.Option("--method", help="Estimator; for resreg, the one beside it.")] = Method.paper,
+    method: Annotated[
+        Method, typer.Option("--method", help="Estimator; for resreg, the one beside it.")
+    ] = Method.paper,
     seeds: Annotated[int, typer.Option(metavar="N", parser=whole(1), help="Seeds 0 to N - 1.")] = 1,
     jobs: Annotated[
         int | None, typer.Option(metavar="J", parser=whole(1), help="Processes; default: the cores. Changes no number.")
@@ -51,6 +53,13 @@ def command(
     resreg_epochs: Annotated[
         int | None, typer.Option(metavar="N", parser=whole(1), help="Most epochs of residual regression; paper: 300.")
     ] = None,
+    resreg_patience: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=whole(1), help="Epochs without improvement that end it; default: none do."),
+    ] = None,
+    resreg_rate: Annotated[
+        float | None, typer.Option(metavar="R", parser=fraction, help="Learning rate of residual regression.")
+    ] = None,
 ) -> None:
     """Run a synthetic experiment of the paper, its settings unless told otherwise, and set its result beside ours."""
     chosen = {
@@ -62,6 +71,8 @@ def command(
         "epochs": epochs,
         "capacities": tuple(name.strip() for name in capacities.split(",")) if capacities else None,
         "resreg_epochs": resreg_epochs,
+        "resreg_patience": resreg_patience,
+        "resreg_rate": resreg_rate,
     }
     from miscal.cli.progress import stages
 

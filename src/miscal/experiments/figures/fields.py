@@ -10,7 +10,7 @@ from miscal.experiments.figures.style import FIELD, INK, MUTED, OKABE_ITO, panel
 from miscal.metrics import reliability_curve, smece
 
 CLUSTERS = ("shifted down", "calibrated", "shifted up")
-_BINS = 10
+_BINS, _ROWS_PER_BIN = 10, 25
 _MOST_PATHS = 3_000
 
 
@@ -31,8 +31,8 @@ def true_and_estimated(records: list[Record]) -> Figure:
         axes.set_xlabel("first input")
         axes.set_aspect("equal")
     grid[0, 0].set_ylabel("second input")
-    bar = figure.colorbar(drawn, ax=list(grid[0]), shrink=0.8, pad=0.02)
-    bar.set_label("over-confident  \u2190  field  \u2192  under-confident", color=MUTED)
+    bar = figure.colorbar(drawn, ax=list(grid[0]), pad=0.02)
+    bar.set_label("over-confident \u2190 field \u2192 under-confident", color=MUTED, fontsize=8)
     bar.outline.set_visible(False)
     return figure
 
@@ -43,18 +43,18 @@ def reliability(record: Record) -> Figure:
     chosen = [("all rows", np.full(len(rows["correct"]), True), INK)]
     colours = (OKABE_ITO[3], OKABE_ITO[2], OKABE_ITO[0])
     chosen += [(f"cluster {CLUSTERS[c]}", rows["cluster"] == c, colours[c]) for c in range(3)]
-    figure, grid = panels(1, 4, width=2.35, height=2.6, sharex=True, sharey=True)
+    figure, grid = panels(1, 4, width=2.35, height=3.0, sharex=True, sharey=True)
     for axes, (title, inside, colour) in zip(grid[0], chosen, strict=True):
         y, f = rows["correct"][inside], rows["confidence"][inside]
         axes.plot([0, 1], [0, 1], color=MUTED, lw=0.8, ls=(0, (3, 3)))
         if len(y):
-            curve = reliability_curve(y, f, n_bins=_BINS)
+            curve = reliability_curve(y, f, n_bins=int(np.clip(len(y) // _ROWS_PER_BIN, 2, _BINS)))
             errors = [np.maximum(curve.accuracy - curve.low, 0), np.maximum(curve.high - curve.accuracy, 0)]
             axes.errorbar(curve.confidence, curve.accuracy, errors, color=colour, fmt="o-", ms=3.5, lw=1, elinewidth=1)
             title += f"\nsmECE {smece(y, f):.3f}, {len(y):,} rows"
         axes.set_title(title)
         axes.set_xlabel("confidence")
-        axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     grid[0, 0].set_ylabel("accuracy")
     return figure
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from miscal.experiments.figures.style import INK, LOSS, MUTED, OKABE_ITO, heat_map, panels
+from miscal.experiments.numbers import brief
 
 _MARKERS = "osD^vP*X"
 _REGRET_LIMIT = 0.1
@@ -42,8 +43,8 @@ def beside_regression(table: pl.DataFrame) -> Figure:
     name = f"residual regression {largest['layers'][0]} x {largest['width'][0]:,}"
     axes = over(largest)
     shown = [(name, pivot(largest, "r", *axes))]
-    for method in largest["beside"].unique(maintain_order=True).to_list():
-        shown.append((method, pivot(largest.filter(pl.col("beside") == method), "beside_r", *axes)))
+    methods = largest["beside"].unique(maintain_order=True).to_list()
+    shown += [(m, pivot(largest.filter(pl.col("beside") == m), "beside_r", *axes)) for m in methods]
     return _over_amplitude_and_frequency(shown, largest, "correlation with the true field")
 
 
@@ -87,7 +88,7 @@ def interaction(table: pl.DataFrame, frequency: float) -> Figure:
     for axes, amplitude in zip(grid.flat, amplitudes, strict=False):
         here = own.filter(pl.col("amplitude") == amplitude)
         found, proxy = (_cross(here, "sigma", sigmas, "lambda", lambdas, name) for name in ("r", "proxy"))
-        image = heat_map(axes, found, [f"{s:g}" for s in sigmas], [f"{x:g}" for x in lambdas])
+        image = heat_map(axes, found, [f"{s:g}" for s in sigmas], [brief(x) for x in lambdas])
         _outline(axes, np.unravel_index(np.argmin(proxy), proxy.shape), OKABE_ITO[3], (0, (2, 1.5)), 0.0)
         _outline(axes, np.unravel_index(np.argmax(found), found.shape), INK, "-", 0.06)
         axes.set_title(f"A = {amplitude:g}")
