@@ -17,15 +17,19 @@ from miscal.selection import ROUND
 NETWORK, KERNEL = "network", "kernel"
 
 
-def representation_epoch(n_train: int, n_val: int, sizes: tuple[int, int, int]) -> dict[str, float]:
+def representation_epoch(
+    n_train: int, n_val: int, sizes: tuple[int, int, int], n_bank: int | None = None
+) -> dict[str, float]:
     """Operations of one epoch of phi: training, and the validation field that follows it.
 
     Parameters
     ----------
     n_train, n_val : int
-        Rows trained on, which are the bank as well, and rows chosen by.
+        Rows trained on, and rows chosen by.
     sizes : (int, int, int)
         Widths of input, hidden layers and output.
+    n_bank : int, optional
+        Rows of the bank; by default all that are trained on.
 
     Returns
     -------
@@ -35,9 +39,10 @@ def representation_epoch(n_train: int, n_val: int, sizes: tuple[int, int, int]) 
     Examples
     --------
     >>> representation_epoch(8000, 1000, (2, 256, 64))["network"] / 1e9
-    5.427...
+    5.432...
     """
     d, hidden, out = sizes
+    n_bank = n_train if n_bank is None else n_bank
     forward = 2 * (d * hidden + hidden * hidden + hidden * out)
     # the gradient of each layer's weights, and of its input but for the first layer's
     backward = 2 * forward - 2 * d * hidden
@@ -45,8 +50,8 @@ def representation_epoch(n_train: int, n_val: int, sizes: tuple[int, int, int]) 
     # exponent, two sums and their gradient: P = rows of 4 by columns of 4, then P times (z, 1)
     pairs = sum(rows * rows for rows in _batches(n_train)) * 2 * ((out + 2) + 2 + 4 + (out + 1))
     return {
-        NETWORK: float(trained * (forward + backward) + (n_train + n_val) * forward),
-        KERNEL: float(pairs + n_val * n_train * 2 * ((out + 2) + 2)),
+        NETWORK: float(trained * (forward + backward) + (n_bank + n_val) * forward),
+        KERNEL: float(pairs + n_val * n_bank * 2 * ((out + 2) + 2)),
     }
 
 
@@ -56,7 +61,7 @@ def regression_epoch(n_train: int, n_val: int, depth: int, width: int, n_feature
     Examples
     --------
     >>> regression_epoch(8000, 0, 3, 1024) * 300 * 25 / 1e12
-    757...
+    755...
     """
     inner = (depth - 1) * width * width
     forward = 2 * (n_features * width + inner + width)

@@ -54,7 +54,9 @@ class Record:
     rmse : float
         Of the estimate against the true field.
     seconds : float
-        Spent on it by one process.
+        Spent on it, times the processes at work.
+    cpu : float or None
+        Processor seconds, less than `seconds` on a busy machine; None where several processes were at work.
     flops : dict
         Floating-point operations of the matrix products, by their shape; empty where they are not counted.
     rates : dict
@@ -73,6 +75,7 @@ class Record:
     r: float | None
     rmse: float
     seconds: float
+    cpu: float | None = None
     flops: dict[str, float] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     plain_flops: dict[str, float] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from miscal.experiments.scores import correlation
 from miscal.experiments.settings import Settings, layers
 from miscal.paper import BANK_SIZE
 from miscal.representation import TrainingData, layer_sizes
-from miscal.selection import Search, search
+from miscal.selection import Search, n_workers, search
 from miscal.synthetic import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 from miscal.threads import one_thread
 
@@ -73,13 +73,24 @@ def training_data(world: World, split: np.ndarray, seed: int) -> tuple[TrainingD
     ), int(rng.integers(2**31))  # fmt: skip
 
 
+class _Clock:
+    """Wall seconds times processes, and processor seconds where this process does it all."""
+
+    def __init__(self, processes: int = 1) -> None:
+        self.processes, self.wall, self.cpu = processes, time.perf_counter(), time.process_time()
+
+    def spent(self) -> dict[str, float | None]:
+        wall, cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
+        return {"seconds": wall * self.processes, "cpu": cpu if self.processes == 1 else None}
+
+
 def _paper(cell: Cell, settings: Settings, n_jobs: int) -> Record:
     """Search the whole grid, no setting stopped for being behind, and measure every candidate on test rows."""
     world, split = draw(cell, settings.rows)
     data, seed = training_data(world, split, cell.seed)
     sizes = layer_sizes(world.X.shape[1])
     rates = arithmetic.representation_rates(len(data.X), sizes)
-    start = time.perf_counter()
+    clock = _Clock(n_workers(n_jobs, len(settings.sigmas) * len(settings.lambdas)))
     found = search(
         data,
         sigmas=settings.sigmas,
@@ -97,15 +108,15 @@ def _paper(cell: Cell, settings: Settings, n_jobs: int) -> Record:
         candidate.as_dict() | {"r": correlation(delta, truth)}
         for candidate, delta in zip(found.candidates, fields, strict=True)
     ]
-    seconds = time.perf_counter() - start
-    epoch = arithmetic.representation_epoch(len(data.X), len(data.X_val), sizes)
+    spent = clock.spent()
+    epoch = arithmetic.representation_epoch(len(data.X), len(data.X_val), sizes, len(data.bank))
     chosen = found.candidates[found.chosen]
     return _record(
         cell,
         world,
         test,
         fields[found.chosen],
-        seconds=seconds,
+        **spent,
         flops=arithmetic.scaled(epoch, _epochs_trained(found)),
         plain_flops=arithmetic.scaled(epoch, sum(candidate.n_epochs for candidate in found.candidates)),
         rates=rates,
@@ -124,17 +135,17 @@ def _epochs_trained(found: Search) -> int:
 def _auto(cell: Cell, settings: Settings, n_jobs: int) -> Record:
     world, split = draw(cell, settings.rows)
     known, test = split != "test", split == "test"
-    start = time.perf_counter()
+    clock = _Clock()
     field = AutoField(random_state=cell.seed)
     field.fit(world.X[known], world.correct[known], confidence=world.confidence[known])
     delta = field.estimate(world.X[test], world.confidence[test]).delta
-    seconds = time.perf_counter() - start
+    spent = clock.spent()
     return _record(
         cell,
         world,
         test,
         delta,
-        seconds=seconds,
+        **spent,
         candidates=judged_candidates(field, world.X[test], world.confidence[test], world.delta[test]),
         facts={"structure": bool(field.structure_)},
     )
@@ -146,7 +157,7 @@ def _regressions(cells: Sequence[Cell], settings: Settings) -> list[Record]:
     problems = [_problem(world, split, cell.seed) for cell, (world, split) in zip(cells, drawn, strict=True)]
     n_train, n_val = len(problems[0].X), len(problems[0].X_val)
     rate = arithmetic.gemm_rate(min(1024, n_train), width, width, stack=len(cells))
-    start = time.perf_counter()
+    clock = _Clock()
     fitted = fit_networks(
         problems,
         depth=depth,
@@ -155,7 +166,7 @@ def _regressions(cells: Sequence[Cell], settings: Settings) -> list[Record]:
         patience=settings.resreg_patience,
         learning_rate=settings.resreg_rate,
     )
-    seconds = time.perf_counter() - start
+    spent = clock.spent()
     epoch = arithmetic.regression_epoch(n_train, n_val, depth, width)
     total = sum(network.n_epochs for network in fitted)
     records = []
@@ -167,7 +178,7 @@ def _regressions(cells: Sequence[Cell], settings: Settings) -> list[Record]:
                 world,
                 split == "test",
                 network.predict(world.X[split == "test"]),
-                seconds=seconds * network.n_epochs / total,
+                **{name: value * network.n_epochs / total for name, value in spent.items()},
                 flops=flops,
                 plain_flops={arithmetic.NETWORK: epoch * settings.resreg_epochs},
                 rates={arithmetic.NETWORK: rate},

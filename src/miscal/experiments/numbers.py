@@ -40,7 +40,7 @@ def signed(value: float) -> str:
     >>> signed(0.12345)
     '0.123'
     """
-    return f"{value + 0.0:.3f}".replace("-", "\u2212")
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "\u2212")
 
 
 def times_seeds(table: pl.DataFrame) -> str:
@@ -51,8 +51,18 @@ def times_seeds(table: pl.DataFrame) -> str:
     >>> times_seeds(pl.DataFrame({"seed": [0, 0, 1]}))
     '2 seeds'
     """
-    count = table["seed"].n_unique()
-    return "1 seed" if count == 1 else f"{count} seeds"
+    return count(table["seed"].n_unique(), "seed")
+
+
+def count(number: int, word: str) -> str:
+    """Count things.
+
+    Examples
+    --------
+    >>> count(1, "cell"), count(25, "cell")
+    ('1 cell', '25 cells')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def per_frequency(table: pl.DataFrame, column: str) -> str:

@@ -18,7 +18,7 @@ from miscal.experiments.cells import Cell, Record, cells_of
 from miscal.experiments.cited import SOURCE
 from miscal.experiments.figures.style import look, write
 from miscal.experiments.fits import RESREG
-from miscal.experiments.numbers import duration
+from miscal.experiments.numbers import count, duration
 from miscal.experiments.sections import BUILDERS, Section
 from miscal.experiments.settings import Settings
 from miscal.experiments.store import Store
@@ -74,8 +74,9 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        kind, cells, seconds; where products were counted also tflop, floor (seconds), ratio, and plain_tflop and
-        plain_seconds, what fits one by one, sharing nothing, would take at the same speed.
+        kind, cells, seconds, cpu (processor seconds, None where not known); where products were counted also tflop,
+        floor (seconds), ratio, and plain_tflop and plain_seconds, what fits one by one, sharing nothing, would take
+        at the same speed.
     """
     groups: dict[str, list[Record]] = {}
     for record in records:
@@ -87,7 +88,8 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 def _cost(records: Sequence[Record]) -> dict[str, Any]:
     seconds = sum(record.seconds for record in records)
-    row: dict[str, Any] = {"cells": len(records), "seconds": seconds, "floor": None}
+    cpu = sum(record.cpu for record in records) if all(record.cpu is not None for record in records) else None
+    row: dict[str, Any] = {"cells": len(records), "seconds": seconds, "cpu": cpu, "floor": None}
     if all(record.flops for record in records):
         flops = sum(sum(record.flops.values()) for record in records)
         floor = sum(record.floor or 0.0 for record in records)
@@ -101,7 +103,9 @@ def _cost(records: Sequence[Record]) -> dict[str, Any]:
 def _told(rows: list[dict[str, Any]]) -> list[str]:
     lines = []
     for row in rows:
-        line = f"{row['kind']}: {row['cells']} cells, {duration(row['seconds'])} of one core"
+        line = f"{row['kind']}: {count(row['cells'], 'cell')}, {duration(row['seconds'])} of one core"
+        if row["cpu"] is not None:
+            line += f" (busy {duration(row['cpu'])} of it)"
         if row["floor"] is not None:
             line += f", floor of its matrix products {duration(row['floor'])} ({row['ratio']:.1f} times it)"
         lines.append(line)

@@ -13,7 +13,7 @@ from miscal.experiments import cited, tables
 from miscal.experiments.cells import Record
 from miscal.experiments.figures import fields, grids
 from miscal.experiments.fits import RESREG
-from miscal.experiments.numbers import brief, over_seeds, per_frequency, rows_of, signed, times_seeds
+from miscal.experiments.numbers import brief, count, over_seeds, per_frequency, rows_of, signed, times_seeds
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,7 @@ def _illustrated(records: Sequence[Record]) -> list[Record]:
 
 
 def _settings(table: pl.DataFrame) -> str:
-    count = table.select("amplitude", "frequency").n_unique()
-    return f"{count} settings" if count > 1 else "1 setting"
+    return count(table.select("amplitude", "frequency").n_unique(), "setting")
 
 
 def _setting(row: pl.DataFrame) -> list[str]:

@@ -41,7 +41,7 @@ class Store:
         self.folder = resolve(out)
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{out} is a file, not a folder: give another --out")
-        if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / _SETTINGS).exists():
+        if self.folder.is_dir() and not (self.folder / _SETTINGS).exists() and _holds_files(self.folder):
             raise InputError(f"{out} holds files, but none of `miscal synthetic`: give another --out")
         (self.folder / _CELLS).mkdir(parents=True, exist_ok=True)
 
@@ -114,6 +114,11 @@ class Store:
 
     def _write(self, name: str, content: Any) -> None:
         replace_file(self.folder / name, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def _holds_files(folder: Path) -> bool:
+    # a run killed at its very start leaves empty folders and hidden halves of files
+    return any(path.is_file() and not path.name.startswith(".") for path in folder.rglob("*"))
 
 
 def _differing(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:

@@ -96,15 +96,16 @@ def test_rows(records: Sequence[Record]) -> pl.DataFrame:
 def costs(records: Sequence[Record]) -> pl.DataFrame:
     """Seconds of one process by cell, the operations of its matrix products, and their floor at the measured rate."""
     extra = {
-        "world": pl.String, "seconds": pl.Float64, "tflop": pl.Float64, "floor_seconds": pl.Float64,
-        "plain_tflop": pl.Float64, "plain_floor_seconds": pl.Float64, "gflop_per_second": pl.Float64,
+        "world": pl.String, "seconds": pl.Float64, "cpu_seconds": pl.Float64, "tflop": pl.Float64,
+        "floor_seconds": pl.Float64, "plain_tflop": pl.Float64, "plain_floor_seconds": pl.Float64,
+        "gflop_per_second": pl.Float64,
     }  # fmt: skip
     rows = []
     for x in records:
         flops, floor = sum(x.flops.values()), x.floor
         rows.append(
             _place(x.cell)
-            | {"world": x.cell.world, "seconds": x.seconds}
+            | {"world": x.cell.world, "seconds": x.seconds, "cpu_seconds": x.cpu}
             | {"tflop": flops / 1e12 if x.flops else None, "floor_seconds": floor}
             | {"plain_tflop": sum(x.plain_flops.values()) / 1e12 if x.plain_flops else None}
             | {"plain_floor_seconds": x.plain_floor, "gflop_per_second": flops / floor / 1e9 if floor else None}

@@ -13,7 +13,7 @@ from miscal.experiments.numbers import brief
 
 _MARKERS = "osD^vP*X"
 _REGRET_LIMIT = 0.1
-_MOST_PANELS = 5
+_MOST_PANELS, _PANELS_A_ROW = 5, 3
 _DASHES = {"dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 
 
@@ -81,7 +81,7 @@ def interaction(table: pl.DataFrame, frequency: float) -> Figure:
     """Mean r over the grid of (sigma, lambda), a panel an amplitude; outlined: best r and smallest proxy."""
     own = table.filter((pl.col("frequency") == frequency) & (pl.col("method") == "paper"))
     amplitudes = levels(own, "amplitude")
-    columns = min(len(amplitudes), _MOST_PANELS)
+    columns = min(len(amplitudes), _PANELS_A_ROW)
     n_rows = -(-len(amplitudes) // columns)
     figure, grid = panels(n_rows, columns, width=2.5, height=2.9)
     sigmas, lambdas = levels(own, "sigma"), levels(own, "lambda")
@@ -165,7 +165,9 @@ def _outline(axes: Axes, place, colour: str, style, inset: float) -> None:
     i, j = place
     size = 1 - 2 * inset
     corner = (j - 0.5 + inset, i - 0.5 + inset)
-    axes.add_patch(Rectangle(corner, size, size, fill=False, ec=colour, lw=1.8, ls=style, clip_on=False, zorder=5))
+    # white underneath, so that it stands out on any colour
+    for line in ({"ec": "white", "lw": 3.2}, {"ec": colour, "lw": 1.6, "ls": style}):
+        axes.add_patch(Rectangle(corner, size, size, fill=False, clip_on=False, zorder=5, **line))
 
 
 def _thousands(count: int) -> str:

@@ -94,7 +94,7 @@ def heat_map(
         if np.isfinite(value):
             red, green, blue, _ = image.cmap(image.norm(value))
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-            text = f"{value:.{digits}f}".replace("-", "\u2212")
+            text = f"{round(float(value), digits) + 0.0:.{digits}f}".replace("-", "\u2212")
             axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else INK)
     return image
 
