@@ -98,9 +98,11 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(3.14), duration(600), duration(9000)
-    ('3.1 s', '10.0 min', '2.5 h')
+    >>> duration(0.0123), duration(3.14), duration(600), duration(9000)
+    ('0.012 s', '3.1 s', '10.0 min', '2.5 h')
     """
+    if seconds < 1:
+        return f"{seconds:.2g} s"
     if seconds < 120:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

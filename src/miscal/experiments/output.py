@@ -174,7 +174,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters["duration"] = duration
+    env.filters |= {"duration": duration, "count": count}
     env.filters["listed"] = lambda v: ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in v) if isinstance(
         v, (list, tuple)
     ) else f"{v:,}" if isinstance(v, int) else str(v)  # fmt: skip

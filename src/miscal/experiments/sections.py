@@ -65,7 +65,7 @@ def sinusoid(records: Sequence[Record]) -> Section:
         r, gap = own["r"].fill_null(0.0), own["limit"] - own["r"].fill_null(0.0)
         worst = own[int(r.arg_min() or 0)]
         found.append(
-            f"Method {method}: mean r {r.mean():.3f} over {_settings(own)}, lowest {r.min():.3f} at A = "
+            f"Method {method}: mean r {r.mean():.3f} over {_settings(own)}, lowest {signed(r.min())} at A = "
             f"{worst['amplitude'][0]:g}, k = {worst['frequency'][0]:g}; below the known-coordinate limit by "
             f"{signed(gap.mean())} on average, by {signed(gap.max())} at most; {times_seeds(own)}."
         )
@@ -127,7 +127,7 @@ def selection(records: Sequence[Record]) -> Section:
     for (method,), own in table.group_by("method", maintain_order=True):
         by_setting = own.group_by("amplitude", "frequency").agg(pl.col("regret").mean())["regret"]
         spearman = own["spearman"].median()
-        agreement = "undefined" if spearman is None else f"{spearman:.2f}"
+        agreement = "undefined" if spearman is None else signed(spearman)
         found.append(
             f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
             f"{cited.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median oracle "

@@ -29,7 +29,7 @@ def true_and_estimated(records: list[Record]) -> Figure:
         drawn.set_rasterized(len(values) > _MOST_PATHS)
         axes.set_title(title)
         axes.set_xlabel("first input")
-        axes.set_aspect("equal")
+        axes.set_aspect("equal" if record.cell.world == "sinusoid" else "auto")
     grid[0, 0].set_ylabel("second input")
     bar = figure.colorbar(drawn, ax=list(grid[0]), pad=0.02)
     bar.set_label("over-confident \u2190 field \u2192 under-confident", color=MUTED, fontsize=8)
