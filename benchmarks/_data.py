@@ -1,8 +1,10 @@
-"""Real sets: one model's answers to one file of questions, with embeddings, read from a folder given by option."""
+"""Real sets: one model's answers to one file of questions, with embeddings, read from a folder given by option.
+
+Without a folder it is the packaged demo data: answers of a small language model, with its hidden states.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +12,11 @@ from pathlib import Path
 import numpy as np
 import polars
 
+from miscal.readers import read_triples
+from miscal.scoring.demo import path as demo_path
 from miscal.triples import split_by
+
+DEMO = "demo/SmolLM2-135M-Instruct"
 
 FILES = {
     "mmlupro": ("mmlupro_verbal_dev.parquet", "mmlupro.minilm.npy"),
@@ -40,26 +46,24 @@ class RealSet:
         return split_by(self.X, None, seed=seed)[0]
 
 
-def set_names(folder: Path, chosen: list[str] | None = None) -> list[str]:
+def set_names(folder: Path | None, chosen: list[str] | None = None) -> list[str]:
     """Names of the sets in the folder; `chosen` keeps those that contain one of its strings."""
-    names = [f"{key}/{model}" for key in FILES for model in _models(folder, key)]
+    names = [DEMO] if folder is None else [f"{key}/{model}" for key in FILES for model in _models(folder, key)]
     return [n for n in names if not chosen or any(part in n for part in chosen)]
 
 
 @lru_cache(maxsize=4)
-def read_set(folder: Path, name: str) -> RealSet:
+def read_set(folder: Path | None, name: str) -> RealSet:
     """Read one set."""
+    if folder is None:
+        rows = read_triples(demo_path(), features="x_*", text="text", metadata=("domain",))
+        return RealSet(name, rows.X.astype(np.float32), rows.confidence, rows.correct.astype(np.float64), None)
     key, model = name.split("/", 1)
     table = _table(folder, key).filter(polars.col("model") == model)
     X = np.load(folder / FILES[key][1])[table["emb_row"].to_numpy()].astype(np.float32)
     truth = table["true_prob"].to_numpy().astype(np.float64) if "true_prob" in table.columns else None
     f, y = (table[c].to_numpy().astype(np.float64) for c in ("f", "y"))
     return RealSet(name, X, f, y, truth)
-
-
-def read_sets(folder: Path, chosen: list[str] | None = None) -> Iterator[RealSet]:
-    """Read the sets one after another."""
-    return (read_set(folder, name) for name in set_names(folder, chosen))
 
 
 def _models(folder: Path, key: str) -> list[str]:

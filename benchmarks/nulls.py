@@ -1,6 +1,6 @@
 """What auto finds where there is nothing to find, and beside it what it finds where something is planted.
 
-    python benchmarks/nulls.py --data DIR --draws 50 --cache FILE [--sets mmlu/Llama stated/gpt-4o]
+    python benchmarks/nulls.py --data DIR --draws 50 --cache FILE [--sets mmlu/Meta-Llama-3 stated/gpt-4o]
 
 Inputs and confidences are a real set's; outcomes are drawn anew for every draw:
 
@@ -39,7 +39,7 @@ MOST_STD, LEAST_QUIET, LEAST_P = 0.02, 0.95, 0.01
 
 
 @lru_cache(maxsize=4)
-def planted_cluster(folder: Path, name: str) -> np.ndarray:
+def planted_cluster(folder: Path | None, name: str) -> np.ndarray:
     """Rows of a k-means cluster of 10 to 20 % of the rows, bool (n,)."""
     from sklearn.cluster import KMeans
 
@@ -53,7 +53,7 @@ def planted_cluster(folder: Path, name: str) -> np.ndarray:
     raise SystemExit(f"no cluster of {name} has between 10 and 20 % of its rows")
 
 
-def chances(folder: Path, name: str, world: str, strength: float) -> np.ndarray:
+def chances(folder: Path | None, name: str, world: str, strength: float) -> np.ndarray:
     """P(y = 1) of every row in the world."""
     data = read_set(folder, name)
     if world == "calibrated":
@@ -62,7 +62,7 @@ def chances(folder: Path, name: str, world: str, strength: float) -> np.ndarray:
     return seen if world == "visible" else expit(logit(seen) + strength * planted_cluster(folder, name))
 
 
-def one_draw(folder: Path, name: str, world: str, strength: float, draw: int) -> dict:
+def one_draw(folder: Path | None, name: str, world: str, strength: float, draw: int) -> dict:
     """Draw outcomes, fit auto, certify on test rows."""
     limit_threads()
     data = read_set(folder, name)
@@ -140,16 +140,16 @@ def worlds(args: argparse.Namespace) -> list[tuple]:
     kinds = [(w, 0.0) for w in args.worlds if w in ("calibrated", "visible")]
     kinds += [("planted", a) for a in args.strengths if "planted" in args.worlds]
     keys = [(n, w, a, d) for n in set_names(args.data, args.sets) for w, a in kinds for d in range(args.draws)]
-    if "real" in args.worlds:
+    if "real" in args.worlds and args.data:
         keys += [(n, "real", 0.0, d) for n in set_names(args.data, ["mlb538/"]) for d in range(args.draws)]
     return sorted(keys, key=lambda key: key[3])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the parquet files and embeddings")
+    parser.add_argument("--data", type=Path, help="folder of real sets; default: the demo data")
     parser.add_argument("--draws", type=int, default=50)
-    parser.add_argument("--sets", nargs="+", default=["mmlu/Meta-Llama-3", "stated/gpt-4o"])
+    parser.add_argument("--sets", nargs="+", help="default: mmlu/Meta-Llama-3, or the demo data")
     parser.add_argument("--worlds", nargs="+", default=["calibrated", "visible", "planted", "real"])
     parser.add_argument("--strengths", type=float, nargs="+", default=[0.5, 1.0, 2.0])
     parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
@@ -157,6 +157,7 @@ def main() -> None:
     parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
     parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
     args = parser.parse_args()
+    args.sets = args.sets or (["mmlu/Meta-Llama-3"] if args.data else None)
     cache = Cache(args.cache, FIELDS)
     if not args.print:
         compute(cache, worlds(args), partial(one_draw, args.data), args.jobs, args.refresh)

@@ -30,7 +30,7 @@ FIELDS = ("set", "seed", "method")
 TOLERANCE = 0.004  # log loss by which a set may be worse than its best peer, if the interval says so too
 
 
-def evaluate(folder: Path, name: str, seed: int, method: str) -> dict:
+def evaluate(folder: Path | None, name: str, seed: int, method: str) -> dict:
     """Fit one method to one split of one set; its corrected confidences of the test rows."""
     limit_threads()
     data = read_set(folder, name)
@@ -140,7 +140,7 @@ def print_seconds(scores: Scores, names: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the parquet files and embeddings")
+    parser.add_argument("--data", type=Path, help="folder of real sets; default: the demo data")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sets", nargs="+", help="keep the sets whose name contains one of these")
     parser.add_argument("--methods", nargs="+", choices=sorted(METHODS), default=["raw", *PEERS, "auto"])
