@@ -1,4 +1,4 @@
-"""Held-out log loss, Brier score and smECE of every method on every real set.
+"""Held-out losses of every method on every real set, and what its field shows and proves.
 
     python benchmarks/real_sets.py --data DIR --seeds 3 --cache FILE [--sets mmlu/ stated] [--methods ridge auto]
 
@@ -6,7 +6,7 @@ A set is one model's answers to one file (see benchmarks/_data.py); 80/10/10 by 
 Every method is fitted to train and validation rows and judged on test rows; log loss clips at 1e-4. The results are
 kept as JSON lines, so the run can be stopped, resumed, and printed half-way (--print). The best peer of a set is
 chosen by its test log loss, in hindsight. Intervals are paired: by rows, pooled over the seeds (whose test rows overlap
-a little, which the interval ignores).
+a little, which the interval ignores). Regimes are where a method's own field exceeds 0.05 in size.
 """
 
 from __future__ import annotations
@@ -21,12 +21,21 @@ import numpy as np
 
 from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
+from _findings import gap_found, hidden_limit
 from miscal.baselines import METHODS
 from miscal.baselines.choosing import log_losses
 from miscal.metrics import paired_difference, smece
 
 PEERS = ["temperature", "isotonic", "ridge", "ridge_isotonic", "trees", "mcgrad", "raw_kernel", "paper"]
 FIELDS = ("set", "seed", "method")
+KINDS = {
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "smece": "smECE",
+    "gap": "worst-slice gap of the raw confidences between the method's regimes (more is better)",
+    "proved": "hidden miscalibration proved, lower 95 % limit (more is better)",
+}
+MORE_IS_BETTER = ("gap", "proved")
 TOLERANCE = 0.004  # log loss by which a set may be worse than its best peer, if the interval says so too
 
 
@@ -51,14 +60,14 @@ def evaluate(folder: Path | None, name: str, seed: int, method: str) -> dict:
 class Scores:
     """Losses of the cached results, by set and method, pooled over the seeds that every method has."""
 
-    def __init__(self, cache: Cache, methods: list[str], seeds: range) -> None:
-        self.records, self.methods, self.seeds = cache.records, methods, seeds
+    def __init__(self, cache: Cache, methods: list[str], seeds: range, folder: Path | None) -> None:
+        self.records, self.methods, self.seeds, self.folder = cache.records, methods, seeds, folder
 
     def seeds_of(self, name: str, method: str) -> list[int]:
         return [s for s in self.seeds if (name, s, method) in self.records]
 
     def losses(self, name: str, method: str, kind: str) -> dict[int, np.ndarray | float]:
-        """Per seed: row losses ("log_loss", "brier") or one number ("smece")."""
+        """Per seed: row losses ("log_loss", "brier") or one number ("smece", "gap", "proved")."""
         out = {}
         for seed in self.seeds_of(name, method):
             record = self.records[name, seed, method]
@@ -67,8 +76,14 @@ class Scores:
                 "log_loss": lambda y=y, p=p: log_losses(y, p),
                 "brier": lambda y=y, p=p: (y - p) ** 2,
                 "smece": lambda y=y, p=p: smece(y, p),
+                "gap": lambda s=seed, r=record: gap_found(read_set(self.folder, name), s, r),
+                "proved": lambda s=seed, r=record: self._proved(name, s, r),
             }[kind]()
         return out
+
+    def _proved(self, name: str, seed: int, record: dict) -> float:
+        isotonic = self.records.get((name, seed, "isotonic"))
+        return hidden_limit(read_set(self.folder, name), seed, record, isotonic) if isotonic else float("nan")
 
     def mean(self, name: str, method: str, kind: str = "log_loss") -> float:
         """Mean over seeds; NaN where nothing is cached."""
@@ -89,11 +104,12 @@ class Scores:
 
 
 def print_table(scores: Scores, names: list[str], kind: str) -> None:
-    print(f"\n{kind}, test rows, mean over seeds\n")
+    best = np.nanmax if kind in MORE_IS_BETTER else np.nanmin
+    print(f"\n{KINDS[kind]}, test rows, mean over seeds\n")
     print("| set | " + " | ".join(scores.methods) + " |\n|---|" + "---:|" * len(scores.methods))
     table = np.array([[scores.mean(n, m, kind) for m in scores.methods] for n in names])
     for name, row in zip(names, table, strict=True):
-        cells = [("" if np.isnan(v) else f"**{v:.4f}**" if v == np.nanmin(row) else f"{v:.4f}") for v in row]
+        cells = [("" if np.isnan(v) else f"**{v:.4f}**" if v == best(row) else f"{v:.4f}") for v in row]
         print(f"| {name} | " + " | ".join(cells) + " |")
     complete = ~np.isnan(table).any(0)
     means = [f"{v:.4f}" if c else "" for v, c in zip(table.mean(0), complete, strict=True)]
@@ -153,8 +169,8 @@ def main() -> None:
     if not args.print:
         keys = [(n, s, m) for s in range(args.seeds) for n in names for m in args.methods]
         compute(cache, keys, partial(evaluate, args.data), args.jobs, args.refresh)
-    scores = Scores(cache, args.methods, range(args.seeds))
-    for kind in ("log_loss", "brier", "smece"):
+    scores = Scores(cache, args.methods, range(args.seeds), args.data)
+    for kind in KINDS:
         print_table(scores, names, kind)
     met = print_duel(scores, names, "auto") if "auto" in args.methods else True
     print_seconds(scores, names)

@@ -1,0 +1,30 @@
+"""What a method's field shows on test rows: the gap between its regimes, and what can be proved of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from _data import RealSet
+from miscal.audit.certificates import certificate
+from miscal.metrics import worst_slice_gap
+
+EPSILON = 0.05
+
+
+def gap_found(data: RealSet, seed: int, record: dict) -> float:
+    """Worst-slice smECE gap of the raw confidences between the method's regimes; 0 where it finds none of 30 rows."""
+    test = data.split(seed) == "test"
+    f, delta = data.confidence[test], np.array(record["corrected"]) - data.confidence[test]
+    regime = np.select([delta < -EPSILON, delta > EPSILON], ["over", "under"], "good")
+    return worst_slice_gap(data.correct[test], f, regime).value or 0.0
+
+
+def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> float:
+    """Lower 95 % limit of hidden miscalibration, what an isotonic map says being visible; 0 where none is proved."""
+    test = data.split(seed) == "test"
+    y, f, corrected = data.correct[test], data.confidence[test], np.array(record["corrected"])
+    shown = certificate(
+        y, f, corrected - f, corrected - np.array(isotonic["corrected"]),
+        fit_correct=data.correct[~test], fit_confidence=data.confidence[~test], n_draws=499, random_state=seed,
+    )  # fmt: skip
+    return shown.hidden.low
