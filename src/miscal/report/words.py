@@ -97,9 +97,15 @@ def percent(value: Any, digits: int = 1) -> str:
 
 
 def metric(value: Any) -> str:
-    """Write a score with three decimals."""
+    """Write a score with three decimals; what rounds to zero has no sign.
+
+    Examples
+    --------
+    >>> metric(0.0321), metric(-0.0001)
+    ('0.032', '0.000')
+    """
     number = finite(value)
-    return DASH if number is None else f"{number:.3f}".replace("-", MINUS)
+    return DASH if number is None else signed(number, 3).removeprefix("+")
 
 
 def count(value: Any) -> str:
