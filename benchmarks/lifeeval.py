@@ -22,6 +22,7 @@ from _data import read_set, set_names
 from miscal.auto.estimator import assign_folds
 from miscal.auto.field import row_groups
 from miscal.baselines import METHODS
+from miscal.experiments.scores import correlation
 
 FIELDS = ("set", "seed", "method")
 DEFAULT = [
@@ -57,8 +58,7 @@ def cross_fitted(folder: Path, n_folds: int, name: str, seed: int, method: str) 
 
 def agreement(delta: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """Pearson correlation (0 for a constant estimate) and root mean square error."""
-    r = 0.0 if delta.std() < 1e-12 else float(np.corrcoef(delta, truth)[0, 1])
-    return {"r": r, "rmse": float(np.sqrt(np.mean((delta - truth) ** 2)))}
+    return {"r": correlation(delta, truth) or 0.0, "rmse": float(np.sqrt(np.mean((delta - truth) ** 2)))}
 
 
 def print_table(cache: Cache, names: list[str], methods: list[str], seeds: int, kind: str) -> dict[str, float]:

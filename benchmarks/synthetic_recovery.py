@@ -21,6 +21,7 @@ import numpy as np
 from joblib import cpu_count
 
 from _cache import Cache, compute, limit_threads
+from lifeeval import agreement
 from miscal.synthetic import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 
 AMPLITUDES, FREQUENCIES = (0.2, 0.4, 0.6, 0.8, 1.0), (1, 2, 3, 4, 5)
@@ -47,9 +48,7 @@ def recovery(world: World, method: str, seed: int, n_jobs: int | None = None) ->
     field.fit(world.X[known], world.correct[known], confidence=world.confidence[known], split=split[known])
     seconds = time.perf_counter() - start
     delta = field.estimate(world.X[test], world.confidence[test]).delta
-    r = 0.0 if delta.std() == 0 else float(np.corrcoef(delta, world.delta[test])[0, 1])
-    rmse = float(np.sqrt(np.mean(np.square(delta - world.delta[test]))))
-    return {"seed": seed, "r": r, "rmse": rmse, "seconds": seconds, "chosen": chosen(field)}
+    return {"seed": seed, **agreement(delta, world.delta[test]), "seconds": seconds, "chosen": chosen(field)}
 
 
 def chosen(field) -> dict:

@@ -251,8 +251,7 @@ def honest_field(
     """
     rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
     folds = rows.folds(field, n_folds)
-    estimates = _in_parallel(field, [(_fold, field, rows, folds == k) for k in np.unique(folds)])
-    return _assemble(field, rows, folds, estimates)
+    return _assemble(field, rows, folds, _in_parallel(field, _fold_tasks(field, rows, folds)))
 
 
 def fit_honest(
@@ -280,14 +279,16 @@ def fit_honest(
         K-fold values, in the order of the rows.
     """
     rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
-    if field.method != "auto":
-        field.fit(rows.X, rows.y, confidence=rows.f, groups=groups, split=split, sample_weight=sample_weight)
-        return honest_field(field, X, y, confidence, groups=groups, split=split, sample_weight=sample_weight)
     folds = rows.folds(field, None)
-    # the fit on all rows is the longest: it starts first
-    tasks = [(_whole, field, rows), *((_fold, field, rows, folds == k) for k in np.unique(folds))]
-    fitted, *estimates = _in_parallel(field, tasks)
-    field._adopt(fitted, rows.X.shape[1])
+    tasks = _fold_tasks(field, rows, folds)
+    if field.method == "auto":
+        # the fit on all rows is the longest: it starts first
+        fitted, *estimates = _in_parallel(field, [(_whole, field, rows), *tasks])
+        field._adopt(fitted, rows.X.shape[1])
+    else:
+        # the folds keep what this fit chooses
+        field.fit(rows.X, rows.y, confidence=rows.f, groups=groups, split=split, sample_weight=sample_weight)
+        estimates = _in_parallel(field, tasks)
     return _assemble(field, rows, folds, estimates)
 
 
@@ -330,6 +331,10 @@ class _Rows:
             "split": None if self.split is None else self.split[kept],
             "sample_weight": None if self.weight is None else self.weight[kept],
         }
+
+
+def _fold_tasks(field: MiscalibrationField, rows: _Rows, folds: np.ndarray) -> list[tuple]:
+    return [(_fold, field, rows, folds == k) for k in np.unique(folds)]
 
 
 def _in_parallel(field: MiscalibrationField, tasks: list[tuple]) -> list:

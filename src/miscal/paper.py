@@ -226,13 +226,12 @@ class PaperField:
         weight = check_weight(sample_weight, n)
         rng = np.random.default_rng(self.random_state)
         train, val = _train_and_val(n, split, groups, weight, rng)
-        bank = np.sort(rng.permutation(len(train))[: self.bank_size])
         residual = (y - f).astype(np.float32)
-        data = _training_data(X, residual, weight.astype(np.float32), train, val, bank)
-        self._keep_choice(data, seed=int(rng.integers(2**31)))
-        self.bank_rows_ = train[bank]
-        self.bank_residual_, self.bank_weight_ = data.residual[bank], data.weight[bank]
-        self.bank_coordinates_ = self._embed(data.X[bank])
+        data, seed = draw_training(X, residual, weight.astype(np.float32), train, val, self.bank_size, rng)
+        self._keep_choice(data, seed=seed)
+        self.bank_rows_ = train[data.bank]
+        self.bank_residual_, self.bank_weight_ = data.residual[data.bank], data.weight[data.bank]
+        self.bank_coordinates_ = self._embed(data.X[data.bank])
         self.global_map_ = simplest_global_map(f, y, weight, train, val)
         delta = self._local(X[val], f[val])[0]
         self.alpha_ = choose_alpha(f[val], y[val], delta, weight[val])
@@ -416,10 +415,36 @@ def _train_and_val(
     return train, val
 
 
-def _training_data(
-    X: np.ndarray, residual: np.ndarray, weight: np.ndarray, train: np.ndarray, val: np.ndarray, bank: np.ndarray
-) -> TrainingData:
-    return TrainingData(X[train], residual[train], weight[train], X[val], residual[val], weight[val], bank)
+def draw_training(
+    X: np.ndarray,
+    residual: np.ndarray,
+    weight: np.ndarray,
+    train: np.ndarray,
+    val: np.ndarray,
+    bank_size: int,
+    rng: np.random.Generator,
+) -> tuple[TrainingData, int]:
+    """Draw the bank from the training rows, then the seed of the search.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    residual, weight : ndarray of shape (n,), float32
+        y - f, and row weights.
+    train, val : ndarray of int
+        Row numbers.
+    bank_size : int
+        At most this many rows.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    data : TrainingData
+    seed : int
+    """
+    bank = np.sort(rng.permutation(len(train))[:bank_size])
+    data = TrainingData(X[train], residual[train], weight[train], X[val], residual[val], weight[val], bank)
+    return data, int(rng.integers(2**31))
 
 
 def _log_loss(correct: np.ndarray, probability: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from scipy.special import expit
 from miscal.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
-from miscal.auto.model import AutoModel, Candidate, Scores, beside_components, refined_columns
+from miscal.auto.model import TREES, AutoModel, Candidate, Scores, beside_components, refined_columns
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.auto.stack import stack_out_of_fold, stack_weights
 from miscal.auto.trees import TreeScore, crossfit_trees, tree_columns
@@ -303,7 +303,7 @@ def _first_members(rows: _Rows) -> dict[str, CrossFitted]:
     members = {spec.name: rows.crossfit(spec, spec.columns(rows.inputs)) for spec in specs}
     if len(rows.y) >= _LEAST_TREE_ROWS:
         columns = tree_columns(rows.inputs)
-        members["boosted trees"] = crossfit_trees(columns, rows.y, rows.offset, rows.folds, rows.seed, rows.weight)
+        members[TREES] = crossfit_trees(columns, rows.y, rows.offset, rows.folds, rows.seed, rows.weight)
     return members
 
 

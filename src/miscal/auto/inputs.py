@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.extmath import randomized_svd
 
 from miscal.calibrators import logit
 
@@ -41,10 +40,6 @@ class Inputs:
     components: NDArray[np.float32]
     level: NDArray[np.float32]
     rank: NDArray[np.float32]
-
-    def take(self, index) -> Inputs:
-        """Rows by index."""
-        return Inputs(self.x[index], self.components[index], self.level[index], self.rank[index])
 
 
 @dataclass(frozen=True)
@@ -145,6 +140,8 @@ def _components(x: Array, k: int) -> NDArray[np.float32]:
     """Leading right singular vectors with a fixed sign, (d, <= k)."""
     covariance = x.T @ x
     if len(covariance) > 2 * WIDEST:
+        from sklearn.utils.extmath import randomized_svd
+
         # O(d^2 k); the whole decomposition takes O(d^3)
         vectors, values, _ = randomized_svd(covariance, k, n_oversamples=_OVERSAMPLING, n_iter=8, random_state=0)
     else:

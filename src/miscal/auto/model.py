@@ -16,6 +16,7 @@ from miscal.calibrators import logit
 
 Array = NDArray[np.floating]
 
+TREES = "boosted trees"
 _LEAST_MASS = 2.0
 # components that join the score in the refined kernels and in the geometry
 _LEADING = 10
@@ -62,6 +63,8 @@ class Scores:
     final_weights : ndarray
         Stack of (first stack, refined..., local shift).
     local_in_stack : bool
+    local_from_raw : bool
+        Whether the local shift starts from the confidence itself.
     """
 
     kernels: tuple[KernelScore, ...]
@@ -73,25 +76,29 @@ class Scores:
     local_in_stack: bool
     local_from_raw: bool
 
-    def first(self, inputs: Inputs, offset: Array, raw: Array) -> NDArray[np.float64]:
-        """First stack's logit shift over `offset`, (n,). `raw`: log-odds of confidences."""
-        parts = []
+    def members(self, inputs: Inputs, offset: Array, raw: Array) -> dict[str, NDArray[np.float64]]:
+        """Logit shifts over `offset`, (n,), of kernels and trees by name. `raw`: log-odds of confidences."""
+        found = {}
         for k in self.kernels:
             start = raw if k.spec.from_raw else offset
-            parts.append(start - offset + k.shift(k.spec.columns(inputs), start))
+            found[k.spec.name] = start - offset + k.shift(k.spec.columns(inputs), start)
         if self.trees is not None:
-            parts.append(self.trees.shift(tree_columns(inputs)))
-        return np.stack(parts, 1) @ self.first_weights
+            found[TREES] = self.trees.shift(tree_columns(inputs))
+        return found
+
+    def local(self, local: LocalReadout, offset: Array, raw: Array) -> NDArray[np.float64]:
+        """Local shift over `offset`, (n,), wherever it starts."""
+        return local.shift + (raw - offset if self.local_from_raw else 0)
 
     def shift(self, inputs: Inputs, offset: Array, raw: Array, local: LocalReadout) -> NDArray[np.float64]:
         """Stacked logit shift over `offset`, (n,); positive raises the confidence. `raw`: log-odds of confidences."""
-        first = self.first(inputs, offset, raw)
+        first = np.stack(list(self.members(inputs, offset, raw).values()), 1) @ self.first_weights
         parts = [first]
         if self.refined:
             columns = refined_columns(inputs, first / self.shift_scale)
             parts += [k.shift(c, offset) for k, c in zip(self.refined, columns, strict=True)]
         if self.local_in_stack:
-            parts.append(local.shift + (raw - offset if self.local_from_raw else 0))
+            parts.append(self.local(local, offset, raw))
         return np.stack(parts, 1) @ self.final_weights
 
 

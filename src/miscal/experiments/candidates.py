@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import expit
 
 from miscal.auto import AutoField
-from miscal.auto.trees import tree_columns
 from miscal.calibrators import logit
 from miscal.experiments.scores import correlation
 
@@ -54,14 +53,11 @@ def _fields(field: AutoField, X: np.ndarray, confidence: np.ndarray, returned: s
     inputs = model.inputs(X, confidence)
     base = np.clip(model.global_map.predict(confidence), 0.0, 1.0)
     offset, raw = logit(base), logit(confidence)
+    local, scores = model.local.read(model.place(inputs)), model.scores
+    if scores is None:
+        shifts = {"local shift": local.shift}
+    else:
+        shifts = scores.members(inputs, offset, raw) | {"local shift": scores.local(local, offset, raw)}
     found = {f"global map: {model.global_map.name}": base - confidence}
-    start, scores = offset, model.scores
-    if scores is not None:
-        for kernel in scores.kernels:
-            own = raw if kernel.spec.from_raw else offset
-            found[kernel.spec.name] = expit(own + kernel.shift(kernel.spec.columns(inputs), own)) - confidence
-        if scores.trees is not None:
-            found["boosted trees"] = expit(offset + scores.trees.shift(tree_columns(inputs))) - confidence
-        start = raw if scores.local_from_raw else offset
-    found["local shift"] = expit(start + model.local.read(model.place(inputs)).shift) - confidence
+    found |= {name: expit(offset + shift) - confidence for name, shift in shifts.items()}
     return found | {returned: field.estimate(X, confidence).delta}

@@ -14,7 +14,7 @@ from miscal.experiments.cells import Cell, Record
 from miscal.experiments.resreg import Problem, fit_networks
 from miscal.experiments.scores import correlation
 from miscal.experiments.settings import Settings, layers
-from miscal.paper import BANK_SIZE
+from miscal.paper import BANK_SIZE, draw_training
 from miscal.representation import TrainingData, layer_sizes
 from miscal.selection import Search, n_workers, search
 from miscal.synthetic import World, known_coordinate_limit, random_split, sinusoid, three_clusters
@@ -65,12 +65,8 @@ def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
 def training_data(world: World, split: np.ndarray, seed: int) -> tuple[TrainingData, int]:
     """Return what the paper's search trains on, and its seed: as ``PaperField(random_state=seed)`` draws them."""
     train, val = np.flatnonzero(split == "train"), np.flatnonzero(split == "val")
-    rng = np.random.default_rng(seed)
-    bank = np.sort(rng.permutation(len(train))[:BANK_SIZE])
     r, ones = world.residual.astype(np.float32), np.ones(len(split), np.float32)
-    return TrainingData(
-        world.X[train], r[train], ones[train], world.X[val], r[val], ones[val], bank
-    ), int(rng.integers(2**31))  # fmt: skip
+    return draw_training(world.X, r, ones, train, val, BANK_SIZE, np.random.default_rng(seed))
 
 
 class _Clock:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from miscal.report.words import metric
+
 
 def over_seeds(values: pl.Series) -> str:
     """Mean over seeds, with the range where there are several.
@@ -17,8 +19,8 @@ def over_seeds(values: pl.Series) -> str:
     if values.null_count() == len(values):
         return "undefined, the field is constant"
     if len(filled) == 1:
-        return signed(filled[0])
-    return f"{signed(filled.mean())} ({signed(filled.min())} to {signed(filled.max())})"
+        return metric(filled[0])
+    return f"{metric(filled.mean())} ({metric(filled.min())} to {metric(filled.max())})"
 
 
 def brief(value: float) -> str:
@@ -30,17 +32,6 @@ def brief(value: float) -> str:
     ('1e-4', '0.01', '3')
     """
     return f"{value:.0e}".replace("e-0", "e-") if 0 < value < 0.005 else f"{value:g}"
-
-
-def signed(value: float) -> str:
-    """Three decimals, with a true minus sign.
-
-    Examples
-    --------
-    >>> signed(0.12345)
-    '0.123'
-    """
-    return f"{round(value, 3) + 0.0:.3f}".replace("-", "\u2212")
 
 
 def times_seeds(table: pl.DataFrame) -> str:
@@ -74,7 +65,7 @@ def per_frequency(table: pl.DataFrame, column: str) -> str:
     '0.900 (k = 1), 0.000 (k = 2)'
     """
     means = table.group_by("frequency").agg(pl.col(column).fill_null(0).mean()).sort("frequency")
-    return ", ".join(f"{signed(value)} (k = {k:g})" for k, value in means.iter_rows())
+    return ", ".join(f"{metric(value)} (k = {k:g})" for k, value in means.iter_rows())
 
 
 def rows_of(table: pl.DataFrame, methods: list[str]) -> list[list[str]]:
@@ -86,10 +77,10 @@ def rows_of(table: pl.DataFrame, methods: list[str]) -> list[list[str]]:
     rows: dict[tuple, list[str]] = {}
     for *key, _, r, epoch, _ in mean.sort(*place).iter_rows():
         n, depth, width, a, k = key
-        first = [f"{depth} x {width:,}", f"{n:,}", f"{a:g}", f"{k:g}", signed(r), f"{epoch:.0f}"]
+        first = [f"{depth} x {width:,}", f"{n:,}", f"{a:g}", f"{k:g}", metric(r), f"{epoch:.0f}"]
         rows.setdefault(tuple(key), first + ["\u2013"] * len(methods))
     for *key, method, _, _, beside in mean.iter_rows():
-        rows[tuple(key)][6 + methods.index(method)] = signed(beside)
+        rows[tuple(key)][6 + methods.index(method)] = metric(beside)
     return list(rows.values())
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from miscal.experiments import tables
@@ -22,7 +22,7 @@ from miscal.experiments.numbers import count, duration
 from miscal.experiments.sections import BUILDERS, Section
 from miscal.experiments.settings import Settings
 from miscal.experiments.store import Store
-from miscal.report.inline import digest
+from miscal.report.inline import digest, templates
 from miscal.report.page import bundle
 from miscal.runs import replace_file
 from miscal.tables import write_table
@@ -167,15 +167,10 @@ def _cost_total(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 @cache
 def _environment() -> Environment:
-    env = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters |= {"duration": duration, "count": count}
-    env.filters["listed"] = lambda v: ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in v) if isinstance(
-        v, (list, tuple)
-    ) else f"{v:,}" if isinstance(v, int) else str(v)  # fmt: skip
-    return env
+    return templates(HERE / "templates", {"duration": duration, "count": count, "listed": _listed})
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

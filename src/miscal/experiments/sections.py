@@ -13,7 +13,8 @@ from miscal.experiments import cited, tables
 from miscal.experiments.cells import Record
 from miscal.experiments.figures import fields, grids
 from miscal.experiments.fits import RESREG
-from miscal.experiments.numbers import brief, count, over_seeds, per_frequency, rows_of, signed, times_seeds
+from miscal.experiments.numbers import brief, count, over_seeds, per_frequency, rows_of, times_seeds
+from miscal.report.words import metric
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,9 @@ def sinusoid(records: Sequence[Record]) -> Section:
         r, gap = own["r"].fill_null(0.0), own["limit"] - own["r"].fill_null(0.0)
         worst = own[int(r.arg_min() or 0)]
         found.append(
-            f"Method {method}: mean r {r.mean():.3f} over {_settings(own)}, lowest {signed(r.min())} at A = "
+            f"Method {method}: mean r {r.mean():.3f} over {_settings(own)}, lowest {metric(r.min())} at A = "
             f"{worst['amplitude'][0]:g}, k = {worst['frequency'][0]:g}; below the known-coordinate limit by "
-            f"{signed(gap.mean())} on average, by {signed(gap.max())} at most; {times_seeds(own)}."
+            f"{metric(gap.mean())} on average, by {metric(gap.max())} at most; {times_seeds(own)}."
         )
     found.append(
         "The limit smooths the same train and validation rows in log-odds along the true coordinate, which no method "
@@ -127,7 +128,7 @@ def selection(records: Sequence[Record]) -> Section:
     for (method,), own in table.group_by("method", maintain_order=True):
         by_setting = own.group_by("amplitude", "frequency").agg(pl.col("regret").mean())["regret"]
         spearman = own["spearman"].median()
-        agreement = "undefined" if spearman is None else signed(spearman)
+        agreement = "undefined" if spearman is None else metric(spearman)
         found.append(
             f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
             f"{cited.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median oracle "

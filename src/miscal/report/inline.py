@@ -1,10 +1,13 @@
-"""What may stand inside a page: data that cannot end its element, and the hashes that let our own code run."""
+"""What may stand inside a page: escaped templates, data that cannot end its element, hashes that let our code run."""
 
 import base64
 import hashlib
 import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 
@@ -30,3 +33,16 @@ def embedded_size(text: str) -> int:
 def digest(text: str) -> str:
     """Return the hash by which the content security policy knows a style or program."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def templates(folder: Path, filters: Mapping[str, Callable[..., str]]) -> Environment:
+    """Return the templates of a folder, escaping everything, refusing what is undefined."""
+    env = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters.update(filters)
+    return env

@@ -3,12 +3,12 @@
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from miscal.errors import FileError
 from miscal.report import words
-from miscal.report.inline import digest, embed
+from miscal.report.inline import digest, embed, templates
 from miscal.report.panels import PANELS
 from miscal.report.source import Source, read_source
 from miscal.runs import replace_file
@@ -91,16 +91,8 @@ def bundle(names: tuple[str, ...]) -> str:
 
 @cache
 def environment() -> Environment:
-    """Return the templates, escaping everything, refusing what is undefined."""
-    env = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters.update({name: getattr(words, name) for name in FILTERS})
-    return env
+    """Return the report's templates."""
+    return templates(HERE / "templates", {name: getattr(words, name) for name in FILTERS})
 
 
 def _write(path: Path, page: str) -> Path:
