@@ -81,7 +81,7 @@ def one_draw(folder: Path | None, name: str, world: str, strength: float, draw: 
     return {
         "set": name, "world": world, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "std": float(found.delta.std()), "std_hidden": float(found.hidden.std()), "structure": field.structure_,
-        "gain": field.settings_["gain"], "gain_error": field.settings_["gain_error"],
+        **{k: field.settings_[k] for k in ("gain", "gain_error", "score")},
         "p_hidden": shown.hidden.p_value, "p_total": shown.total.p_value, "found": claim.confirmed,
         **truth_agreement(data, world, p, found, test),
     }  # fmt: skip

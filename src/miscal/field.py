@@ -121,7 +121,7 @@ class MiscalibrationField(BaseEstimator):
                 "sigma": fitted.sigma_, "lambda": fitted.penalty_, "epoch": fitted.epoch_, "alpha": fitted.alpha_,
             }  # fmt: skip
         else:
-            self.settings_ |= {"gain": fitted.model_.gain, "gain_error": fitted.model_.gain_error}
+            self.settings_ |= fitted.model_.evidence.__dict__
 
     def _fitted(self) -> AutoField | PaperField:
         if not hasattr(self, "fitted_"):

@@ -7,8 +7,8 @@
    leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
    does so only if a first fold finds it worth its cost.
-5. A non-negative stack of their out-of-fold shifts. If it does not beat the global map by two paired standard errors
-   out of fold, no local structure is claimed and the global map is returned.
+5. A non-negative stack of their out-of-fold shifts. If it does not beat the global map beyond noise, no local structure
+   is claimed and the global map is returned (:mod:`miscal.auto.evidence`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from miscal.auto.evidence import STANDARD_ERRORS, Evidence, paired_gain, weigh
 from miscal.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
@@ -32,7 +33,6 @@ from miscal.calibrators import CALIBRATORS, LOGIT_CLIP, logit
 Array = NDArray[np.floating]
 
 GLOBAL_MAPS = ("identity", "temperature", "isotonic")
-_STANDARD_ERRORS = 2.0
 _LANDMARKS = 500
 _LEAST_TREE_ROWS = 300
 # fewer rows do not carry a second stage of scores
@@ -133,38 +133,10 @@ def choose_global_map(
     chosen = GLOBAL_MAPS[0]
     for name in GLOBAL_MAPS[1:]:
         gain, error = paired_gain(y, logits[chosen], logits[name], weight)
-        if gain > _STANDARD_ERRORS * error:
+        if gain > STANDARD_ERRORS * error:
             chosen = name
     table = [_candidate(f"global map: {k}", y, v, weight, chosen=k == chosen) for k, v in logits.items()]
     return CALIBRATORS[chosen]().fit(confidence, y, sample_weight=weight), logits[chosen], table
-
-
-def paired_gain(y: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
-    """Mean log loss of `before` minus that of `after` (log-odds), and its standard error.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,), 0 or 1
-    before, after : ndarray of shape (n,)
-        Log-odds.
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    gain, error : float
-        In nats; a positive gain says that `after` is better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> paired_gain(np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))
-    (0.0, 0.0)
-    """
-    difference = negative_log_likelihood(y, before) - negative_log_likelihood(y, after)
-    w = np.ones(len(y)) if weight is None else weight
-    gain = float(np.average(difference, weights=w))
-    error = float(np.sqrt(np.sum(w * (difference - gain) ** 2) / np.sum(w) / max(np.sum(w) - 1, 1)))
-    return gain, error
 
 
 def _candidate(name, y, log_odds, weight, *, chosen=False, share=None, settings=None) -> Candidate:
@@ -260,8 +232,7 @@ def fit_auto(
     from_raw, local_shift = _local_out_of_fold(rows, place.rows, bases, parts)
     if local_shift is not None:
         parts = np.concatenate([parts, local_shift[:, None]], 1)
-    gain, error = _voted_gain(rows, parts, len(refined))
-    structure = gain > _STANDARD_ERRORS * error
+    evidence = _evidence(rows, parts, len(refined))
     steps = _FINAL_STEPS if rows.few_columns else _FOLD_STEPS
     local = _fit_local(rows, place.rows, bases[from_raw], np.full(len(y), True), _FINAL, steps)
     scores = Scores(
@@ -277,7 +248,7 @@ def fit_auto(
     table += [rows.candidate(name, m.shift, settings=m.settings) for name, m in (members | refined).items()]
     if local_shift is not None:
         table.append(rows.candidate("local shift", local_shift, settings={"ridge": local.ridge}))
-    table.append(rows.candidate("stack", rows.stacked(parts), chosen=structure))
+    table.append(rows.candidate("stack", rows.stacked(parts), chosen=evidence.structure))
     landmark_rows = rows.inputs.x[landmarks]
     return AutoModel(
         global_map=global_map,
@@ -285,12 +256,11 @@ def fit_auto(
         place_score=place.score,
         place_scale=place.scale,
         local=local,
-        scores=scores if structure else None,
+        scores=scores if evidence.structure else None,
         reach=2 * _widest_gap(landmark_rows),
         landmarks=landmark_rows,
-        candidates=_with_weights(table, scores, members, refined, structure),
-        gain=gain,
-        gain_error=error,
+        candidates=_with_weights(table, scores, members, refined, evidence.structure),
+        evidence=evidence,
     )
 
 
@@ -340,13 +310,13 @@ def _bases(rows: _Rows) -> dict[bool, Array]:
     return {False: rows.offset, True: rows.raw}
 
 
-def _voted_gain(rows: _Rows, parts: Array, n_refined: int) -> tuple[float, float]:
-    """Gain of the stack over the global map, and its error.
+def _evidence(rows: _Rows, parts: Array, n_refined: int) -> Evidence:
+    """Weigh the stack against the global map.
 
     The refined kernels stand on values that have seen other folds' labels: they do not vote on the claim.
     """
     voting = np.delete(parts, np.arange(1, 1 + n_refined), axis=1)
-    return paired_gain(rows.y, rows.offset, rows.offset + rows.stacked(voting), rows.weight)
+    return weigh(rows.y, rows.offset, rows.stacked(voting), rows.raw, rows.folds, rows.weight)
 
 
 def _with_weights(table, scores: Scores, members, refined, structure: bool) -> tuple[Candidate, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from miscal.auto.estimator import fit_auto
+from miscal.auto.evidence import Evidence
 from miscal.auto.inputs import Scaler
 from miscal.auto.kernels import KernelScore, KernelSpec
 from miscal.auto.local import LocalShift
@@ -64,7 +65,7 @@ class AutoField:
         Candidates with out-of-fold `log_loss`, `proxy`, stack `weight`, `chosen`.
     global_map_ : Calibrator
     structure_ : bool
-        Whether local structure is claimed: the stack beats the global map out of fold by two paired standard errors.
+        Whether local structure is claimed, by the out-of-fold evidence of the stack against the global map.
 
     Examples
     --------
@@ -191,8 +192,7 @@ class AutoField:
             "global_map": m.global_map.name,
             "place_scale": m.place_scale,
             "reach": m.reach,
-            "gain": m.gain,
-            "gain_error": m.gain_error,
+            "evidence": m.evidence.__dict__,
             "ridge": m.local.ridge,
             "candidates": [c.__dict__ for c in m.candidates],
         }
@@ -222,8 +222,7 @@ class AutoField:
                 reach=content["reach"],
                 landmarks=arrays["landmarks"],
                 candidates=tuple(Candidate(**c) for c in content["candidates"]),
-                gain=content["gain"],
-                gain_error=content["gain_error"],
+                evidence=Evidence(**content["evidence"]),
             )
         )
         return self

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from miscal.auto.evidence import Evidence
 from miscal.auto.inputs import Inputs, Scaler
 from miscal.auto.kernels import KernelScore
 from miscal.auto.local import LocalReadout, LocalShift
@@ -121,10 +122,8 @@ class AutoModel:
         Largest distance of a landmark from its nearest other, times two: farther from all of them a row is unsupported.
     landmarks : ndarray of shape (m, p), float32
     candidates : tuple of Candidate
-    gain : float
-        Out-of-fold log loss of the global map minus that of the stack.
-    gain_error : float
-        Its paired standard error.
+    evidence : Evidence
+        For local structure, out of fold.
     """
 
     global_map: object
@@ -136,8 +135,7 @@ class AutoModel:
     reach: float
     landmarks: NDArray[np.float32]
     candidates: tuple[Candidate, ...]
-    gain: float
-    gain_error: float
+    evidence: Evidence
 
     @property
     def structure(self) -> bool:

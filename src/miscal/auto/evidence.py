@@ -1,0 +1,163 @@
+"""Whether out-of-fold shifts show local structure beyond a global map of the confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.auto.ridge import negative_log_likelihood
+
+Array = NDArray[np.floating]
+
+STANDARD_ERRORS = 2.0
+"""Paired standard errors by which a gain in log loss counts by itself."""
+
+LEAST_SCORE = 2.326
+"""Score that counts beside any gain: the one-sided 1 % point of the standard normal."""
+
+# rows of a stratum: few enough to share a confidence, enough to lose little of the signal to their mean
+_STRATUM_ROWS = 25
+_NO_SPREAD = 1e-18
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for local structure, from rows that a shift has not seen.
+
+    Attributes
+    ----------
+    gain : float
+        Log loss of the global map minus that with the shift, mean over rows, in nats.
+    gain_error : float
+        Its paired standard error.
+    score : float
+        Of the shift among rows of one confidence, :func:`score_test`; standard normal, or below, where nothing is
+        hidden.
+    """
+
+    gain: float
+    gain_error: float
+    score: float
+
+    @property
+    def structure(self) -> bool:
+        """Whether local structure is claimed: a gain beyond noise, or a gain with a score beyond noise."""
+        return self.gain > STANDARD_ERRORS * self.gain_error or (self.gain > 0 and self.score > LEAST_SCORE)
+
+
+def weigh(
+    y: Array,
+    offset: Array,
+    shift: Array,
+    confidence: Array,
+    folds: NDArray[np.integer],
+    weight: Array | None = None,
+) -> Evidence:
+    """Weigh the evidence of an out-of-fold shift.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,), 0 or 1
+    offset : ndarray of shape (n,)
+        Log-odds of the global map, out of fold.
+    shift : ndarray of shape (n,)
+        Added to the offset; learned without the row's outcome.
+    confidence : ndarray of shape (n,)
+        Or any increasing function of it: only its order counts.
+    folds : ndarray of shape (n,), int
+        The folds that the shift was learned in.
+    weight : ndarray of shape (n,), optional
+        Numbers of rows: a row of weight 2 counts as two rows.
+
+    Returns
+    -------
+    Evidence
+
+    Examples
+    --------
+    >>> from scipy.special import expit
+    >>> rng = np.random.default_rng(0)
+    >>> shift, offset = rng.normal(size=2000), np.zeros(2000)
+    >>> y = (rng.random(2000) < expit(shift)).astype(float)
+    >>> folds = np.arange(2000) % 5
+    >>> weigh(y, offset, shift, offset, folds).structure, weigh(y, offset, -shift, offset, folds).structure
+    (True, False)
+    """
+    gain, error = paired_gain(y, offset, offset + shift, weight)
+    return Evidence(gain, error, score_test(y, shift, confidence, folds, weight))
+
+
+def paired_gain(y: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
+    """Mean log loss of `before` minus that of `after` (log-odds), and its standard error.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,), 0 or 1
+    before, after : ndarray of shape (n,)
+        Log-odds.
+    weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    gain, error : float
+        In nats; a positive gain says that `after` is better.
+
+    Examples
+    --------
+    >>> paired_gain(np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))
+    (0.0, 0.0)
+    """
+    difference = negative_log_likelihood(y, before) - negative_log_likelihood(y, after)
+    w = np.ones(len(y)) if weight is None else weight
+    gain = float(np.average(difference, weights=w))
+    error = float(np.sqrt(np.sum(w * (difference - gain) ** 2) / np.sum(w) / max(np.sum(w) - 1, 1)))
+    return gain, error
+
+
+def score_test(
+    y: Array, shift: Array, confidence: Array, folds: NDArray[np.integer], weight: Array | None = None
+) -> float:
+    """Test by strata whether the shift tells outcomes apart that share the confidence.
+
+    sum t (y - m) / sqrt(V), with m the mean outcome and t the shift less its mean within a stratum, and V the variance
+    of the sum under permutations of the outcomes within strata (a Cochran-Mantel-Haenszel test with a continuous
+    score). Strata are the levels of the confidence, some 25 rows in each fold: a global map that is a little wrong,
+    on all rows or in one fold, is not taken for hidden structure. The size of the shift does not matter, so a weak
+    shift of the right form is seen where the gain in log loss, which pays for a wrong size, does not show it.
+
+    Out of fold and with nothing hidden the score is somewhat below a standard normal: outcomes that are high by chance
+    in one fold lower what the other folds expect of it.
+
+    Parameters
+    ----------
+    y, shift, confidence, folds, weight
+        As in :func:`weigh`.
+
+    Returns
+    -------
+    float
+        0 where the shift does not vary within a stratum.
+
+    Examples
+    --------
+    >>> f = np.zeros(4)
+    >>> round(score_test(np.array([0.0, 0, 1, 1]), np.array([-1.0, -1, 1, 1]), f, np.zeros(4, int)), 3)
+    1.732
+    """
+    w = np.ones(len(y)) if weight is None else weight
+    stratum = np.unique(np.stack([_levels(confidence, folds, w), folds]), axis=1, return_inverse=True)[1]
+    rows = np.bincount(stratum, w)
+    t = shift - (np.bincount(stratum, w * shift) / rows)[stratum]
+    r = y - (np.bincount(stratum, w * y) / rows)[stratum]
+    spread = np.bincount(stratum, w * t**2) * np.bincount(stratum, w * r**2)
+    variance = np.sum(spread[rows > 1] / (rows[rows > 1] - 1))
+    return float(np.sum(w * t * r) / np.sqrt(variance)) if variance > _NO_SPREAD else 0.0
+
+
+def _levels(confidence: Array, folds: NDArray[np.integer], weight: Array) -> NDArray[np.int64]:
+    """Cut the confidence into levels, of equal weight where ties allow."""
+    count = max(1, int(weight.sum() / (_STRATUM_ROWS * len(np.unique(folds)))))
+    edges = np.quantile(confidence, np.arange(1, count) / count, weights=weight, method="inverted_cdf")
+    return np.searchsorted(np.unique(edges), confidence)
