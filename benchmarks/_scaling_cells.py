@@ -32,7 +32,7 @@ def discover_cell(n: int, d: int, setting: str) -> dict:
         data, x, out = (Path(folder) / name for name in ("rows.parquet", "x.npy", "run"))
         apart(_write_world, data, x, n, d)
         busy = os.getloadavg()[0]
-        command = [sys.executable, "-m", "miscal.cli", "discover", str(data), "--embeddings", str(x)]
+        command = [sys.executable, "-m", "miscal", "discover", str(data), "--embeddings", str(x)]
         used = measured(
             [
                 *command,

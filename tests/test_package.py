@@ -34,7 +34,7 @@ def test_light_to_import(statement):
 
 
 def test_the_command_says_its_version():
-    told = subprocess.run([sys.executable, "-m", "miscal.cli", "--version"], capture_output=True, text=True, check=True)
+    told = subprocess.run([sys.executable, "-m", "miscal", "--version"], capture_output=True, text=True, check=True)
     assert told.stdout == f"miscal {importlib.metadata.version('miscal')}\n"
 
 

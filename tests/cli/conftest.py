@@ -43,7 +43,7 @@ class Ended:
 def start(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> subprocess.Popen:
     """Start the command in a process of its own, with Ctrl-C at its default."""
     return subprocess.Popen(
-        [sys.executable, "-m", "miscal.cli", *map(str, arguments)],
+        [sys.executable, "-m", "miscal", *map(str, arguments)],
         cwd=cwd,
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
         stdin=subprocess.DEVNULL,

@@ -29,7 +29,7 @@ FIGURES = {
 
 def command(*arguments) -> list[str]:
     options = ["--rows", "240", "--epochs", "3", "--sigmas", "0.1,0.5", "--lambdas", "1e-3,1e-1"]
-    return [sys.executable, "-m", "miscal.cli", "synthetic", *map(str, arguments), *options]
+    return [sys.executable, "-m", "miscal", "synthetic", *map(str, arguments), *options]
 
 
 def started(*arguments) -> subprocess.Popen:

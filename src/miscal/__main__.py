@@ -1,4 +1,4 @@
-"""``python -m miscal.cli``."""
+"""``python -m miscal``."""
 
 import sys
 
