@@ -19,10 +19,9 @@ import numpy as np
 
 from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
-from miscal.auto.estimator import assign_folds
-from miscal.auto.field import row_groups
 from miscal.baselines import METHODS
 from miscal.experiments.scores import correlation
+from miscal.folds import assign_folds, row_groups
 
 FIELDS = ("set", "seed", "method")
 DEFAULT = [

@@ -23,8 +23,7 @@ from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
 from _findings import gap_found, hidden_limit
 from miscal.baselines import METHODS
-from miscal.baselines.choosing import log_losses
-from miscal.metrics import paired_difference, smece
+from miscal.metrics import log_losses, paired_difference, smece
 
 PEERS = ["temperature", "isotonic", "ridge", "ridge_isotonic", "trees", "mcgrad", "raw_kernel", "paper"]
 FIELDS = ("set", "seed", "method")

@@ -76,8 +76,7 @@ def test_honest_values_never_see_their_own_outcome():
     options = {"n_folds": 3}
     field = MiscalibrationField(n_jobs=1)
     before = honest_field(field, X, y, f, **options)
-    from miscal.auto.estimator import assign_folds
-    from miscal.auto.field import row_groups
+    from miscal.folds import assign_folds, row_groups
 
     folds = assign_folds(row_groups(X.astype(np.float32)), 3, np.random.default_rng((0, 7)))
     inside = folds == 1

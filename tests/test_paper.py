@@ -9,7 +9,7 @@ from miscal.bundles import load_bundle, save_bundle
 from miscal.calibrators import Identity
 from miscal.errors import InputError
 from miscal.kernel import smooth
-from miscal.paper import ALPHAS, PaperField, choose_alpha, range_aware, simplest_global_map
+from miscal.paper import ALPHAS, PaperField, choose_alpha, range_aware
 from miscal.synthetic import random_split, three_clusters
 
 QUICK = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 2, "n_jobs": 1}
@@ -57,18 +57,6 @@ def test_alpha_is_the_best_of_those_tried():
     assert choose_alpha(f, y, np.zeros(500)) == ALPHAS[0]
 
 
-def test_global_map_is_the_simplest_not_beaten():
-    rng = np.random.default_rng(0)
-    f, one = rng.uniform(0.02, 0.98, 8000), np.ones(8000)
-    half, other = np.arange(4000), np.arange(4000, 8000)
-    odds = np.log(f / (1 - f))
-    truths = {"identity": f, "temperature": 1 / (1 + np.exp(-odds / 3)), "isotonic": np.where(f > 0.5, 0.1, 0.9)}
-    truths["isotonic"] = np.where((f > 0.3) & (f < 0.7), 0.2, np.where(f >= 0.7, 0.9, 0.15))
-    for name, p in truths.items():
-        y = (rng.random(8000) < p).astype(float)
-        assert simplest_global_map(f, y, one, half, other).name == name
-
-
 def test_estimate_is_the_kernel_average_of_the_banks_residuals(field, world):
     X, f = world.X[:50], world.confidence[:50]
     estimate = field.estimate(X, f)
@@ -102,7 +90,7 @@ def test_bank_is_a_uniform_sample_of_training_rows(world):
 
 def test_validation_rows_are_drawn_by_group(world, monkeypatch):
     seen = {}
-    monkeypatch.setattr("miscal.paper.simplest_global_map", lambda *a: seen.update(train=a[3], val=a[4]) or Identity())
+    monkeypatch.setattr("miscal.paper.held_out_global_map", lambda *a: seen.update(train=a[3], val=a[4]) or Identity())
     groups = np.arange(2000) // 7
     PaperField(**QUICK).fit(world.X, world.correct, confidence=world.confidence, groups=groups)
     assert not set(groups[seen["train"]]) & set(groups[seen["val"]])

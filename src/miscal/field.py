@@ -11,12 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from miscal.auto import AutoField
-from miscal.auto.estimator import assign_folds
-from miscal.auto.field import row_groups
 from miscal.bundles import load_bundle, save_bundle
 from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
+from miscal.folds import assign_folds, row_groups
 from miscal.paper import PaperField
 from miscal.threads import one_thread
 

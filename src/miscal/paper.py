@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from miscal.calibrators import CALIBRATORS, Calibrator, Identity, Isotonic, Temperature
+from miscal.calibrators import CALIBRATORS
 from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
+from miscal.global_map import held_out_global_map
 from miscal.kernel import nearest, smooth
 from miscal.representation import MAX_EPOCHS, PATIENCE, Representation, TrainingData
 from miscal.selection import LAMBDAS, SIGMAS, search
@@ -34,9 +35,6 @@ MIN_TRAIN, MIN_VAL = 20, 5
 
 ALPHAS = np.geomspace(0.01, 100.0, 161)
 """Scales tried for the range-aware map."""
-
-LOG_LOSS_CLIP = 1e-4
-"""Probabilities are held this far from 0 and 1 in the log loss that chooses the global map."""
 
 
 def range_aware(confidence: np.ndarray, delta: np.ndarray, alpha: float) -> np.ndarray:
@@ -94,40 +92,6 @@ def choose_alpha(
         np.average(np.square(correct - range_aware(confidence, delta, alpha)), weights=weight) for alpha in ALPHAS
     ]
     return float(ALPHAS[int(np.argmin(briers))])
-
-
-def simplest_global_map(
-    confidence: np.ndarray, correct: np.ndarray, weight: np.ndarray, train: np.ndarray, val: np.ndarray
-) -> Calibrator:
-    """Fit identity, temperature and isotonic; return the simplest that the others do not beat.
-
-    Fitted on rows `train`, compared by log loss on rows `val`: a map beats a simpler one if its loss is smaller
-    by two paired standard errors.
-
-    Parameters
-    ----------
-    confidence, correct, weight : arrays of shape (n,)
-    train, val : int arrays
-        Rows to fit on and to compare on.
-
-    Returns
-    -------
-    Calibrator
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> f = rng.random(4000)
-    >>> y, half = (rng.random(4000) < f).astype(float), np.arange(2000)
-    >>> simplest_global_map(f, y, np.ones(4000), half, half + 2000).name
-    'identity'
-    """
-    maps = [kind().fit(confidence[train], correct[train], weight[train]) for kind in (Identity, Temperature, Isotonic)]
-    losses = [_log_loss(correct[val], fitted.predict(confidence[val])) for fitted in maps]
-    for i, fitted in enumerate(maps[:-1]):
-        if not any(_beats(losses[j], losses[i], weight[val]) for j in range(i + 1, len(maps))):
-            return fitted
-    return maps[-1]
 
 
 class PaperField:
@@ -232,7 +196,7 @@ class PaperField:
         self.bank_rows_ = train[data.bank]
         self.bank_residual_, self.bank_weight_ = data.residual[data.bank], data.weight[data.bank]
         self.bank_coordinates_ = self._embed(data.X[data.bank])
-        self.global_map_ = simplest_global_map(f, y, weight, train, val)
+        self.global_map_ = held_out_global_map(f, y, weight, train, val)
         delta = self._local(X[val], f[val])[0]
         self.alpha_ = choose_alpha(f[val], y[val], delta, weight[val])
         return self
@@ -445,15 +409,3 @@ def draw_training(
     bank = np.sort(rng.permutation(len(train))[:bank_size])
     data = TrainingData(X[train], residual[train], weight[train], X[val], residual[val], weight[val], bank)
     return data, int(rng.integers(2**31))
-
-
-def _log_loss(correct: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    p = np.clip(probability, LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
-    return -np.where(correct == 1, np.log(p), np.log1p(-p))
-
-
-def _beats(losses: np.ndarray, others: np.ndarray, weight: np.ndarray) -> bool:
-    """Whether the first losses are smaller by more than two paired standard errors."""
-    share = weight / weight.sum()
-    gain = (others - losses) @ share
-    return bool(gain > 2 * np.sqrt(np.square(others - losses - gain) @ np.square(share)))

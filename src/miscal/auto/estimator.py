@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.auto.evidence import STANDARD_ERRORS, Evidence, paired_gain, weigh
+from miscal.auto.evidence import Evidence, weigh
 from miscal.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
@@ -28,11 +28,12 @@ from miscal.auto.model import TREES, AutoModel, Candidate, Scores, beside_compon
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.auto.stack import stack_out_of_fold, stack_weights
 from miscal.auto.trees import TreeScore, crossfit_trees, tree_columns
-from miscal.calibrators import CALIBRATORS, LOGIT_CLIP, logit
+from miscal.calibrators import LOGIT_CLIP, logit
+from miscal.folds import assign_folds
+from miscal.global_map import CrossFittedMaps, crossfit_global_map, paired_gain
 
 Array = NDArray[np.floating]
 
-GLOBAL_MAPS = ("identity", "temperature", "isotonic")
 _LANDMARKS = 500
 _LEAST_TREE_ROWS = 300
 # fewer rows do not carry a second stage of scores
@@ -70,73 +71,9 @@ def _widest_gap(landmarks: Array) -> float:
     return float(np.sqrt(max(distance.min(1).max(), 0)))
 
 
-def assign_folds(groups: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Folds that keep equal groups together, as even as a random deal of groups makes them.
-
-    Where that leaves too little to learn from (fewer groups than folds, or one group over a fifth of the rows), rows
-    are dealt one by one.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n,), int
-        Rows with the same number stay together.
-    n_folds : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n,), int64, in 0..n_folds - 1
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> folds = assign_folds(np.repeat(np.arange(10), 2), 2, np.random.default_rng(0))
-    >>> bool((folds[::2] == folds[1::2]).all())
-    True
-    """
-    _, number, size = np.unique(groups, return_inverse=True, return_counts=True)
-    if len(size) < 2 * n_folds or size.max() > len(groups) / 5:
-        number = np.arange(len(groups))
-    deal = rng.permutation(number.max() + 1) % n_folds
-    return deal[number].astype(np.int64)
-
-
 def inner_folds(n: int) -> int:
     """Count the folds of the cross-fitting: 5 up to 50,000 rows, then 3."""
     return 5 if n <= 50_000 else 3
-
-
-def choose_global_map(
-    confidence: Array, y: Array, folds: NDArray[np.integer], weight: Array | None
-) -> tuple[object, NDArray[np.float64], list[Candidate]]:
-    """Choose and fit the global map; return it, its out-of-fold log-odds and the table rows.
-
-    Parameters
-    ----------
-    confidence, y : ndarray of shape (n,)
-    folds : ndarray of shape (n,), int
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    map : calibrator
-    offset : ndarray of shape (n,)
-    table : list of Candidate
-    """
-    logits = {name: np.zeros(len(y)) for name in GLOBAL_MAPS}
-    for k in np.unique(folds):
-        inside, rest = folds == k, folds != k
-        w = None if weight is None else weight[rest]
-        for name in GLOBAL_MAPS:
-            fitted = CALIBRATORS[name]().fit(confidence[rest], y[rest], sample_weight=w)
-            logits[name][inside] = logit(fitted.predict(confidence[inside]))
-    chosen = GLOBAL_MAPS[0]
-    for name in GLOBAL_MAPS[1:]:
-        gain, error = paired_gain(y, logits[chosen], logits[name], weight)
-        if gain > STANDARD_ERRORS * error:
-            chosen = name
-    table = [_candidate(f"global map: {k}", y, v, weight, chosen=k == chosen) for k, v in logits.items()]
-    return CALIBRATORS[chosen]().fit(confidence, y, sample_weight=weight), logits[chosen], table
 
 
 def _candidate(name, y, log_odds, weight, *, chosen=False, share=None, settings=None) -> Candidate:
@@ -216,10 +153,12 @@ def fit_auto(
     """
     rng = np.random.default_rng(seed)
     folds = assign_folds(groups, inner_folds(len(y)), rng)
-    global_map, offset, table = choose_global_map(confidence, y, folds, weight)
+    maps = crossfit_global_map(confidence, y, folds, weight)
     scaler = fit_scaler(X, confidence, rng)
     landmarks = np.sort(rng.choice(len(y), min(_LANDMARKS, len(y)), replace=False))
-    rows = _Rows(scaler(X, confidence), y, offset, logit(confidence), folds, landmarks, weight, seed)
+    rows = _Rows(
+        scaler(X, confidence), y, maps.log_odds[maps.chosen], logit(confidence), folds, landmarks, weight, seed
+    )
 
     members = _first_members(rows)
     shifts = _columns(m.shift for m in members.values())
@@ -245,13 +184,14 @@ def fit_auto(
         local_in_stack=local_shift is not None,
         local_from_raw=from_raw,
     )
+    table = _global_candidates(maps, y, weight)
     table += [rows.candidate(name, m.shift, settings=m.settings) for name, m in (members | refined).items()]
     if local_shift is not None:
         table.append(rows.candidate("local shift", local_shift, settings={"ridge": local.ridge}))
     table.append(rows.candidate("stack", rows.stacked(parts), chosen=evidence.structure))
     landmark_rows = rows.inputs.x[landmarks]
     return AutoModel(
-        global_map=global_map,
+        global_map=maps.map,
         scaler=scaler,
         place_score=place.score,
         place_scale=place.scale,
@@ -262,6 +202,10 @@ def fit_auto(
         candidates=_with_weights(table, scores, members, refined, evidence.structure),
         evidence=evidence,
     )
+
+
+def _global_candidates(maps: CrossFittedMaps, y: Array, weight: Array | None) -> list[Candidate]:
+    return [_candidate(f"global map: {k}", y, v, weight, chosen=k == maps.chosen) for k, v in maps.log_odds.items()]
 
 
 def _columns(shifts: Iterable[Array]) -> NDArray[np.float64]:
@@ -370,5 +314,8 @@ def _worth_adding(rows: _Rows, parts: Array, first: NDArray[np.bool_], trial: Ar
     weight = None if rows.weight is None else rows.weight[~first]
     others = parts[first] @ stack_weights(parts[~first], rows.y[~first], rows.offset[~first], weight)
     base = rows.offset[first]
-    gain, error = paired_gain(rows.y[first], base + others, base + 0.8 * others + 0.2 * trial)
+    before, after = (
+        negative_log_likelihood(rows.y[first], o) for o in (base + others, base + 0.8 * others + 0.2 * trial)
+    )
+    gain, error = paired_gain(before, after)
     return gain >= error

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.auto.ridge import negative_log_likelihood
+from miscal.global_map import STANDARD_ERRORS, paired_gain
 
 Array = NDArray[np.floating]
-
-STANDARD_ERRORS = 2.0
-"""Paired standard errors by which a gain in log loss counts by itself."""
 
 LEAST_SCORE = 2.326
 """Score that counts beside any gain: the one-sided 1 % point of the standard normal."""
@@ -85,35 +83,9 @@ def weigh(
     >>> weigh(y, offset, shift, offset, folds).structure, weigh(y, offset, -shift, offset, folds).structure
     (True, False)
     """
-    gain, error = paired_gain(y, offset, offset + shift, weight)
+    before, after = negative_log_likelihood(y, offset), negative_log_likelihood(y, offset + shift)
+    gain, error = paired_gain(before, after, weight)
     return Evidence(gain, error, score_test(y, shift, confidence, folds, weight))
-
-
-def paired_gain(y: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
-    """Mean log loss of `before` minus that of `after` (log-odds), and its standard error.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,), 0 or 1
-    before, after : ndarray of shape (n,)
-        Log-odds.
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    gain, error : float
-        In nats; a positive gain says that `after` is better.
-
-    Examples
-    --------
-    >>> paired_gain(np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))
-    (0.0, 0.0)
-    """
-    difference = negative_log_likelihood(y, before) - negative_log_likelihood(y, after)
-    w = np.ones(len(y)) if weight is None else weight
-    gain = float(np.average(difference, weights=w))
-    error = float(np.sqrt(np.sum(w * (difference - gain) ** 2) / np.sum(w) / max(np.sum(w) - 1, 1)))
-    return gain, error
 
 
 def score_test(

@@ -18,37 +18,10 @@ from miscal.calibrators import CALIBRATORS
 from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
+from miscal.folds import row_groups
 
 MIN_ROWS = 50
 """Fewest rows of positive weight to learn from."""
-
-
-def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
-    """Give numbers to rows so that equal inputs, or equal named groups, share a number.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    groups : array-like of shape (n,), optional
-        Named groups; where given, they alone decide.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-
-    Examples
-    --------
-    >>> row_groups(np.array([[1.0], [2.0], [1.0]])).tolist()
-    [0, 1, 0]
-    """
-    if groups is not None:
-        return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
-    rows = np.ascontiguousarray(X).view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
-    _, first, number = np.unique(rows, return_index=True, return_inverse=True)
-    # number groups by first appearance, so that the deal does not depend on byte order
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[number]
 
 
 class AutoField:

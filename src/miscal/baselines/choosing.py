@@ -1,4 +1,4 @@
-"""How baselines choose: held-out rows, the log loss, and the base map under a correction."""
+"""How baselines choose: held-out rows, and the base map under a correction."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.auto.estimator import assign_folds
-from miscal.auto.field import row_groups
 from miscal.calibrators import Identity, Isotonic, logit
+from miscal.folds import assign_folds, row_groups
 
 Floats = NDArray[np.float64]
 
 FEW_VALIDATION_ROWS = 400
 """With fewer validation rows than this, settings are chosen by five folds of all rows."""
 
-LOSS_CLIP = 1e-4
 BASES = ("identity", "isotonic")
 N_FOLDS = 5
 
@@ -63,18 +61,6 @@ def make_folds(X: NDArray, seed: int) -> NDArray[np.int64]:
     [0, 1, 2, 3, 4]
     """
     return assign_folds(row_groups(X), N_FOLDS, np.random.default_rng((seed, 11)))
-
-
-def log_losses(y: Floats, p: Floats) -> Floats:
-    """Log loss of each row, probabilities clipped to [1e-4, 1 - 1e-4].
-
-    Examples
-    --------
-    >>> log_losses(np.array([1.0, 0.0]), np.array([0.5, 0.0])).round(4).tolist()
-    [0.6931, 0.0001]
-    """
-    q = np.clip(p, LOSS_CLIP, 1 - LOSS_CLIP)
-    return -(y * np.log(q) + (1 - y) * np.log1p(-q))
 
 
 class _Map(Protocol):

@@ -8,10 +8,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.baselines.choosing import BASES, LOSS_CLIP, best, fit_base, held_out, log_losses
+from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
+from miscal.calibrators import LOGIT_CLIP
 from miscal.errors import InputError
+from miscal.metrics import log_losses
 
 COMPONENTS = (32, 64)
 LEAF_ROWS = (160, 40)  # its default, and leaves small enough for a few thousand rows
@@ -63,7 +65,7 @@ class _Fitted:
         names = [f"component_{j}" for j in range(place.shape[1])]
         frame = pandas.DataFrame(place, columns=names)
         frame["confidence"] = f
-        frame["score"] = np.clip(self._map.predict(f), LOSS_CLIP, 1 - LOSS_CLIP)
+        frame["score"] = np.clip(self._map.predict(f), LOGIT_CLIP, 1 - LOGIT_CLIP)
         return frame, [*names, "confidence"]
 
 

@@ -7,9 +7,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.baselines.choosing import BASES, best, fit_base, held_out, log_losses
+from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.kernel import smooth
+from miscal.metrics import log_losses
 from miscal.paper import range_aware
 
 SCALES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0)

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.baselines.choosing import BASES, base_offset, best, fit_base, held_out, log_losses, make_folds
+from miscal.baselines.choosing import BASES, base_offset, best, fit_base, held_out, make_folds
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibrators import logit
+from miscal.metrics import log_losses
 
 LEAVES = (4, 8, 24)
 VIEWS = (None, 50)
