@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.global_map import STANDARD_ERRORS, paired_gain
@@ -15,8 +16,8 @@ Array = NDArray[np.floating]
 LEAST_SCORE = 2.326
 """Score that counts beside any gain: the one-sided 1 % point of the standard normal."""
 
-# rows of a stratum: few enough to share a confidence, enough to lose little of the signal to their mean
-_STRATUM_ROWS = 25
+# five levels of the confidence, more where a stratum would hold over 200 rows, fewer where it would hold under 10
+_LEAST_LEVELS, _STRATUM_ROWS, _LEAST_STRATUM_ROWS = 5, 200, 10
 _NO_SPREAD = 1e-18
 
 
@@ -31,8 +32,7 @@ class Evidence:
     gain_error : float
         Its paired standard error.
     score : float
-        Of the shift among rows of one confidence, :func:`score_test`; standard normal, or below, where nothing is
-        hidden.
+        Of the shift among rows of like confidence, :func:`score_test`.
     """
 
     gain: float
@@ -75,7 +75,6 @@ def weigh(
 
     Examples
     --------
-    >>> from scipy.special import expit
     >>> rng = np.random.default_rng(0)
     >>> shift, offset = rng.normal(size=2000), np.zeros(2000)
     >>> y = (rng.random(2000) < expit(shift)).astype(float)
@@ -85,44 +84,42 @@ def weigh(
     """
     before, after = negative_log_likelihood(y, offset), negative_log_likelihood(y, offset + shift)
     gain, error = paired_gain(before, after, weight)
-    return Evidence(gain, error, score_test(y, shift, confidence, folds, weight))
+    return Evidence(gain, error, score_test(y, offset, shift, confidence, folds, weight))
 
 
 def score_test(
-    y: Array, shift: Array, confidence: Array, folds: NDArray[np.integer], weight: Array | None = None
+    y: Array, offset: Array, shift: Array, confidence: Array, folds: NDArray[np.integer], weight: Array | None = None
 ) -> float:
-    """Test by strata whether the shift tells outcomes apart that share the confidence.
+    """Test by strata whether the shift tells the residuals apart that the global map leaves.
 
-    sum t (y - m) / sqrt(V), with m the mean outcome and t the shift less its mean within a stratum, and V the variance
-    of the sum under permutations of the outcomes within strata (a Cochran-Mantel-Haenszel test with a continuous
-    score). Strata are the levels of the confidence, some 25 rows in each fold: a global map that is a little wrong,
-    on all rows or in one fold, is not taken for hidden structure. The size of the shift does not matter, so a weak
-    shift of the right form is seen where the gain in log loss, which pays for a wrong size, does not show it.
-
-    Out of fold and with nothing hidden the score is somewhat below a standard normal: outcomes that are high by chance
-    in one fold lower what the other folds expect of it.
+    sum t r / sqrt(V): t and r are the shift and the residual y - sigmoid(offset), each less its mean within a stratum,
+    and V is the variance of the sum under permutations within strata (a Cochran-Mantel-Haenszel test with a
+    continuous score). Strata are levels of the confidence within a fold, so that a global map which is a little wrong,
+    on all rows or in one fold, is not taken for hidden structure. The size of the shift does not matter: a weak shift
+    of the right form is seen where the gain in log loss, which pays for a wrong size, does not show it.
 
     Parameters
     ----------
-    y, shift, confidence, folds, weight
+    y, offset, shift, confidence, folds, weight
         As in :func:`weigh`.
 
     Returns
     -------
     float
-        0 where the shift does not vary within a stratum.
+        About standard normal where nothing is hidden; 0 where the shift does not vary within a stratum.
 
     Examples
     --------
-    >>> f = np.zeros(4)
-    >>> round(score_test(np.array([0.0, 0, 1, 1]), np.array([-1.0, -1, 1, 1]), f, np.zeros(4, int)), 3)
+    >>> y, shift, alike = np.array([0.0, 0, 1, 1]), np.array([-1.0, -1, 1, 1]), np.zeros(4)
+    >>> round(score_test(y, alike, shift, alike, alike.astype(int)), 3)
     1.732
     """
     w = np.ones(len(y)) if weight is None else weight
     stratum = np.unique(np.stack([_levels(confidence, folds, w), folds]), axis=1, return_inverse=True)[1]
     rows = np.bincount(stratum, w)
     t = shift - (np.bincount(stratum, w * shift) / rows)[stratum]
-    r = y - (np.bincount(stratum, w * y) / rows)[stratum]
+    residual = y - expit(offset)
+    r = residual - (np.bincount(stratum, w * residual) / rows)[stratum]
     spread = np.bincount(stratum, w * t**2) * np.bincount(stratum, w * r**2)
     variance = np.sum(spread[rows > 1] / (rows[rows > 1] - 1))
     return float(np.sum(w * t * r) / np.sqrt(variance)) if variance > _NO_SPREAD else 0.0
@@ -130,6 +127,7 @@ def score_test(
 
 def _levels(confidence: Array, folds: NDArray[np.integer], weight: Array) -> NDArray[np.int64]:
     """Cut the confidence into levels, of equal weight where ties allow."""
-    count = max(1, int(weight.sum() / (_STRATUM_ROWS * len(np.unique(folds)))))
+    rows = weight.sum() / len(np.unique(folds))
+    count = max(1, int(min(rows / _LEAST_STRATUM_ROWS, max(_LEAST_LEVELS, rows / _STRATUM_ROWS))))
     edges = np.quantile(confidence, np.arange(1, count) / count, weights=weight, method="inverted_cdf")
     return np.searchsorted(np.unique(edges), confidence)
