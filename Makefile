@@ -41,7 +41,7 @@ test-all: venv
 # make -k goes on after a miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions.
 BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
-	real_sets nulls $(if $(DATA),lifeeval) $(if $(MMLU),bench_scoring)
+	worlds power real_sets nulls $(if $(DATA),lifeeval) $(if $(MMLU),bench_scoring)
 
 bench: $(BENCHES:%=bench/%)
 
@@ -60,6 +60,9 @@ bench/bench_scaling: $(VENV)/.done-bench
 
 bench/bench_scoring: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))
+
+bench/worlds bench/power: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$*.py $(if $(DATA),--data $(DATA))

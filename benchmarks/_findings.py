@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from _data import RealSet
-from miscal.audit.certificates import certificate
+from miscal.audit.certificates import Certificate, certificate
+from miscal.estimate import FieldEstimate
+from miscal.field import MiscalibrationField
 from miscal.metrics import worst_slice_gap
+from miscal.verdict import Claim
 
 EPSILON = 0.05
 
@@ -28,3 +31,14 @@ def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> floa
         fit_correct=data.correct[~test], fit_confidence=data.confidence[~test], n_draws=499, random_state=seed,
     )  # fmt: skip
     return shown.hidden.low
+
+
+def claim_of(
+    field: MiscalibrationField, found: FieldEstimate, y: np.ndarray, f: np.ndarray, test: np.ndarray, *, seed: int
+) -> tuple[Certificate, Claim]:
+    """Certificate of a field's estimate of the test rows, and the claim of the verdict, as in `miscal discover`."""
+    shown = certificate(
+        y[test], f[test], found.delta, found.hidden if field.structure_ else np.zeros_like(found.hidden),
+        fit_correct=y[~test], fit_confidence=f[~test], random_state=seed,
+    )  # fmt: skip
+    return shown, Claim(field.structure_, shown.hidden.low, shown.hidden.p_value, int(test.sum()), shown.detectable)

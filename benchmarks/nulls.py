@@ -28,10 +28,10 @@ from scipy.stats import kstest
 
 from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
-from miscal.audit.certificates import certificate
+from _findings import claim_of
 from miscal.calibrators import Isotonic, logit
 from miscal.field import MiscalibrationField
-from miscal.verdict import LEVEL, Claim
+from miscal.verdict import LEVEL
 
 FIELDS = ("set", "world", "strength", "draw")
 SHARE = (0.10, 0.20)
@@ -73,11 +73,7 @@ def one_draw(folder: Path | None, name: str, world: str, strength: float, draw: 
     start = time.perf_counter()
     field = MiscalibrationField(random_state=draw, n_jobs=1).fit(data.X[known], y[known], confidence=f[known])
     found = field.estimate(data.X[test], f[test])
-    shown = certificate(
-        y[test], f[test], found.delta, found.hidden,
-        fit_correct=y[known], fit_confidence=f[known], random_state=draw,
-    )  # fmt: skip
-    claim = Claim(field.structure_, shown.hidden.low, shown.hidden.p_value, int(test.sum()), shown.detectable)
+    shown, claim = claim_of(field, found, y, f, test, seed=draw)
     return {
         "set": name, "world": world, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "std": float(found.delta.std()), "std_hidden": float(found.hidden.std()), "structure": field.structure_,

@@ -1,0 +1,192 @@
+"""Recovery of known fields: every method on every synthetic world, against the truth.
+
+    python benchmarks/worlds.py --seeds 5 --jobs 2 [--n 10000] [--worlds planted] [--methods ridge auto] [--print]
+
+Worlds are those of miscal.synthetic as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed, split
+80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
+truth: no test outcome is used. `paper` and `residual_network`, which fit a grid of networks, run only when named.
+
+Peers are all methods but auto, raw confidences included; the best of a world is chosen by its mean squared error of
+delta, in hindsight. Intervals are paired, by rows, pooled over the seeds; the rows of a seed share one fit, which the
+interval ignores, so the seeds on which auto is ahead are counted beside it. Targets: where there is hidden structure,
+auto is better than each peer (the interval of the difference lies below 0); where there is none, its mean squared error
+is not above the best peer's by more than 1e-4 and beyond noise. A comparison that is not cached counts as missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from _cache import Cache, compute, limit_threads
+from miscal.baselines import METHODS
+from miscal.baselines.choosing import log_losses
+from miscal.experiments.scores import correlation
+from miscal.metrics import MeanEstimate, paired_difference
+from miscal.synthetic import WORLDS, random_split
+
+FIELDS = ("n", "world", "seed", "method")
+SLOW = ("paper", "residual_network")
+QUIET = ("calibrated", "visible_only")  # worlds without hidden structure
+KINDS = {
+    "r": "Pearson r of delta with the truth (0 for a constant field)",
+    "rmse": "RMSE of delta with the truth",
+    "excess": "expected log loss above the truth's",
+}
+TOLERANCE = 1e-4  # mean squared error by which auto may be worse where nothing is hidden, if the interval says so too
+
+
+def evaluate(n: int, name: str, seed: int, method: str) -> dict:
+    """Fit one method to one draw of one world; its errors on the test rows."""
+    limit_threads()
+    world = WORLDS[name](n, random_state=seed)
+    split = random_split(n, random_state=seed)
+    known, test = split != "test", split == "test"
+    start = time.perf_counter()
+    model = METHODS[method]().fit(
+        world.X[known], world.confidence[known], world.correct[known], split=split[known], random_state=seed
+    )
+    X, f, truth = world.X[test], world.confidence[test], world.delta[test]
+    delta = model.delta(X, f)
+    return {
+        "n": n, "world": name, "seed": seed, "method": method, "seconds": time.perf_counter() - start,
+        "r": recovery(delta, truth), "excess": excess(f + truth, model.calibrate(X, f)),
+        "squared": np.round((delta - truth) ** 2, 8).tolist(),
+    }  # fmt: skip
+
+
+def recovery(delta: np.ndarray, truth: np.ndarray) -> float | None:
+    """Pearson r, 0 for a constant estimate; None where the truth is constant."""
+    return (correlation(delta, truth) or 0.0) if np.ptp(truth) else None
+
+
+def excess(eta: np.ndarray, corrected: np.ndarray) -> float:
+    """Expected log loss of corrected confidences where P(y = 1) is eta, less that of eta itself; both clip at 1e-4."""
+    return float(np.mean(log_losses(eta, corrected) - log_losses(eta, eta)))
+
+
+class Results:
+    """The cached results, by world and method."""
+
+    def __init__(self, cache: Cache, n: int, seeds: range, methods: list[str]) -> None:
+        self.records, self.n, self.seeds, self.methods = cache.records, n, seeds, methods
+
+    def of(self, world: str, method: str) -> dict[int, dict]:
+        """Records by seed."""
+        keys = {s: (self.n, world, s, method) for s in self.seeds}
+        return {s: self.records[key] for s, key in keys.items() if key in self.records}
+
+    def mean(self, world: str, method: str, kind: str) -> float:
+        """Mean over seeds; NaN where nothing is cached or the measure is not defined."""
+        values = [_value(record, kind) for record in self.of(world, method).values()]
+        return float(np.mean(values)) if values else float("nan")
+
+    def peers(self, world: str) -> list[str]:
+        """Peers with results, best first."""
+        found = [m for m in self.methods if m != "auto" and self.of(world, m)]
+        return sorted(found, key=lambda m: self.mean(world, m, "mse"))
+
+    def pairs(self, world: str, peer: str) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Squared errors of delta by rows, auto's and the peer's, for each seed that both have."""
+        ours, theirs = self.of(world, "auto"), self.of(world, peer)
+        return [(np.array(ours[s]["squared"]), np.array(theirs[s]["squared"])) for s in sorted(set(ours) & set(theirs))]
+
+    def difference(self, world: str, peer: str) -> MeanEstimate | None:
+        """Mean over the rows of all common seeds; negative: auto is better."""
+        found = self.pairs(world, peer)
+        return paired_difference(*map(np.concatenate, zip(*found, strict=True))) if found else None
+
+
+def _value(record: dict, kind: str) -> float:
+    if kind in ("mse", "rmse"):
+        mse = float(np.mean(record["squared"]))
+        return mse if kind == "mse" else float(np.sqrt(mse))
+    return float("nan") if record[kind] is None else record[kind]
+
+
+def print_table(results: Results, worlds: list[str], kind: str) -> None:
+    best = np.nanmax if kind == "r" else np.nanmin
+    digits = 5 if kind == "excess" else 4
+    print(f"\n{KINDS[kind]}, test rows, n = {results.n:,}, mean over seeds\n")
+    print("| world | " + " | ".join(results.methods) + " |\n|---|" + "---:|" * len(results.methods))
+    for world in worlds:
+        # a mean that rounds to zero has no sign
+        row = np.round([results.mean(world, m, kind) for m in results.methods], digits) + 0.0
+        top = np.nan if np.isnan(row).all() else best(row)
+        cells = ["" if np.isnan(v) else f"**{v:.{digits}f}**" if v == top else f"{v:.{digits}f}" for v in row]
+        print(f"| {world} | " + " | ".join(cells) + " |")
+
+
+def print_duel(results: Results, worlds: list[str]) -> bool:
+    """Print the table; whether the targets are met."""
+    print(
+        "\nauto against the best peer of each world, mean squared error of delta, in 1e-4; negative: auto is better\n"
+    )
+    print("| world | seeds | best peer | its error | auto | difference | paired 95 % interval | seeds ahead "
+          "| peers it is not ahead of |\n|---|---:|---|---:|---:|---:|---:|---:|---|")  # fmt: skip
+    missed = []
+    for world in worlds:
+        peers = results.peers(world)
+        met = _print_row(results, world, peers) if peers and results.of(world, "auto") else False
+        if not met or len(peers) < len(results.methods) - 1:
+            missed.append(world)
+    print(f"\nworlds that miss the target: {', '.join(missed) or 'none'}")
+    return not missed
+
+
+def _print_row(results: Results, world: str, peers: list[str]) -> bool:
+    """Print the row of one world; whether its target is met."""
+    found = {peer: results.difference(world, peer) for peer in peers}
+    behind = [peer for peer, d in found.items() if d is None or not d.interval[1] < 0]
+    peer, shown = peers[0], found[peers[0]]
+    if shown is None:
+        return False
+    pairs = results.pairs(world, peer)
+    ahead = sum(a.mean() < b.mean() for a, b in pairs)
+    error, ours, value, low, high = (
+        1e4 * v for v in (*(results.mean(world, m, "mse") for m in (peer, "auto")), shown.value, *shown.interval)
+    )
+    print(f"| {world} | {len(pairs)} | {peer} | {error:.2f} | {ours:.2f} | {value:+.2f} | [{low:+.2f}, {high:+.2f}] "
+          f"| {ahead} of {len(pairs)} | {'' if world in QUIET else ', '.join(behind)} |")  # fmt: skip
+    if world in QUIET:
+        return not (shown.value > TOLERANCE and shown.interval[0] > 0)
+    return not behind
+
+
+def print_seconds(results: Results, worlds: list[str]) -> None:
+    print("\n| method | median seconds | longest |\n|---|---:|---:|")
+    for method in results.methods:
+        times = [record["seconds"] for w in worlds for record in results.of(w, method).values()]
+        if times:
+            print(f"| {method} | {np.median(times):.1f} | {max(times):.1f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=10_000, help="rows of a world")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--worlds", nargs="+", choices=list(WORLDS), default=list(WORLDS))
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=[m for m in METHODS if m not in SLOW])
+    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
+    parser.add_argument("--cache", type=Path, default=Path("bench_cache/worlds.jsonl"))
+    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
+    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
+    args = parser.parse_args()
+    cache = Cache(args.cache, FIELDS)
+    if not args.print:
+        keys = [(args.n, w, s, m) for s in range(args.seeds) for w in args.worlds for m in args.methods]
+        compute(cache, keys, evaluate, args.jobs, args.refresh)
+    results = Results(cache, args.n, range(args.seeds), args.methods)
+    for kind in KINDS:
+        print_table(results, args.worlds, kind)
+    met = print_duel(results, args.worlds) if "auto" in args.methods else True
+    print_seconds(results, args.worlds)
+    sys.exit(not met)
+
+
+if __name__ == "__main__":
+    main()
