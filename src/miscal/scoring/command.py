@@ -38,7 +38,7 @@ class Summary:
         Means over the scored rows; None for a run that asked for hidden states alone.
     seconds : float
     questions_per_second : float
-        Rows of this run over its seconds, loading the model included.
+        Rows computed by this call over its seconds, loading the model included; 0 where all were there before.
     """
 
     out: str
@@ -205,7 +205,7 @@ def _summary(done: Run, seconds: float, embed_only: bool) -> Summary:
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
         seconds=round(seconds, 3),
-        questions_per_second=round(done.n_scored / max(seconds, 1e-9), 3),
+        questions_per_second=round(done.n_new / max(seconds, 1e-9), 3),
     )
 
 

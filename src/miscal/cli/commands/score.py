@@ -64,5 +64,6 @@ def command(
     told = run(**settings)
     print(f"{told.n_scored:,} rows scored, {told.n_failed:,} failed, {told.n_truncated:,} truncated: {told.out}")
     if told.accuracy is not None:
+        speed = told.questions_per_second
         means = f"accuracy {told.accuracy:.3f}, confidence {told.confidence:.3f}"
-        print(f"{means}, {told.questions_per_second:.1f} questions per second")
+        print(means + (f", {speed:.1f} questions per second" if speed else ""))
