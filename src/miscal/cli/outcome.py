@@ -15,7 +15,7 @@ from miscal.errors import InternalError, MiscalError
 DONE, OUR_FAULT, USERS_TO_MEND = 0, 1, 2
 REPORT = "this is a fault of miscal, please report it: run the same command with --debug and send what it prints"
 _SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_URL_USER = re.compile(r"(?<=://)[^/\s@]+@")
+_URL_USER = re.compile(r"(?:(?<=://)|(?<=:/))[^/\s@]+@")  # paths lose one of the slashes
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -14,7 +14,7 @@ from miscal.errors import FileError, InputError, MiscalError, ResourceError, Tru
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
-from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, locate, redact, retried
+from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, first_line, locate, redact, retried
 
 T = TypeVar("T")
 
@@ -208,7 +208,7 @@ def loaded(call: Callable[[], T], text: HuggingFaceText) -> T:
     except Exception as error:
         if ran_out_of_memory(error):
             raise ResourceError(f"model {name}: the weights do not fit in memory") from error
-        raise FileError(f"model {name}: {type(error).__name__}: {redact(error).splitlines()[0]}") from error
+        raise FileError(f"model {name}: {type(error).__name__}: {first_line(error)}") from error
 
 
 @contextlib.contextmanager
