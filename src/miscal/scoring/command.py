@@ -171,8 +171,7 @@ def _questions(
 
 
 def _texts(task: str, column: str, limit: int | None) -> tuple[pl.DataFrame, list[Item], dict[str, Any]]:
-    path = Path(task)
-    table = read_table(path / TRIPLES if path.is_dir() else path)[:limit]
+    table = read_table(Path(task))[:limit]
     if column not in table.columns:
         raise MissingColumn(f"{task}: column {column!r} is missing; it has {', '.join(table.columns)}")
     if table[column].dtype != pl.String:
