@@ -91,12 +91,34 @@ def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folde
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"limit": 0}, {"threads": 0}, {"batch_tokens": 0}, {"engine": "dask"}, {"dtype": "int8"}]
+    "wrong",
+    [
+        {"limit": 0},
+        {"threads": 0},
+        {"batch_tokens": 0},
+        {"engine": "dask"},
+        {"dtype": "int8"},
+        {"ray_address": "host:1"},
+        {"task_revision": "main"},
+        {"form": "text", "embed_only": True},
+        {"prompt_file": "prompt.txt", "embed_only": True},
+        {"text": "topic"},
+    ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path, llama_folder, task_file, wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         run(**{"model": str(llama_folder), "task": task_file, "out": tmp_path / "out", **wrong})
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"device": "foo"}, "device"), ({"device": "xpu:9"}, "device"), ({"revision": "x"}, "revision")]
+)
+def test_a_run_may_be_begun_again_with_other_arguments_than_wrong_ones(tmp_path, llama_folder, task_file, wrong, said):
+    options = {"model": str(llama_folder), "task": task_file, "out": tmp_path / "out", "limit": 2}
+    with pytest.raises(InputError, match=said):
+        run(**options, **wrong)
+    assert run(**options).n_scored == 2
 
 
 def test_secrets_of_the_environment_reach_no_output(tmp_path, llama_folder, task_file, monkeypatch, capfd):

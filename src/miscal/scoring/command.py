@@ -128,8 +128,9 @@ def run(
     for name, value in (("threads", threads), ("batch_tokens", batch_tokens), ("workers", workers)):
         if value is not None and value < 1:
             raise InputError(f"{name}: at least 1 is allowed, {value} came")
+    _refuse_idle(embed_only, {"form": form, "prompt_file": prompt_file}, text)
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads)
-    chosen = executor(engine, address=ray_address, workers=workers)
+    chosen = executor(engine, address=ray_address, workers=workers, device=device)
     if embed_only:
         table, items, about = _texts(task, text, limit)
         form = "letter"
@@ -151,6 +152,15 @@ def run(
         )
     _refuse_many_failures(done)
     return _summary(done, time.monotonic() - began, embed_only)
+
+
+def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> None:
+    """Refuse options that would change nothing, rather than let them pass for heard."""
+    idle = [name for name, value in of_questions.items() if value is not None] if embed_only else []
+    if idle:
+        raise InputError(f"{', '.join(idle)}: embed_only asks for the hidden states of texts as they are; leave it out")
+    if text != "text" and not embed_only:
+        raise InputError(f"text: names a column for embed_only, {text!r} came without it")
 
 
 def _questions(

@@ -92,7 +92,7 @@ def bfloat16_is_fast(device: torch.device) -> bool:
     import torch
 
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     if device.type != "cpu":
         return False
     checks = (getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"))
@@ -138,6 +138,8 @@ def locate(spec: ModelSpec) -> Source:
         )
     path = Path(name)
     if path.suffix == ".gguf" or path.is_dir():
+        if spec.revision:
+            raise InputError(f"revision: belongs to models of the hub; {path} is local, leave it out")
         return _locate_local(path, spec)
     if path.is_absolute() or name.count("/") != 1:
         near = difflib.get_close_matches(name.lower(), [*BASE_MODELS, SMOLLM2], 1)

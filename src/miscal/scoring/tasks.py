@@ -295,6 +295,10 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
     if name in HUB_TASKS:
         rows, commit = _hub_rows(HUB_TASKS[name], revision)
         return Task(name, rows_to_questions(rows, name), revision=commit)
+    if revision:
+        raise InputError(
+            f"task_revision: belongs to {', '.join(HUB_TASKS)}; {redact(name)!r} is none of them, leave it out"
+        )
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
         return _task_file(existing(path, what="task"))
