@@ -33,8 +33,9 @@ def test_light_to_import(statement):
     assert not loaded_after(statement) & set(HEAVY)
 
 
-def test_the_command_says_its_version():
-    told = subprocess.run([sys.executable, "-m", "miscal.cli", "--version"], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("module", ["miscal", "miscal.cli"])
+def test_the_command_says_its_version(module):
+    told = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
     assert told.stdout == f"miscal {importlib.metadata.version('miscal')}\n"
 
 

@@ -59,8 +59,15 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
                 sys.stdout.flush()
         except BaseException as error:  # every end has its status here, signals included
             # a library interrupted in the middle may have turned the signal into an error of its own
-            return _failed(Stopped(received[0]) if received else _cause(error), debug=debug)
+            return _failed(_stopped(received[0], error) if received else _cause(error), debug=debug)
     return status if isinstance(status, int) else DONE
+
+
+def _stopped(number: int, error: BaseException) -> Stopped:
+    stopped = Stopped(number)
+    for note in getattr(error, "__notes__", ()):
+        stopped.add_note(note)
+    return stopped
 
 
 def _cause(error: BaseException) -> BaseException:
@@ -102,7 +109,7 @@ def verdict_on(error: BaseException) -> tuple[int, str]:
     """
     if isinstance(error, Stopped | KeyboardInterrupt):
         number = getattr(error, "number", signal.SIGINT)
-        return 128 + number, "stopped; nothing was left half-written"
+        return 128 + number, "; ".join(["stopped", "nothing was left half-written", *getattr(error, "__notes__", ())])
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else OUR_FAULT, ""
     if isinstance(error, BrokenPipeError):
