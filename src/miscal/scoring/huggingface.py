@@ -111,7 +111,7 @@ class HuggingFaceText:
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Texts to ids, with the tokenizer's default special tokens in front and none behind."""
-        ids = self._tokenizer(list(texts)).input_ids
+        ids = self._tokenizer(list(texts)).input_ids if texts else []
         return [row[: len(row) - self._trail] for row in ids] if self._trail else ids
 
 
