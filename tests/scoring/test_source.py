@@ -132,6 +132,29 @@ def test_a_hub_that_cannot_be_reached_is_an_error_of_ours():
         retried(fail, "model x", pause=0)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_without_the_hub_the_cache_is_asked(kept, monkeypatch, tmp_path):
+    hub = pytest.importorskip("huggingface_hub")
+
+    def unreachable(*arguments, **options):
+        raise ConnectionError("no route")
+
+    def snapshot(name, *, revision, local_files_only):
+        if not kept:
+            raise FileNotFoundError
+        return str(tmp_path / "abc123")
+
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
+    monkeypatch.setattr(hub, "snapshot_download", snapshot)
+    monkeypatch.setattr("miscal.scoring.source.time.sleep", lambda seconds: None)
+    if kept:
+        assert locate(ModelSpec("owner/name")).revision == "abc123"
+    else:
+        with pytest.raises(FileError, match=r"owner/name: no route \(tried 5 times\); it is not in the cache"):
+            locate(ModelSpec("owner/name"))
+
+
 def test_faults_of_code_are_not_asked_again():
     with pytest.raises(KeyError):
         retried(lambda: {}["x"], "model x", pause=0)

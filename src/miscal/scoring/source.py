@@ -252,7 +252,7 @@ def _pin(name: str, revision: str | None) -> str:
         return retried(cached, f"model {name} (offline)")
     try:
         return retried(lambda: HfApi().model_info(name, revision=revision).sha, f"model {name}")
-    except FileError:
+    except FileError as error:
         with contextlib.suppress(Exception):
             return cached()
-        raise
+        raise FileError(f"{error}; it is not in the cache either: check name, connection and access") from None

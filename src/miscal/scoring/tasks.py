@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,14 +73,16 @@ class Task:
 
 
 def _index(value: Any) -> int:
-    """Read an answer given by position or by letter; -1 (marked as a bad row later) for anything else."""
+    """Read an answer given by position or by letter."""
     if isinstance(value, str) and len(value.strip()) == 1 and value.strip() in LETTERS:
         return LETTERS.index(value.strip())
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        return -1
-    return int(number) if number.is_integer() else -1
+        number = math.nan
+    if not number.is_integer():
+        raise ValueError(f"the answer must be a position from 0 or a letter, {value!r:.40} came")
+    return int(number)
 
 
 def _text(value: Any, what: str) -> str:
