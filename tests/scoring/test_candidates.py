@@ -1,6 +1,6 @@
 """Tokens: what a candidate adds, whatever the tokenizer does at the join; truncation; poisoned rows."""
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.scoring import Question
@@ -42,6 +42,46 @@ def test_a_join_that_merges_is_seen_and_scored_from_before_it():
     assert encoded[0].moved
     assert encoded[0].added == ((1, ord("A")), (1, ord("B")))
     assert encoded[0].context[-1] == ord("s")
+
+
+TEXT = st.text(st.sampled_from("aAB: .\n\t?é中") | st.characters(codec="utf-8"), max_size=12)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    question=TEXT, choices=st.lists(TEXT, min_size=2, max_size=4), form=st.sampled_from(["letter", "text"]), end=TEXT
+)
+def test_joining_the_last_line_gives_the_ids_of_joining_the_whole(llama, question, choices, form, end):
+    template = "Question: {question}\n\n{choices}\n" + (f"{end}:" if "{" not in end else "so:")
+    item = question_items([Question("q", f"{question}?", tuple(choices), 0)], form=form, template=template)[0]
+    for tokenize, n_lead in ((llama.tokenize, llama.n_lead), (by_character, 1), (merging, 1), (by_line, 1)):
+        expected = split_joint(*_split(tokenize([item.prompt, *(item.prompt + c for c in item.candidates)])))
+        encoded, failed = encode([item], tokenize, max_length=10_000, n_lead=n_lead)
+        if not all(expected[1]):
+            assert failed
+            continue
+        assert (list(encoded[0].context), [list(ids) for ids in encoded[0].added]) == expected
+
+
+def _split(ids):
+    return ids[0], ids[1:]
+
+
+def by_line(texts):
+    """Make one token of every line: whatever is joined reaches back to its first token."""
+    return [[0, *(hash(line) for line in text.split("\n"))] for text in texts]
+
+
+def test_long_prompts_are_tokenised_once_and_not_once_per_candidate(llama):
+    lengths = []
+
+    def counting(texts):
+        lengths.extend(map(len, texts))
+        return llama.tokenize(texts)
+
+    items = question_items([Question(f"q{k}", "long " * 200, ("a", "b", "c", "d"), 0) for k in range(10)])
+    encode(items, counting, max_length=9999, n_lead=1)
+    assert sum(lengths) < 1.05 * sum(len(item.prompt) for item in items)
 
 
 def test_truncation_keeps_the_leading_token_and_the_end_and_counts():

@@ -1,6 +1,8 @@
 """What `miscal score` does, from file to folder, on a tiny model."""
 
+import io
 import json
+import sys
 
 import numpy as np
 import polars as pl
@@ -91,12 +93,60 @@ def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folde
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"limit": 0}, {"threads": 0}, {"batch_tokens": 0}, {"engine": "dask"}, {"dtype": "int8"}]
+    "wrong",
+    [
+        {"limit": 0},
+        {"threads": 0},
+        {"batch_tokens": 0},
+        {"engine": "dask"},
+        {"dtype": "int8"},
+        {"ray_address": "host:1"},
+        {"task_revision": "main"},
+        {"form": "text", "embed_only": True},
+        {"prompt_file": "prompt.txt", "embed_only": True},
+        {"text": "topic"},
+    ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path, llama_folder, task_file, wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         run(**{"model": str(llama_folder), "task": task_file, "out": tmp_path / "out", **wrong})
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"device": "foo"}, "device"), ({"device": "xpu:9"}, "device"), ({"revision": "x"}, "revision")]
+)
+def test_a_run_may_be_begun_again_with_other_arguments_than_wrong_ones(tmp_path, llama_folder, task_file, wrong, said):
+    options = {"model": str(llama_folder), "task": task_file, "out": tmp_path / "out", "limit": 2}
+    with pytest.raises(InputError, match=said):
+        run(**options, **wrong)
+    assert run(**options).n_scored == 2
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal, or that it is none."""
+
+    def __init__(self, shows: bool) -> None:
+        super().__init__()
+        self.shows = shows
+
+    def isatty(self) -> bool:
+        return self.shows
+
+
+@pytest.mark.parametrize("shows", [True, False])
+def test_progress_is_shown_on_a_terminal_alone(tmp_path, llama_folder, task_file, monkeypatch, shows):
+    monkeypatch.setattr("sys.stderr", Terminal(shows))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    run(model=str(llama_folder), task=task_file, out=tmp_path / "out", dtype="float32", batch_tokens=1)
+    said = sys.stderr.getvalue()
+    if shows:
+        assert "12/12" in said
+        assert "questions/s" in said
+        assert "0:00:00" in said  # time left
+    else:
+        assert not said
 
 
 def test_secrets_of_the_environment_reach_no_output(tmp_path, llama_folder, task_file, monkeypatch, capfd):

@@ -80,6 +80,46 @@ def test_other_errors_pass():
     assert not ran_out_of_memory(ValueError("out of memory"))
 
 
+class Fussy(FakeModel):
+    """Cannot take certain tokens, as a model whose tokenizer knows more tokens than it has embeddings."""
+
+    def evaluate(self, batch) -> Evaluated:
+        if any(max(row.context) > 90 for row in batch):
+            raise IndexError("index out of range in self")
+        return super().evaluate(batch)
+
+
+def test_a_row_that_the_model_cannot_take_is_marked_and_its_neighbours_go_on():
+    rows = [row_of(at, 5 + 30 * at) for at in range(4)]
+    result, plain = Runner(Fussy()).run(rows), Runner(FakeModel()).run(rows)
+    assert result.rows == (0, 1, 2)
+    assert result.failed == {3: "the model failed: IndexError: index out of range in self"}
+    np.testing.assert_array_equal(result.hidden, plain.hidden[:3])
+    alone = Runner(Fussy()).run(rows[3:])
+    assert (alone.rows, alone.hidden.shape, set(alone.failed)) == ((), (0, 16), {3})
+
+
+def test_a_token_that_a_real_model_does_not_have(llama):
+    beyond = Encoded(1, (0, 5, 10**6), ((5,), (6,)), 0, False)
+    result = Runner(llama).run([row_of(0, 9), beyond, row_of(2, 9)])
+    assert result.rows == (0, 2)
+    assert "IndexError" in result.failed[1]
+
+
+def test_a_model_that_dies_on_the_way_ends_the_run():
+    class Dies(Fussy):
+        broken = False
+
+        def evaluate(self, batch):
+            self.broken |= len(batch) == 1 and max(batch[0].context) > 90
+            if self.broken:
+                raise RuntimeError("unspecified launch failure")
+            return super().evaluate(batch)
+
+    with pytest.raises(RuntimeError, match="launch"):
+        Runner(Dies()).run([row_of(at, 5 + 30 * at) for at in range(4)])
+
+
 def test_rows_with_numbers_that_are_not_finite_are_set_aside():
     class Broken(FakeModel):
         def evaluate(self, batch):

@@ -47,6 +47,34 @@ def test_engines_by_name():
         executor("dask")
 
 
+@pytest.mark.parametrize(
+    ("gpus", "options", "devices"),
+    [
+        (0, {"workers": 3}, ["cpu"] * 3),
+        (2, {}, ["cuda:0", "cuda:1"]),
+        (2, {"device": "cuda"}, ["cuda:0", "cuda:1"]),
+        (2, {"device": "cuda:1"}, None),
+        (2, {"device": "cpu"}, None),
+        (2, {"device": "cpu", "workers": 2}, ["cpu", "cpu"]),
+        (1, {}, None),
+    ],
+)
+def test_the_device_asked_for_is_the_one_that_computes(monkeypatch, gpus, options, devices):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: gpus)
+    chosen = executor("local", **options)
+    assert list(chosen.devices) == devices if devices else isinstance(chosen, Local)
+
+
+def test_options_of_the_other_engine_are_refused(monkeypatch):
+    with pytest.raises(InputError, match="ray_address"):
+        executor("local", address="host:1")
+    with pytest.raises(InputError, match="workers"):
+        executor("ray", workers=2)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    with pytest.raises(InputError, match="--device cpu"):
+        executor("local", workers=2)
+
+
 def test_processes_equal_this_process(tmp_path, llama_folder):
     spec = ModelSpec(str(llama_folder), dtype="float32", threads=1)
     here = run(spec, tmp_path / "here", Local())

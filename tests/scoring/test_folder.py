@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from safetensors.numpy import load_file
 
-from miscal.errors import FileError, InputError, LockedError, MismatchError, ResourceError
+from miscal.errors import CorruptFile, FileError, InputError, LockedError, MiscalError, MismatchError, ResourceError
 from miscal.scoring import FakeModel, Question
 from miscal.scoring import disk as disk_module
 from miscal.scoring.disk import owned
@@ -117,8 +117,49 @@ def test_a_broken_run_goes_on_where_it_was_and_leaves_the_same_bytes(tmp_path, w
 def test_a_finished_run_is_not_computed_again(tmp_path, whole):
     run(tmp_path)
     again = Stops(0, RuntimeError())
-    assert run(tmp_path, model=again).n_scored == 30
+    done = run(tmp_path, model=again)
+    assert (done.n_scored, done.n_new) == (30, 0)
     assert again.calls == 0
+    assert content(tmp_path) == whole
+
+
+@pytest.mark.parametrize("name", ["triples.parquet", "embeddings.safetensors"])
+@pytest.mark.parametrize("damage", ["flip", "gone"])
+def test_a_finished_run_that_was_damaged_is_not_passed_off_as_whole(tmp_path, name, damage):
+    run(tmp_path)
+    data = bytearray((tmp_path / name).read_bytes())
+    (tmp_path / name).unlink()
+    if damage == "flip":
+        data[-20] ^= 1
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(CorruptFile, match=name):
+        run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["triples.parquet", "embeddings.safetensors", "shards/mine"])
+def test_files_of_something_else_are_left_alone(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(FileError, match=f"holds {name.split('/')[0]}"):
+        run(tmp_path)
+    assert (tmp_path / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("text", ["3", "[]", "{}", '{"settings": {}}', "not json"])
+@pytest.mark.parametrize("name", ["manifest.json", "settings.json"])
+def test_a_manifest_that_is_not_ours_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "000000.json").write_text("{}")
+    with pytest.raises(MiscalError, match="score into a new folder"):
+        run(tmp_path)
+    assert (tmp_path / name).read_text() == text
+
+
+def test_a_run_that_never_got_to_its_first_batch_may_be_begun_otherwise(tmp_path, whole):
+    with pytest.raises(RuntimeError):
+        run(tmp_path, model=Stops(0, RuntimeError()), batch_tokens=BUDGET + 1)
+    assert run(tmp_path).n_new == 30
     assert content(tmp_path) == whole
 
 

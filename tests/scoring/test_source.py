@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +15,11 @@ from miscal.scoring.source import asks_for_code, fingerprint, locate, redact, re
 def test_names_that_lead_nowhere(tmp_path):
     with pytest.raises(FileError, match="owner/name"):
         locate(ModelSpec("nonsense"))
+    with pytest.raises(FileError, match=r"did you mean qwen3-1\.7b"):
+        locate(ModelSpec("qwen3-1.8b"))
+    with pytest.raises(FileError, match="an address came") as caught:
+        locate(ModelSpec("https://me:hunter2@host/model.gguf"))
+    assert "hunter2" not in str(caught.value)
     with pytest.raises(FileError, match="no such file"):
         locate(ModelSpec(str(tmp_path / "model.gguf")))
     with pytest.raises(FileError, match="neither"):
@@ -41,6 +47,8 @@ CODE = "import pathlib\npathlib.Path(__file__).with_name('RAN').touch()\n"
         ("config.json", {"auto_map": {"AutoModelForCausalLM": "code.Model"}}),
         ("config.json", {"auto_map": {"AutoConfig": "code.Config"}, "model_type": "unheard-of"}),
         ("config.json", {"_attn_implementation_internal": "someone/kernel"}),
+        ("config.json", {"attn_implementation": "someone/kernel"}),
+        ("config.json", {"text_config": {"_experts_implementation": {"": "someone/kernel"}}}),
         ("config.json", {"text_config": {"deep": [{"trust_remote_code": True}]}}),
         ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["code.Tokenizer", None]}}),
     ],
@@ -79,9 +87,11 @@ def test_the_fingerprint_follows_the_weights(evil):
 def test_code_is_found_at_any_depth():
     assert asks_for_code({"a": [{"b": {"auto_map": {"x": "y"}}}]}) == "auto_map"
     assert asks_for_code({"a": [{"b": 1}], "trust_remote_code": False}) is None
+    assert asks_for_code({"attn_implementation": "sdpa"}) is None
 
 
 def test_secrets_are_blanked_out():
+    assert "hunter2" not in redact(Path("https://user:hunter2@host/x"))
     said = redact("GET https://user:hunter2@host/x Authorization: Bearer abc.def hf_AbCdEf123456")
     assert not any(secret in said for secret in ("hunter2", "abc.def", "hf_AbCdEf123456"))
 
@@ -106,6 +116,48 @@ def test_the_hub_is_asked_again_only_where_that_can_help(status, calls):
         retried(fail, "model x", pause=0)
     assert len(asked) == calls
     assert "hf_secret" not in str(caught.value)
+
+
+def test_a_hub_that_cannot_be_reached_is_an_error_of_ours():
+    """In the words of the HTTP library, whose errors are no OSError."""
+    errors = pytest.importorskip("huggingface_hub.errors")
+
+    class ConnectError(errors.HTTPError):
+        pass
+
+    def fail():
+        raise ConnectError("Name or service not known")
+
+    with pytest.raises(FileError, match=r"model x: Name or service not known \(tried 5 times\)"):
+        retried(fail, "model x", pause=0)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_without_the_hub_the_cache_is_asked(kept, monkeypatch, tmp_path):
+    hub = pytest.importorskip("huggingface_hub")
+
+    def unreachable(*arguments, **options):
+        raise ConnectionError("no route")
+
+    def snapshot(name, *, revision, local_files_only):
+        if not kept:
+            raise FileNotFoundError
+        return str(tmp_path / "abc123")
+
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
+    monkeypatch.setattr(hub, "snapshot_download", snapshot)
+    monkeypatch.setattr("miscal.scoring.source.time.sleep", lambda seconds: None)
+    if kept:
+        assert locate(ModelSpec("owner/name")).revision == "abc123"
+    else:
+        with pytest.raises(FileError, match=r"owner/name: no route \(tried 5 times\); it is not in the cache"):
+            locate(ModelSpec("owner/name"))
+
+
+def test_faults_of_code_are_not_asked_again():
+    with pytest.raises(KeyError):
+        retried(lambda: {}["x"], "model x", pause=0)
 
 
 def test_a_second_attempt_that_works_is_enough():

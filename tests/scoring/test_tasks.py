@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from miscal.errors import CorruptFile, FileError, InputError, MissingColumn
+from miscal.scoring.questions import question_items
 from miscal.scoring.tasks import read_task, rows_to_questions, split_dialogues
 
 MMLU = {"question": " Why? ", "subject": "law", "choices": ["a", "b", "c", "d"], "answer": 2}
@@ -74,6 +75,15 @@ def test_a_task_file_names_form_and_prompt(tmp_path):
     path.write_text("data: data.parquet\nfrom: text\n")
     with pytest.raises(InputError, match="from"):
         read_task(str(path))
+    for wrong in (
+        "data: 3\n",
+        "data: data.parquet\nprompt_file: [a]\n",
+        "data: data.parquet\n1: 2\nx: 3\n",
+        "- data\n",
+    ):
+        path.write_text(wrong)
+        with pytest.raises(InputError, match="allowed"):
+            read_task(str(path))
     path.write_text("data: data.parquet\nform: words\n")
     with pytest.raises(InputError, match="words"):
         read_task(str(path))
@@ -82,14 +92,25 @@ def test_a_task_file_names_form_and_prompt(tmp_path):
 def test_unusable_tasks_are_refused_in_words(tmp_path):
     with pytest.raises(InputError, match="did you mean 'mmlu-pro'"):
         read_task("mmlu_pro")
-    with pytest.raises(FileError, match="no such file"):
-        read_task(str(tmp_path / "none.parquet"))
+    with pytest.raises(InputError, match="did you mean 'mmlu'"):
+        read_task("MMLU")
+    with pytest.raises(InputError, match="is allowed") as caught:
+        read_task("https://me:hunter2@host/task.parquet")
+    assert "hunter2" not in str(caught.value)
+    for ending in ("parquet", "yaml"):
+        with pytest.raises(FileError, match="does not exist"):
+            read_task(str(tmp_path / f"none.{ending}"))
+    (tmp_path / "some.xlsx").touch()
     with pytest.raises(FileError, match="xlsx"):
-        read_task(str(tmp_path / "none.xlsx"))
+        read_task(str(tmp_path / "some.xlsx"))
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 and nothing else")
     with pytest.raises(CorruptFile, match="parquet"):
         read_task(str(broken))
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text(json.dumps({"question": "?", "choices": ["a", "b"], "answer_index": 0}) + '\n{"question": "b')
+    with pytest.raises(CorruptFile, match="line 2"):
+        read_task(str(cut))
     with pytest.raises(MissingColumn, match="'awnser_index' looks like 'answer_index'"):
         rows_to_questions([{"question": "?", "choices": ["a", "b"], "awnser_index": 0}], "task")
     with pytest.raises(InputError, match=r"2 rows repeat one: rows \[1, 3\]"):
@@ -100,12 +121,35 @@ def test_unusable_tasks_are_refused_in_words(tmp_path):
 
 def test_an_unreadable_row_becomes_a_row_to_mark():
     rows = [
-        {"question": "?", "choices": "not json", "answer_index": 0},
-        {"question": None, "choices": ["a", "b"], "answer_index": "x"},
+        {"question": "?", "choices": choices, "answer_index": 0}
+        for choices in ("not json", '"text"', None, ["a", None], ["a", ["b"]])
     ]
-    first, second = rows_to_questions(rows, "task")
-    assert first.choices == ()
-    assert second.answer_index == -1
+    problems = [item.problem for item in question_items(rows_to_questions(rows, "task"))]
+    said = ["Expecting value", "must be a list", "must be a list", "choice 1 is missing", "choice 1 is no text"]
+    assert all(words in problem for words, problem in zip(said, problems, strict=True))
+    assert "opc is missing" in rows_to_questions([MED | {"opc": None}], "task")[0].problem
+    assert (
+        "chosen is no text" in rows_to_questions([{"prompt": "?", "chosen": ["a"], "rejected": "b"}], "task")[0].problem
+    )
+
+
+@pytest.mark.parametrize("answer", ["x", None, 0.5, float("nan"), float("inf"), 10**400, -2, [1]])
+def test_an_answer_that_is_no_position_becomes_a_row_to_mark(answer):
+    question = rows_to_questions([{"question": "?", "choices": ["a", "b"], "answer_index": answer}], "task")[0]
+    problem = question_items([question])[0].problem
+    assert repr(answer)[:40] in problem
+    assert "position" in problem or "outside" in problem
+
+
+def test_numbers_are_texts_too():
+    question = rows_to_questions([{"question": 7, "choices": [1, 2.5], "answer_index": "1"}], "task")[0]
+    assert (question.question, question.choices, question.answer_index) == ("7", ("1", "2.5"), 1)
+
+
+def test_line_ends_and_marks_of_other_systems(tmp_path):
+    row = json.dumps({"question": "?", "choices": ["a", "b"], "answer_index": 0})
+    (tmp_path / "task.jsonl").write_bytes(f"\ufeff{row}\r\n\r\n{row}\r\n".encode())
+    assert [question.question for question in read_task(str(tmp_path / "task.jsonl")).questions] == ["?", "?"]
 
 
 def test_a_benchmark_of_the_hub_is_pinned_and_its_splits_joined(monkeypatch):

@@ -15,7 +15,7 @@ from miscal.errors import InternalError, MiscalError
 DONE, OUR_FAULT, USERS_TO_MEND = 0, 1, 2
 REPORT = "this is a fault of miscal, please report it: run the same command with --debug and send what it prints"
 _SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_URL_USER = re.compile(r"(?<=://)[^/\s@]+@")
+_URL_USER = re.compile(r"(?:(?<=://)|(?<=:/))[^/\s@]+@")  # paths lose one of the slashes
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -59,8 +59,15 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
                 sys.stdout.flush()
         except BaseException as error:  # every end has its status here, signals included
             # a library interrupted in the middle may have turned the signal into an error of its own
-            return _failed(Stopped(received[0]) if received else _cause(error), debug=debug)
+            return _failed(_stopped(received[0], error) if received else _cause(error), debug=debug)
     return status if isinstance(status, int) else DONE
+
+
+def _stopped(number: int, error: BaseException) -> Stopped:
+    stopped = Stopped(number)
+    for note in getattr(error, "__notes__", ()):
+        stopped.add_note(note)
+    return stopped
 
 
 def _cause(error: BaseException) -> BaseException:
@@ -102,7 +109,7 @@ def verdict_on(error: BaseException) -> tuple[int, str]:
     """
     if isinstance(error, Stopped | KeyboardInterrupt):
         number = getattr(error, "number", signal.SIGINT)
-        return 128 + number, "stopped; nothing was left half-written"
+        return 128 + number, "; ".join(["stopped", "nothing was left half-written", *getattr(error, "__notes__", ())])
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else OUR_FAULT, ""
     if isinstance(error, BrokenPipeError):

@@ -103,8 +103,32 @@ def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: 
     )
 
 
-def _tokenize_item(item: Item, tokenize: Tokenize) -> list[list[int]]:
-    return tokenize([item.prompt, *(item.prompt + candidate for candidate in item.candidates)])
+def _together(items: Sequence[Item], tokenize: Tokenize) -> list[list[list[int]]]:
+    """Ids of each prompt alone and joined with each candidate."""
+    every = iter(tokenize([text for item in items for text in (item.prompt, *_joined(item.prompt, item))]))
+    return [[next(every) for _ in range(1 + len(item.candidates))] for item in items]
+
+
+def _joined(start: str, item: Item) -> list[str]:
+    return [start + candidate for candidate in item.candidates]
+
+
+def _from_last_lines(items: Sequence[Item], tokenize: Tokenize, n_lead: int) -> list[list[list[int]]]:
+    """Return the same ids as `_together` for a fraction of the work: the last line, which is mostly the same, joined.
+
+    A line's ids may be put in the place of the prompt's last ones where the prompt ends in them as they are and joining
+    does not reach back to the line's first token; other items are tokenised whole.
+    """
+    lines = [item.prompt[item.prompt.rfind("\n") + 1 :] for item in items]
+    texts = dict.fromkeys(t for line, item in zip(lines, items, strict=True) for t in (line, *_joined(line, item)))
+    known = dict(zip(texts, (ids[n_lead:] for ids in tokenize(list(texts))), strict=True))
+    found: list[list[list[int]] | None] = []
+    for line, item, ids in zip(lines, items, tokenize([item.prompt for item in items]), strict=True):
+        own, joints = known[line], [known[text] for text in _joined(line, item)]
+        aligned = len(own) > 1 and ids[n_lead:][-len(own) :] == own and all(joint[:1] == own[:1] for joint in joints)
+        found.append([ids, *(ids[: len(ids) - len(own)] + joint for joint in joints)] if aligned else None)
+    rest = iter(_together([item for item, ids in zip(items, found, strict=True) if ids is None], tokenize))
+    return [next(rest) if ids is None else ids for ids in found]
 
 
 def encode(
@@ -131,15 +155,13 @@ def encode(
     """
     encoded, failed = [], {item.row: item.problem for item in items if item.problem}
     usable = [item for item in items if not item.problem]
-    texts = [text for item in usable for text in (item.prompt, *(item.prompt + c for c in item.candidates))]
     try:
-        every = iter(tokenize(texts))
-        tokens = [[next(every) for _ in range(1 + len(item.candidates))] for item in usable]
+        tokens = _from_last_lines(usable, tokenize, n_lead)
     except Exception:  # one bad text fails a whole call: find it by tokenising item by item
         tokens = [None] * len(usable)
     for item, ids in zip(usable, tokens, strict=True):
         try:
-            prompt, *joints = ids if ids is not None else _tokenize_item(item, tokenize)
+            prompt, *joints = ids if ids is not None else _together([item], tokenize)[0]
             encoded.append(_encode(item, prompt, joints, max_length, n_lead))
         except Exception as error:  # a poisoned row is marked, never the end of the run
             failed[item.row] = f"tokenising: {type(error).__name__}: {error}"

@@ -38,7 +38,7 @@ class Summary:
         Means over the scored rows; None for a run that asked for hidden states alone.
     seconds : float
     questions_per_second : float
-        Rows of this run over its seconds, loading the model included.
+        Rows computed by this call over its seconds, loading the model included; 0 where all were there before.
     """
 
     out: str
@@ -128,8 +128,9 @@ def run(
     for name, value in (("threads", threads), ("batch_tokens", batch_tokens), ("workers", workers)):
         if value is not None and value < 1:
             raise InputError(f"{name}: at least 1 is allowed, {value} came")
+    _refuse_idle(embed_only, {"form": form, "prompt_file": prompt_file}, text)
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads)
-    chosen = executor(engine, address=ray_address, workers=workers)
+    chosen = executor(engine, address=ray_address, workers=workers, device=device)
     if embed_only:
         table, items, about = _texts(task, text, limit)
         form = "letter"
@@ -153,6 +154,15 @@ def run(
     return _summary(done, time.monotonic() - began, embed_only)
 
 
+def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> None:
+    """Refuse options that would change nothing, rather than let them pass for heard."""
+    idle = [name for name, value in of_questions.items() if value is not None] if embed_only else []
+    if idle:
+        raise InputError(f"{', '.join(idle)}: embed_only asks for the hidden states of texts as they are; leave it out")
+    if text != "text" and not embed_only:
+        raise InputError(f"text: names a column for embed_only, {text!r} came without it")
+
+
 def _questions(
     task: Task, form: str | None, prompt_file: str | Path | None, limit: int | None, seed: int
 ) -> tuple[str, list[Item], dict[str, Any]]:
@@ -171,8 +181,7 @@ def _questions(
 
 
 def _texts(task: str, column: str, limit: int | None) -> tuple[pl.DataFrame, list[Item], dict[str, Any]]:
-    path = Path(task)
-    table = read_table(path / TRIPLES if path.is_dir() else path)[:limit]
+    table = read_table(Path(task))[:limit]
     if column not in table.columns:
         raise MissingColumn(f"{task}: column {column!r} is missing; it has {', '.join(table.columns)}")
     if table[column].dtype != pl.String:
@@ -205,7 +214,7 @@ def _summary(done: Run, seconds: float, embed_only: bool) -> Summary:
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
         seconds=round(seconds, 3),
-        questions_per_second=round(done.n_scored / max(seconds, 1e-9), 3),
+        questions_per_second=round(done.n_new / max(seconds, 1e-9), 3),
     )
 
 

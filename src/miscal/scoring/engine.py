@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from miscal.errors import ResourceError
+from miscal.errors import MiscalError, ResourceError
 from miscal.scoring.candidates import Encoded
 
 _MEMORY_SIGNS = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc")
@@ -88,15 +88,51 @@ class Runner:
         self.most_rows: int | None = None
 
     def run(self, batch: Sequence[Encoded]) -> BatchResult:
-        """Score a batch.
+        """Score a batch; a row that the model cannot take is marked, as long as the model takes others.
 
         Raises
         ------
         ResourceError
             If not even one row fits in memory.
         """
-        parts = [self._attempt(part) for part in self._parts(batch)]
+        try:
+            parts = [self._attempt(part) for part in self._parts(batch)]
+        except MiscalError:
+            raise
+        except Exception as error:
+            return self._one_by_one(batch, error)
         return _checked(batch, [value for part in parts for value in part.log_probs], [part.hidden for part in parts])
+
+    def _one_by_one(self, batch: Sequence[Encoded], error: Exception) -> BatchResult:
+        """Find the rows that an error comes from; raise it where the model fails whatever it is given."""
+        if not self._lives(batch[0]):
+            raise error
+        good, parts, failed = [], [], {}
+        for row in batch:
+            try:
+                parts.append(self._attempt([row]))
+                good.append(row)
+            except MiscalError:
+                raise
+            except Exception as reason:
+                if not self._lives(row):
+                    raise
+                failed[row.row] = (
+                    f"the model failed: {type(reason).__name__}: {next(iter(str(reason).splitlines()), '')}"
+                )
+        if not good:
+            return BatchResult((), (), np.zeros((0, self.model.width), dtype=np.float32), failed)
+        values = [value for part in parts for value in part.log_probs]
+        result = _checked(good, values, [part.hidden for part in parts])
+        return replace(result, failed=failed | result.failed)
+
+    def _lives(self, row: Encoded) -> bool:
+        """Tell whether the model still takes the first token of a row: after some faults of a GPU it never does."""
+        try:
+            self.model.evaluate([replace(row, context=row.context[:1], added=())])
+        except Exception:
+            return False
+        return True
 
     def _parts(self, batch: Sequence[Encoded]) -> list[Sequence[Encoded]]:
         size = min(len(batch), self.most_rows or len(batch))
@@ -121,8 +157,8 @@ class Runner:
 def _checked(batch: Sequence[Encoded], log_probs: list[np.ndarray], hidden: list[np.ndarray]) -> BatchResult:
     """Set aside the rows whose numbers are not finite."""
     states = np.concatenate(hidden)
-    good = [at for at in range(len(batch)) if np.isfinite(states[at]).all() and np.isfinite(log_probs[at]).all()]
-    failed = {
-        row.row: "the model returned numbers that are not finite" for at, row in enumerate(batch) if at not in set(good)
-    }
+    finite = [np.isfinite(state).all() and np.isfinite(v).all() for state, v in zip(states, log_probs, strict=True)]
+    good = np.flatnonzero(finite)
+    reason = "the model returned numbers that are not finite"
+    failed = {row.row: reason for row, fine in zip(batch, finite, strict=True) if not fine}
     return BatchResult(tuple(batch[at].row for at in good), tuple(log_probs[at] for at in good), states[good], failed)

@@ -131,7 +131,8 @@ class Ray:
     address : str, optional
         Of an existing cluster; default: one is started on this machine if none is connected.
     num_cpus, num_gpus : float, optional
-        What each task asks for; default: as many CPUs as the model takes threads, and a GPU if this machine has one.
+        What each task asks for; default: as many CPUs as the model takes threads, and a GPU if the model is to go to
+        one (device "auto": if this machine has one).
     """
 
     elsewhere = True
@@ -146,8 +147,9 @@ class Ray:
     def _needs(self, model: Model) -> dict[str, float]:
         import torch
 
-        threads = model.threads if isinstance(model, ModelSpec) else None
-        gpus = float(torch.cuda.is_available()) if self.num_gpus is None else self.num_gpus
+        threads, device = (model.threads, model.device) if isinstance(model, ModelSpec) else (None, "cpu")
+        wanted = torch.cuda.is_available() if device == "auto" else device.startswith("cuda")
+        gpus = float(wanted) if self.num_gpus is None else self.num_gpus
         return {"num_cpus": self.num_cpus or threads or 1, "num_gpus": gpus}
 
     def run(self, model: Model, jobs: Sequence[Job]) -> Iterator[tuple[int, BatchResult]]:
@@ -185,7 +187,7 @@ def _fetched(ray: Any, reference: Any) -> BatchResult:
         raise ResourceError(f"ray: a batch was lost after {ATTEMPTS} retries ({first})") from error
 
 
-def executor(engine: str, *, address: str | None = None, workers: int | None = None) -> Executor:
+def executor(engine: str, *, address: str | None = None, workers: int | None = None, device: str = "auto") -> Executor:
     """Choose an executor.
 
     Parameters
@@ -196,19 +198,32 @@ def executor(engine: str, *, address: str | None = None, workers: int | None = N
         Of a Ray cluster.
     workers : int, optional
         Number of CPU processes of the local engine; default: this process alone.
+    device : str, default "auto"
+        Where the model is to go; a GPU by its number is used alone.
 
     Raises
     ------
     InputError
-        If the engine is unknown or not installed.
+        If the engine is unknown or not installed, or an option does not belong to it.
     """
-    if engine == "ray":
-        return Ray(address)
-    if engine != "local":
+    if engine not in ("local", "ray"):
         raise InputError(f"engine: local or ray is allowed, {engine!r} came")
+    if engine == "ray":
+        if workers:
+            raise InputError("workers: belongs to engine local; Ray takes as many as its cluster has room for")
+        return Ray(address)
+    if address:
+        raise InputError("ray_address: belongs to engine ray; leave it out or give --engine ray")
+    return _local(workers, device)
+
+
+def _local(workers: int | None, device: str) -> Executor:
     import torch
 
     gpus = torch.cuda.device_count()
-    if gpus > 1:
-        return Processes([f"cuda:{number}" for number in range(gpus)])
-    return Processes(["cpu"] * workers) if workers and workers > 1 else Local()
+    if device.startswith("cpu") or (device == "auto" and not gpus):
+        return Processes(["cpu"] * workers) if workers and workers > 1 else Local()
+    if workers and workers > 1:
+        raise InputError(f"workers: are CPU processes, and the device is {device!r}; leave it out or give --device cpu")
+    every = device in ("auto", "cuda") and gpus > 1
+    return Processes([f"cuda:{number}" for number in range(gpus)]) if every else Local()

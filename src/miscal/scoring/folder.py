@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from miscal.errors import FileError, InputError
+from miscal.errors import CorruptFile, FileError, InputError
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.disk import float_table, owned, write_atomically, write_json
+from miscal.scoring.disk import float_table, owned, sha256, write_atomically, write_json
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.executors import Executor, Local
 from miscal.scoring.questions import Item
@@ -23,6 +23,7 @@ from miscal.scoring.shards import Shards
 from miscal.scoring.source import ModelSpec
 
 MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
+SETTINGS, SHARDS = "settings.json", "shards"
 
 Progress = Callable[[int, int], None]  # rows done now, rows in all
 
@@ -36,6 +37,8 @@ class Run:
     folder : Path
     n_scored, n_failed : int
         Rows with and without a result.
+    n_new : int
+        Rows computed by this call; the others were there before.
     manifest : dict
         Content of manifest.json.
     """
@@ -43,6 +46,7 @@ class Run:
     folder: Path
     n_scored: int
     n_failed: int
+    n_new: int
     manifest: dict[str, Any]
 
 
@@ -105,27 +109,31 @@ def score_folder(
     MismatchError
         If the folder was begun with other settings.
     FileError, ResourceError, InputError
-        If the folder cannot be written, memory or disk run out, or no row could be scored.
+        If the folder cannot be written or holds files of something else, a finished run there is damaged, memory or
+        disk run out, or no row could be scored.
     """
     out = Path(out)
     with owned(out):
+        finished = read_settings(out / MANIFEST)
+        if finished is None:
+            _refuse_foreign(out)
         text_side = _text_side(model)
         settings = describe_run(text_side.describe(), items, task=task, batch_tokens=batch_tokens)
-        finished = read_settings(out / MANIFEST)
         if finished is not None:
             refuse_changed(_settings_of(finished, out), settings, out)
+            _refuse_damaged(finished, out)
             _tidy(out)  # a run killed between its last file and here left its shards
-            return _run(out, finished)
+            return _run(out, finished, 0)
         _begin(out, settings)
         encoded, unreadable = encode(
             items, text_side.tokenize, max_length=text_side.max_length, n_lead=text_side.n_lead
         )
         fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form)
-        shards = Shards(out / "shards")
-        _compute(text_side, fixed, shards, executor or Local(), progress)
+        shards = Shards(out / SHARDS)
+        n_new = _compute(text_side, fixed, shards, executor or Local(), progress)
         manifest = _finish(out, fixed, shards, table)
         _tidy(out)
-        return _run(out, manifest)
+        return _run(out, manifest, n_new)
 
 
 def _text_side(model: LanguageModel | ModelSpec) -> Any:
@@ -139,8 +147,8 @@ def _text_side(model: LanguageModel | ModelSpec) -> Any:
 
 def _tidy(out: Path) -> None:
     """Remove what only an unfinished run needs."""
-    shutil.rmtree(out / "shards", ignore_errors=True)
-    (out / "settings.json").unlink(missing_ok=True)
+    shutil.rmtree(out / SHARDS, ignore_errors=True)
+    (out / SETTINGS).unlink(missing_ok=True)
 
 
 def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:
@@ -155,32 +163,52 @@ def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSp
 
 
 def _settings_of(manifest: Mapping[str, Any], out: Path) -> Mapping[str, Any]:
-    if "settings" not in manifest:
+    if not {"settings", "n_scored", "n_failed", "files"} <= manifest.keys():
         raise FileError(f"folder {out}: {MANIFEST} is not one of ours; score into a new folder")
     return manifest["settings"]
 
 
+def _refuse_foreign(out: Path) -> None:
+    """Refuse to overwrite what no run of ours has begun."""
+    found = [name for name in (TRIPLES, EMBEDDINGS, SHARDS) if (out / name).exists()]
+    if found and not (out / SETTINGS).exists():
+        raise FileError(
+            f"folder {out}: holds {', '.join(found)}, which no run that could be taken up here has left; "
+            "score into a new folder"
+        )
+
+
+def _refuse_damaged(manifest: Mapping[str, Any], out: Path) -> None:
+    for name, digest in manifest["files"].items():
+        if not (out / name).is_file() or sha256(out / name) != digest:
+            raise CorruptFile(
+                f"folder {out}: {name} is missing or is not what the finished run wrote; score into a new folder"
+            )
+
+
 def _begin(out: Path, settings: dict[str, Any]) -> None:
-    before = read_settings(out / "settings.json")
-    if before is None:
-        write_json(out / "settings.json", settings)
-    else:
+    before = read_settings(out / SETTINGS)
+    if before is not None and any((out / SHARDS).glob("*.json")):
         refuse_changed(before, settings, out)
+    else:  # nothing is lost if a run that never got to its first batch is begun otherwise
+        write_json(out / SETTINGS, settings)
 
 
-def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, progress: Progress | None) -> None:
+def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, progress: Progress | None) -> int:
+    """Compute what is not done yet; return the number of its rows."""
     done = {index for index in range(len(fixed.batches)) if shards.is_done(index)}
     jobs = [(index, batch) for index, batch in enumerate(fixed.batches) if index not in done]
     total = len(fixed.encoded)
     if progress and done:
         progress(sum(len(fixed.batches[index]) for index in done), total)
     if not jobs:
-        return
+        return 0
     model = _with_weights(text_side, elsewhere=executor.elsewhere)
     for index, result in executor.run(model, jobs):
         shards.write(index, result)
         if progress:
             progress(len(fixed.batches[index]), total)
+    return sum(len(batch) for _, batch in jobs)
 
 
 def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None) -> dict[str, Any]:
@@ -198,7 +226,7 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
     about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
     float_table(out / EMBEDDINGS, "x", shards.hidden([places[row] for row in order]), shape, about)
     write_atomically(out / TRIPLES, lambda path: result.write_parquet(path))
-    manifest = _manifest(fixed, failed, shape)
+    manifest = _manifest(fixed, failed, shape) | {"files": {name: sha256(out / name) for name in (TRIPLES, EMBEDDINGS)}}
     write_json(out / MANIFEST, manifest)
     return manifest
 
@@ -230,5 +258,5 @@ def _candidate_ids(items: Sequence[Item], encoded: Mapping[int, Encoded]) -> dic
     return dict(sorted(used.items()))
 
 
-def _run(out: Path, manifest: dict[str, Any]) -> Run:
-    return Run(out, manifest["n_scored"], manifest["n_failed"], manifest)
+def _run(out: Path, manifest: dict[str, Any], n_new: int) -> Run:
+    return Run(out, manifest["n_scored"], manifest["n_failed"], n_new, manifest)

@@ -16,6 +16,9 @@ import torch
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated
 
+NORM_ROWS = 64
+"""Rows of logits widened to float32 at a time: all of them would take the memory of the logits three times over."""
+
 
 class Picker:
     """Narrow the input of an output layer to chosen positions and remember it."""
@@ -43,7 +46,7 @@ class Picker:
 
 def log_softmax_at(logits: torch.Tensor, rows: Sequence[int], ids: Sequence[int]) -> torch.Tensor:
     """Return log p of token ``ids[j]`` under the logits of row ``rows[j]``, in float32."""
-    norm = torch.logsumexp(logits.float(), dim=-1)
+    norm = torch.cat([torch.logsumexp(part.float(), dim=-1) for part in logits.split(NORM_ROWS)])
     index, columns = (torch.as_tensor(part, dtype=torch.long, device=logits.device) for part in (rows, ids))
     return logits[index, columns].float() - norm[index]
 
@@ -120,10 +123,9 @@ def _two_passes(
     hidden = picker.hidden
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
     longer = _longer(batch)
-    if longer:
-        cache = output.past_key_values
-        cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()], device=device))
-        total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
+    cache = output.past_key_values
+    cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()], device=device))
+    total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
     return _split(total, batch), hidden
 
 

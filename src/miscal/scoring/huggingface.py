@@ -14,9 +14,11 @@ from miscal.errors import FileError, InputError, MiscalError, ResourceError, Tru
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
-from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, locate, redact, retried
+from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, first_line, locate, redact, retried
 
 T = TypeVar("T")
+
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 class HuggingFaceText:
@@ -46,7 +48,7 @@ class HuggingFaceText:
     def __init__(self, spec: ModelSpec) -> None:
         self.spec = spec
         self.source = locate(spec)
-        self.device = torch.device(spec.device if spec.device != "auto" else _first_device())
+        self.device = device_of(spec.device)
         self.dtype = choose_dtype(spec.dtype, self.device)
         self.config = self._load_config()
         self._tokenizer = self._load_tokenizer()
@@ -109,7 +111,7 @@ class HuggingFaceText:
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Texts to ids, with the tokenizer's default special tokens in front and none behind."""
-        ids = self._tokenizer(list(texts)).input_ids
+        ids = self._tokenizer(list(texts)).input_ids if texts else []
         return [row[: len(row) - self._trail] for row in ids] if self._trail else ids
 
 
@@ -140,6 +142,7 @@ class HuggingFaceModel(HuggingFaceText):
             super().__init__(spec)
         else:
             self.__dict__.update(vars(text))
+        _refuse_missing(self.device)
         self._model = self._load_model().eval().to(self.device)
         head = self._model.get_output_embeddings()
         if head is None:
@@ -159,8 +162,36 @@ class HuggingFaceModel(HuggingFaceText):
             return evaluate(self._model, self._picker, batch, fill=0)
 
 
-def _first_device() -> str:
-    return "cuda" if torch.cuda.is_available() else "cpu"
+def device_of(name: str) -> torch.device:
+    """Turn the name of a device into the device; "auto" is the first GPU if there is one, else the CPU.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind of device.
+
+    Examples
+    --------
+    >>> device_of("cuda:1")
+    device(type='cuda', index=1)
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name.partition(":")[0] in DEVICES:
+        with contextlib.suppress(RuntimeError):
+            return torch.device(name)
+    raise InputError(
+        f"device: auto, {', '.join(DEVICES)}, or one of these with a number (cuda:1) is allowed, {name!r} came"
+    )
+
+
+def _refuse_missing(device: torch.device) -> None:
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(
+            f"device: {str(device)!r} is not there ({first_line(error)}); give one that is, or --device cpu"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -208,7 +239,7 @@ def loaded(call: Callable[[], T], text: HuggingFaceText) -> T:
     except Exception as error:
         if ran_out_of_memory(error):
             raise ResourceError(f"model {name}: the weights do not fit in memory") from error
-        raise FileError(f"model {name}: {type(error).__name__}: {redact(error).splitlines()[0]}") from error
+        raise FileError(f"model {name}: {type(error).__name__}: {first_line(error)}") from error
 
 
 @contextlib.contextmanager

@@ -28,6 +28,8 @@ class Question:
         Position of the right option, from 0.
     metadata : mapping
         Further columns, kept beside the result.
+    problem : str, optional
+        Why the row cannot be scored, where that is known already.
     """
 
     id: str
@@ -35,17 +37,19 @@ class Question:
     choices: tuple[str, ...]
     answer_index: int
     metadata: Mapping[str, object] = field(default_factory=dict)
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A context with the response people chose and the one they rejected."""
+    """A context with the response people chose and the one they rejected; for the rest see `Question`."""
 
     id: str
     prompt: str
     chosen: str
     rejected: str
     metadata: Mapping[str, object] = field(default_factory=dict)
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class Item:
 
 
 def _question_problem(question: Question) -> str | None:
+    if question.problem:
+        return question.problem
     if not question.question.strip():
         return "empty question"
     if not 2 <= len(question.choices) <= len(LETTERS):
@@ -182,7 +188,7 @@ def pair_items(pairs: Sequence[Pair], *, template: str = DEFAULTS["preference"],
                 text=f"{pair.prompt}\n\nA: {response_a}\n\nB: {response_b}",
                 choices=(response_a, response_b),
                 metadata=pair.metadata,
-                problem=None if pair.prompt.strip() else "empty prompt",
+                problem=pair.problem or (None if pair.prompt.strip() else "empty prompt"),
             )
         )
     return items

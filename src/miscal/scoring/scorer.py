@@ -22,10 +22,11 @@ BATCH_TOKENS = 1024
 
 def default_batch_tokens(device: str = "auto") -> int:
     """Return the padded tokens per batch that suit a device: 1024 on a CPU (more leaves its caches), 32768 on a GPU."""
-    import torch
+    if device == "auto":
+        import torch
 
-    on_gpu = torch.cuda.is_available() if device == "auto" else not device.startswith("cpu")
-    return 32 * BATCH_TOKENS if on_gpu else BATCH_TOKENS
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return BATCH_TOKENS if device.startswith("cpu") else 32 * BATCH_TOKENS
 
 
 def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
@@ -84,7 +85,7 @@ def evaluate_items(
     model: LanguageModel,
     items: Sequence[Item],
     *,
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int | None = None,
     on_batch: Callable[[int], None] | None = None,
 ) -> Raw:
     """Put items to a model, all in memory.
@@ -93,13 +94,15 @@ def evaluate_items(
     ----------
     model : LanguageModel
     items : sequence of Item
-    batch_tokens : int, default 1024
-        Padded tokens per batch.
+    batch_tokens : int, optional
+        Padded tokens per batch; default: what suits the model's device (`default_batch_tokens`).
     on_batch : callable, optional
         Told the number of rows of every batch that is done.
     """
     encoded, failed = encode(items, model.tokenize, max_length=model.max_length, n_lead=model.n_lead)
     runner, log_probs, hidden = Runner(model), {}, {}
+    if batch_tokens is None:
+        batch_tokens = default_batch_tokens(str(getattr(model, "device", "cpu")))
     for batch in plan(encoded, batch_tokens):
         result = runner.run(batch)
         log_probs.update(zip(result.rows, result.log_probs, strict=True))
@@ -123,7 +126,7 @@ def score(
     form: str = "letter",
     template: str | None = None,
     seed: int = 0,
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int | None = None,
 ) -> Triples:
     """Ask a language model and return triples of hidden state, confidence and outcome.
 
@@ -141,8 +144,8 @@ def score(
         Prompt; default: the paper's.
     seed : int, default 0
         Of the coin that deals the slots of pairs.
-    batch_tokens : int, default 1024
-        Padded tokens per batch; changes no number beyond rounding.
+    batch_tokens : int, optional
+        Padded tokens per batch, default 1024 on a CPU and 32768 on a GPU; changes no number beyond rounding.
 
     Returns
     -------

@@ -82,8 +82,11 @@ def read_settings(path: Path) -> dict[str, Any] | None:
         If they cannot be read.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise CorruptFile(f"{path}: cannot be read ({error}); score into a new folder") from error
+    if not isinstance(found, dict):
+        raise CorruptFile(f"{path}: is not one of ours; score into a new folder")
+    return found

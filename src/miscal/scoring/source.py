@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import re
@@ -13,15 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from miscal.errors import FileError, InputError, MiscalError, TrustError
-from miscal.scoring.registry import resolve_name
+from miscal.scoring.registry import BASE_MODELS, SMOLLM2, resolve_name
 
 if TYPE_CHECKING:
     import torch
 
 DTYPES = ("auto", "float32", "bfloat16")
 ATTEMPTS = 5
-_SECRETS = re.compile(r"(hf_[A-Za-z0-9]{4,}|(?<=://)[^/\s@]+@|(?<=[Bb]earer )\S+)")
+_SECRETS = re.compile(r"(hf_[A-Za-z0-9]{4,}|(?:(?<=://)|(?<=:/))[^/\s@]+@|(?<=[Bb]earer )\S+)")
 _RUNS_CODE = ("auto_map", "_attn_implementation_internal", "trust_remote_code", "custom_pipelines")
+_KERNEL = re.compile(r"_implementation(_internal)?$")  # a name with a slash there is code fetched from the hub
 T = TypeVar("T")
 
 
@@ -76,12 +78,21 @@ def redact(text: object) -> str:
     return _SECRETS.sub("***", str(text))
 
 
+def first_line(error: BaseException) -> str:
+    r"""Return what an error says in its first line, without secrets; its type where it says nothing.
+
+    >>> first_line(OSError("no route for hf_abcdEFGH\nmore")), first_line(OSError())
+    ('no route for ***', 'OSError')
+    """
+    return next(iter(redact(error).strip().splitlines()), type(error).__name__)
+
+
 def bfloat16_is_fast(device: torch.device) -> bool:
     """Tell whether the machine multiplies bfloat16 matrices faster than float32 ones."""
     import torch
 
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     if device.type != "cpu":
         return False
     checks = (getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"))
@@ -121,11 +132,21 @@ def locate(spec: ModelSpec) -> Source:
         If the folder's weights are pickles, or its configuration asks for code of its own.
     """
     name = resolve_name(spec.model)
+    if "://" in name:
+        raise FileError(
+            f"model {redact(name)}: an address came; a hub id (owner/name), folder or .gguf file is allowed"
+        )
     path = Path(name)
     if path.suffix == ".gguf" or path.is_dir():
+        if spec.revision:
+            raise InputError(f"revision: belongs to models of the hub; {path} is local, leave it out")
         return _locate_local(path, spec)
     if path.is_absolute() or name.count("/") != 1:
-        raise FileError(f"model {redact(name)}: no such folder or .gguf file, and not a hub id of the form owner/name")
+        near = difflib.get_close_matches(name.lower(), [*BASE_MODELS, SMOLLM2], 1)
+        raise FileError(
+            f"model {redact(name)}: no such folder or .gguf file, and neither a hub id of the form owner/name nor a "
+            f"short name ({', '.join([*BASE_MODELS, SMOLLM2])}){f'; did you mean {near[0]}?' if near else ''}"
+        )
     return Source(name, _pin(name, spec.revision), None, local=False)
 
 
@@ -153,7 +174,7 @@ def asks_for_code(value: Any) -> str | None:
     """Return the first key, at any depth of a configuration, that names code to run; None if there is none."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if key in _RUNS_CODE and inner:
+            if (key in _RUNS_CODE and inner) or (_KERNEL.search(str(key)) and "/" in json.dumps(inner, default=str)):
                 return key
             found = asks_for_code(inner)
             if found:
@@ -195,12 +216,22 @@ def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause
             return call()
         except MiscalError:
             raise
-        except (OSError, ValueError) as error:
-            final = attempt == attempts - 1 or _is_final(error)
-            if final:
-                raise FileError(f"{what}: {redact(error).splitlines()[0]}") from None
+        except Exception as error:
+            if not _comes_from_outside(error):
+                raise
+            if attempt == attempts - 1 or _is_final(error):
+                tried = f" (tried {attempt + 1} times)" if attempt else ""
+                raise FileError(f"{what}: {first_line(error)}{tried}") from None
             time.sleep(pause * 2**attempt)
     raise AssertionError("unreachable")
+
+
+def _comes_from_outside(error: Exception) -> bool:
+    """Tell what disk, network and their contents did from faults of code.
+
+    The hub's client lets errors of its HTTP library through, which has changed its name and is no OSError.
+    """
+    return isinstance(error, OSError | ValueError) or any(kind.__name__ == "HTTPError" for kind in type(error).__mro__)
 
 
 def _is_final(error: Exception) -> bool:
@@ -221,7 +252,7 @@ def _pin(name: str, revision: str | None) -> str:
         return retried(cached, f"model {name} (offline)")
     try:
         return retried(lambda: HfApi().model_info(name, revision=revision).sha, f"model {name}")
-    except FileError:
+    except FileError as error:
         with contextlib.suppress(Exception):
             return cached()
-        raise
+        raise FileError(f"{error}; it is not in the cache either: check name, connection and access") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from miscal.errors import CorruptFile, FileError, InputError, MissingColumn
+from miscal.errors import CorruptFile, InputError, MissingColumn
+from miscal.readers import open_table
+from miscal.readers.table import existing
 from miscal.scoring.prompts import LETTERS, read_template
 from miscal.scoring.questions import FORMS, Pair, Question
-from miscal.scoring.source import redact, retried
+from miscal.scoring.source import first_line, redact, retried
 
 Row = Mapping[str, Any]
 _MARK = "\n\nAssistant:"
@@ -70,25 +73,41 @@ class Task:
 
 
 def _index(value: Any) -> int:
-    """Read an answer given by position or by letter; -1 (marked as a bad row later) for anything else."""
-    if isinstance(value, str) and value.strip() in LETTERS and len(value.strip()) == 1:
+    """Read an answer given by position or by letter."""
+    if isinstance(value, str) and len(value.strip()) == 1 and value.strip() in LETTERS:
         return LETTERS.index(value.strip())
     try:
-        return int(value)
-    except (TypeError, ValueError):
-        return -1
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not number.is_integer():
+        raise ValueError(f"the answer must be a position from 0 or a letter, {value!r:.40} came")
+    return int(number)
+
+
+def _text(value: Any, what: str) -> str:
+    if isinstance(value, (list, dict, bytes)):
+        raise ValueError(f"{what} is no text: {value!r:.40}")
+    return "" if value is None else str(value)
+
+
+def _choice(value: Any, what: str) -> str:
+    if value is None:
+        raise ValueError(f"{what} is missing")
+    return _text(value, what)
 
 
 def _choices(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = json.loads(value)
-    return tuple(str(choice) for choice in value or ())
+    given = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(given, list):
+        raise ValueError(f"choices must be a list, {value!r:.40} came")
+    return tuple(_choice(choice, f"choice {at}") for at, choice in enumerate(given))
 
 
 def _listed(answer: str, choices: str) -> Callable[[Row], dict[str, Any]]:
     def read(row: Row) -> dict[str, Any]:
         return {
-            "question": row["question"] or "",
+            "question": _text(row["question"], "question"),
             "choices": _choices(row[choices]),
             "answer_index": _index(row[answer]),
         }
@@ -97,12 +116,12 @@ def _listed(answer: str, choices: str) -> Callable[[Row], dict[str, Any]]:
 
 
 def _medmcqa(row: Row) -> dict[str, Any]:
-    options = tuple(str(row[name]) for name in ("opa", "opb", "opc", "opd"))
-    return {"question": row["question"] or "", "choices": options, "answer_index": _index(row["cop"])}
+    options = tuple(_choice(row[name], name) for name in ("opa", "opb", "opc", "opd"))
+    return {"question": _text(row["question"], "question"), "choices": options, "answer_index": _index(row["cop"])}
 
 
 def _pair(row: Row) -> dict[str, Any]:
-    return {name: row[name] or "" for name in ("prompt", "chosen", "rejected")}
+    return {name: _text(row[name], name) for name in ("prompt", "chosen", "rejected")}
 
 
 def split_dialogues(chosen: str, rejected: str) -> tuple[str, str, str]:
@@ -122,7 +141,7 @@ def split_dialogues(chosen: str, rejected: str) -> tuple[str, str, str]:
 
 
 def _dialogues(row: Row) -> dict[str, Any]:
-    prompt, chosen, rejected = split_dialogues(row["chosen"] or "", row["rejected"] or "")
+    prompt, chosen, rejected = split_dialogues(*(_text(row[name], name) for name in ("chosen", "rejected")))
     return {"prompt": prompt.strip(), "chosen": chosen.strip(), "rejected": rejected.strip()}
 
 
@@ -179,9 +198,9 @@ def rows_to_questions(rows: Sequence[Row], name: str) -> tuple[Question, ...] | 
 def _read_row(read: Callable[[Row], dict[str, Any]], row: Row, kind: type) -> dict[str, Any]:
     try:
         return read(row)
-    except (ValueError, TypeError, AttributeError):  # an unreadable row is marked when it is scored
+    except ValueError as error:  # an unreadable row is marked when it is scored
         empty = {"question": "", "choices": (), "answer_index": -1}
-        return empty if kind is Question else {"prompt": "", "chosen": "", "rejected": ""}
+        return (empty if kind is Question else {"prompt": "", "chosen": "", "rejected": ""}) | {"problem": str(error)}
 
 
 def _refuse_twins(ids: Sequence[str], what: str) -> None:
@@ -196,15 +215,9 @@ def _refuse_twins(ids: Sequence[str], what: str) -> None:
 
 # --- where rows come from -----------------------------------------------------------------------------------------
 
-_READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
-    ".parquet": lambda path: pl.read_parquet(path),
-    ".jsonl": lambda path: pl.read_ndjson(path, infer_schema_length=None),
-    ".csv": lambda path: pl.read_csv(path, infer_schema_length=None),
-}
-
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read a parquet, jsonl or csv file.
+    """Read a table of any kind that `miscal.readers` knows: parquet, jsonl, csv, a folder of ``miscal score``.
 
     Raises
     ------
@@ -212,16 +225,11 @@ def read_table(path: Path) -> pl.DataFrame:
         If it is not there or has another ending.
     CorruptFile
         If it cannot be read.
+    ResourceError
+        If memory cannot hold it.
     """
-    reader = _READERS.get(path.suffix)
-    if reader is None:
-        raise FileError(f"task {path}: a .parquet, .jsonl or .csv file is allowed, {path.suffix or 'no ending'!r} came")
-    if not path.is_file():
-        raise FileError(f"task {path}: there is no such file")
-    try:
-        return reader(path)
-    except (OSError, pl.exceptions.PolarsError, ValueError) as error:
-        raise CorruptFile(f"task {path}: cannot be read as {path.suffix[1:]} ({str(error).splitlines()[0]})") from error
+    table = open_table(existing(path, what="task"))
+    return table.load(table.columns)
 
 
 def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[Row], str]:
@@ -247,11 +255,14 @@ def _task_file(path: Path) -> Task:
     try:
         settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CorruptFile(f"task {path}: cannot be read as yaml ({str(error).splitlines()[0]})") from error
+        raise CorruptFile(f"task {path}: cannot be read as yaml ({first_line(error)})") from error
     allowed = ("data", "form", "prompt_file")
-    unknown = sorted(set(settings) - set(allowed)) if isinstance(settings, dict) else ["no mapping"]
+    unknown = sorted(map(str, settings.keys() - set(allowed))) if isinstance(settings, dict) else ["no mapping"]
     if unknown or "data" not in settings:
         raise InputError(f"task {path}: keys {', '.join(allowed)} are allowed and data is needed; wrong: {unknown}")
+    for key in ("data", "prompt_file"):
+        if not isinstance(settings.get(key, ""), str):
+            raise InputError(f"task {path}: {key}: the path of a file is allowed, {settings[key]!r} came")
     task = read_task(str(path.parent / settings["data"]))
     form = settings.get("form", "letter")
     if form not in FORMS:
@@ -287,11 +298,15 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
     if name in HUB_TASKS:
         rows, commit = _hub_rows(HUB_TASKS[name], revision)
         return Task(name, rows_to_questions(rows, name), revision=commit)
+    if revision:
+        raise InputError(
+            f"task_revision: belongs to {', '.join(HUB_TASKS)}; {redact(name)!r} is none of them, leave it out"
+        )
     path = Path(name)
-    if path.suffix in (".yaml", ".yml") and path.is_file():
-        return _task_file(path)
-    if not path.suffix and not path.exists():
-        near = difflib.get_close_matches(name, HUB_TASKS, 1)
+    if path.suffix in (".yaml", ".yml"):
+        return _task_file(existing(path, what="task"))
+    if "://" in name or (not path.suffix and not path.exists()):
+        near = difflib.get_close_matches(name.lower(), HUB_TASKS, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise InputError(f"task: one of {', '.join(HUB_TASKS)} or a file is allowed, {redact(name)!r} came{hint}")
     return Task(name, rows_to_questions(read_table(path).to_dicts(), name))

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from miscal.cli.options import Seed, whole
+from miscal.cli.outcome import Stopped
 
 
 class Engine(StrEnum):
@@ -33,7 +34,7 @@ class Form(StrEnum):
 
 
 def command(
-    model: Annotated[str, typer.Option(metavar="M", help="Hub id, folder or .gguf file.")],
+    model: Annotated[str, typer.Option(metavar="M", help="Hub id, short name, folder or .gguf file.")],
     task: Annotated[
         str, typer.Option(metavar="T", help="mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs.")
     ],
@@ -61,8 +62,13 @@ def command(
     settings = {name: getattr(value, "value", value) for name, value in locals().items()}
     from miscal.scoring.command import run
 
-    told = run(**settings)
+    try:
+        told = run(**settings)
+    except (Stopped, KeyboardInterrupt) as stop:
+        stop.add_note("the same command goes on from here")
+        raise
     print(f"{told.n_scored:,} rows scored, {told.n_failed:,} failed, {told.n_truncated:,} truncated: {told.out}")
     if told.accuracy is not None:
+        speed = told.questions_per_second
         means = f"accuracy {told.accuracy:.3f}, confidence {told.confidence:.3f}"
-        print(f"{means}, {told.questions_per_second:.1f} questions per second")
+        print(means + (f", {speed:.1f} questions per second" if speed else ""))
