@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import resource
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import joblib
@@ -45,10 +48,27 @@ def limit_threads() -> None:
     threadpool_limits(1)
 
 
-def compute(cache: Cache, keys: Iterable[Key], work: Callable[..., dict], jobs: int, refresh: bool = False) -> None:
-    """Run `work(*key)` for the keys that are not cached (all, with `refresh`), printing a line for each."""
+def peak_mb() -> float:
+    """Largest resident memory this process has had, in MB; Linux counts in KB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def compute(
+    cache: Cache,
+    keys: Iterable[Key],
+    work: Callable[..., dict],
+    jobs: int,
+    refresh: bool = False,
+    *,
+    fresh: bool = False,
+) -> None:
+    """Run `work(*key)` for the keys that are not cached (all, with `refresh`), printing a line for each.
+
+    With `fresh` each runs in a process of its own, so that its peak of memory is its own.
+    """
     todo = [key for key in keys if refresh or key not in cache.records]
-    for number, record in enumerate(_results(work, todo, jobs), 1):
+    results = _in_fresh_processes(work, todo, jobs) if fresh else _results(work, todo, jobs)
+    for number, record in enumerate(results, 1):
         cache.add(record)
         print(f"{number}/{len(todo)} {' '.join(map(str, cache.key(record)))}: {record['seconds']:.1f} s", flush=True)
 
@@ -57,3 +77,10 @@ def _results(work: Callable[..., dict], todo: list[Key], jobs: int) -> Iterator[
     if jobs == 1:
         return (work(*key) for key in todo)
     return joblib.Parallel(n_jobs=jobs, return_as="generator")(joblib.delayed(work)(*key) for key in todo)
+
+
+def _in_fresh_processes(work: Callable[..., dict], todo: list[Key], jobs: int) -> Iterator[dict]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
+        for done in as_completed([pool.submit(work, *key) for key in todo]):
+            yield done.result()

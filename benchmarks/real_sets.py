@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from _cache import Cache, compute, limit_threads
+from _cache import Cache, compute, limit_threads, peak_mb
 from _data import read_set, set_names
 from _findings import gap_found, hidden_limit
 from miscal.baselines import METHODS
@@ -51,7 +51,8 @@ def evaluate(folder: Path | None, name: str, seed: int, method: str) -> dict:
     p = model.calibrate(data.X[test], data.confidence[test])
     seconds = time.perf_counter() - start
     return {
-        "set": name, "seed": seed, "method": method, "seconds": seconds, "settings": model.settings_,
+        "set": name, "seed": seed, "method": method, "seconds": seconds, "peak_mb": peak_mb(),
+        "settings": model.settings_,
         "y": data.correct[test].astype(int).tolist(), "corrected": np.round(p, 6).tolist(),
     }  # fmt: skip
 
@@ -145,12 +146,15 @@ def print_duel(scores: Scores, names: list[str], ours: str) -> bool:
     return bool(our < their and not worse)
 
 
-def print_seconds(scores: Scores, names: list[str]) -> None:
-    print("\n| method | median seconds | longest |\n|---|---:|---:|")
+def print_costs(scores: Scores, names: list[str]) -> None:
+    """Seconds of fit and correction; peak memory of the process, interpreter and data ("raw": these alone) included."""
+    print("\n| method | median seconds | longest | largest peak, MB |\n|---|---:|---:|---:|")
     for method in scores.methods:
-        times = [scores.records[n, s, method]["seconds"] for n in names for s in scores.seeds_of(n, method)]
-        if times:
-            print(f"| {method} | {np.median(times):.1f} | {max(times):.1f} |")
+        rows = [scores.records[n, s, method] for n in names for s in scores.seeds_of(n, method)]
+        if rows:
+            seconds, peaks = [r["seconds"] for r in rows], [r["peak_mb"] for r in rows if "peak_mb" in r]
+            peak = f"{max(peaks):.0f}" if peaks else ""
+            print(f"| {method} | {np.median(seconds):.1f} | {max(seconds):.1f} | {peak} |")
 
 
 def main() -> None:
@@ -167,12 +171,12 @@ def main() -> None:
     cache, names = Cache(args.cache, FIELDS), set_names(args.data, args.sets)
     if not args.print:
         keys = [(n, s, m) for s in range(args.seeds) for n in names for m in args.methods]
-        compute(cache, keys, partial(evaluate, args.data), args.jobs, args.refresh)
+        compute(cache, keys, partial(evaluate, args.data), args.jobs, args.refresh, fresh=True)
     scores = Scores(cache, args.methods, range(args.seeds), args.data)
     for kind in KINDS:
         print_table(scores, names, kind)
     met = print_duel(scores, names, "auto") if "auto" in args.methods else True
-    print_seconds(scores, names)
+    print_costs(scores, names)
     sys.exit(not met)
 
 
