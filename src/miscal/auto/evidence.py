@@ -115,7 +115,7 @@ def score_test(
     1.732
     """
     w = np.ones(len(y)) if weight is None else weight
-    stratum = np.unique(np.stack([_levels(confidence, folds, w), folds]), axis=1, return_inverse=True)[1]
+    stratum = np.unique(_levels(confidence, folds, w) * (folds.max() + 1) + folds, return_inverse=True)[1]
     rows = np.bincount(stratum, w)
     t = shift - (np.bincount(stratum, w * shift) / rows)[stratum]
     residual = y - expit(offset)
