@@ -76,13 +76,14 @@ def run_clusters(args: argparse.Namespace) -> bool:
     if not args.print:
         compute(cache, keys, partial(clusters_cell, args.method, args.jobs), 1)
     rows = [cache.records[key] for key in keys if key in cache.records]
+    print(f"\n| {args.method} | r | RMSE | seconds | chosen |\n|---|---:|---:|---:|---|")
     for row in rows:
         note = ", ".join(f"{k} {row['chosen'][k]}" for k in ("sigma", "lambda", "epoch") if k in row["chosen"])
-        print(f"seed {row['seed']}: r {row['r']:.4f}  rmse {row['rmse']:.4f}  {row['seconds']:.0f} s  {note}")
+        print(f"| seed {row['seed']} | {row['r']:.4f} | {row['rmse']:.4f} | {row['seconds']:.0f} | {note} |")
     mean = float(np.mean([row["r"] for row in rows]))
     low, high = TARGETS[args.method]
     longest = max(row["seconds"] for row in rows)
-    print(f"three clusters, {args.method}: mean r {mean:.4f} (target {low} to {high}), slowest fit {longest:.0f} s")
+    print(f"\nthree clusters, {args.method}: mean r {mean:.4f} (target {low} to {high}), slowest fit {longest:.0f} s")
     return low <= mean <= high
 
 

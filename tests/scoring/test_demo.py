@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.errors import InputError
+from miscal.errors import FileError, InputError
 from miscal.scoring import FakeModel, Question, demo
+from miscal.scoring.registry import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 
 
@@ -75,3 +76,22 @@ def test_principal_components_keep_the_largest_distances(seed, dimensions):
     np.testing.assert_allclose(scores.T @ scores, np.diag(np.square(scores).sum(axis=0)), atol=1e-3)
     with pytest.raises(InputError, match="1 to 6"):
         demo.principal_components(X, 7)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_model_asked_again_answers_as_it_did(table):
+    try:
+        packaged_smollm2()
+    except FileError as error:
+        pytest.skip(str(error))
+    again = demo.live(limit=12)
+    first = table.head(12)
+    assert again.X.shape == (12, 12)
+    assert list(again.text) == first["text"].to_list()
+    assert list(again.metadata["domain"]) == first["domain"].to_list()
+    # the packaged answers need not have been given in this machine's precision
+    difference = np.abs(again.confidence - first["confidence"].to_numpy())
+    assert difference.max() < 0.1
+    assert difference.mean() < 0.02
+    np.testing.assert_array_equal(again.correct, first["correct"])
