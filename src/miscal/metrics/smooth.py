@@ -26,7 +26,7 @@ import numpy as np
 from miscal.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.errors import InputError
 
-TOLERANCE = 2e-6
+TOLERANCE = 4e-6
 """Where the search for sigma stops: |smECE_sigma - sigma|, which bounds the error of the root (slope <= -1)."""
 
 BINNING_ERROR = 5e-6
@@ -40,6 +40,7 @@ ONE_SIGN = 1e-9
 
 _MODES_PER_SIGMA = 2.2  # exp(-(pi * 2.2)^2 / 2) = 4e-11: the modes beyond it are not worth adding
 _BLOCK = 1 << 18  # numbers per temporary: small enough for the cache, large enough to hide numpy's overhead
+_BIN_BLOCK = 1 << 15  # rows binned at a time: temporaries of 256 KB are used again, larger ones are fresh pages each
 _MAX_STEPS = 60
 _MAX_CELLS = 1 << 22
 
@@ -106,10 +107,10 @@ def bin_residuals(location: np.ndarray, value: np.ndarray, n_cells: int) -> np.n
     """
     total = np.zeros(n_cells + 2)
     offset = np.zeros(n_cells + 2)
-    for start in range(0, len(location), _BLOCK):  # in blocks, so that the temporaries stay in the cache
-        place = location[start : start + _BLOCK] * n_cells
+    for start in range(0, len(location), _BIN_BLOCK):
+        place = location[start : start + _BIN_BLOCK] * n_cells
         cell = place.astype(np.intp)
-        part = value[start : start + _BLOCK]
+        part = value[start : start + _BIN_BLOCK]
         total += np.bincount(cell, part, n_cells + 2)
         offset += np.bincount(cell, part * (place - cell), n_cells + 2)
     total -= offset
@@ -258,9 +259,10 @@ def _solve_block(nodes: np.ndarray, noise: float) -> np.ndarray:
         open_ = (np.abs(s - x) > TOLERANCE) & (np.maximum(s, x) > smallest)
         if not open_.any():
             break
+        slow = np.abs(s - x) > 0.1 * np.abs(last_s - last_x)
         lower, upper = np.maximum(lower, np.minimum(x, s)), np.minimum(upper, np.maximum(x, s))
         last_x, last_s = x, s
-        poor = (trial < lower) | (trial > upper) | (step % 4 == 3)
+        poor = (trial < lower) | (trial > upper) | slow & (step % 4 == 3)
         x = np.where(open_, np.maximum(np.where(poor, np.sqrt(lower * upper), trial), smallest), x)
     return np.clip(trial, mean, np.maximum(absolute, mean))
 
