@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import resource
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import joblib
+import numpy as np
+
+from _measure import apart
 
 Key = tuple
 
@@ -48,11 +48,6 @@ def limit_threads() -> None:
     threadpool_limits(1)
 
 
-def peak_mb() -> float:
-    """Largest resident memory this process has had, in MB; Linux counts in KB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def compute(
     cache: Cache,
     keys: Iterable[Key],
@@ -67,20 +62,28 @@ def compute(
     With `fresh` each runs in a process of its own, so that its peak of memory is its own.
     """
     todo = [key for key in keys if refresh or key not in cache.records]
-    results = _in_fresh_processes(work, todo, jobs) if fresh else _results(work, todo, jobs)
-    for number, record in enumerate(results, 1):
+    for number, record in enumerate(_results(work, todo, jobs, fresh=fresh), 1):
         cache.add(record)
         print(f"{number}/{len(todo)} {' '.join(map(str, cache.key(record)))}: {record['seconds']:.1f} s", flush=True)
 
 
-def _results(work: Callable[..., dict], todo: list[Key], jobs: int) -> Iterator[dict]:
+def _results(work: Callable[..., dict], todo: list[Key], jobs: int, *, fresh: bool) -> Iterator[dict]:
+    if fresh:  # the threads only wait
+        parallel = joblib.Parallel(n_jobs=jobs, prefer="threads", return_as="generator")
+        return parallel(joblib.delayed(apart)(work, *key) for key in todo)
     if jobs == 1:
         return (work(*key) for key in todo)
     return joblib.Parallel(n_jobs=jobs, return_as="generator")(joblib.delayed(work)(*key) for key in todo)
 
 
-def _in_fresh_processes(work: Callable[..., dict], todo: list[Key], jobs: int) -> Iterator[dict]:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(work, *key) for key in todo]):
-            yield done.result()
+def print_costs(records: Mapping[str, list[dict]]) -> None:
+    """Print the seconds of each method's records, and where it was measured the largest peak of a process's memory.
+
+    The peak includes interpreter and data, which the raw confidences need too.
+    """
+    print("\n| method | median seconds | longest | largest peak, MB |\n|---|---:|---:|---:|")
+    for method, rows in records.items():
+        if rows:
+            seconds, peaks = [r["seconds"] for r in rows], [r["peak_mb"] for r in rows if "peak_mb" in r]
+            peak = f"{max(peaks):.0f}" if peaks else ""
+            print(f"| {method} | {np.median(seconds):.1f} | {max(seconds):.1f} | {peak} |")

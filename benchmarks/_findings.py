@@ -7,11 +7,11 @@ import numpy as np
 from _data import RealSet
 from miscal.audit.certificates import Certificate, certificate
 from miscal.estimate import FieldEstimate
+from miscal.experiments.scores import correlation
 from miscal.field import MiscalibrationField
 from miscal.metrics import worst_slice_gap
+from miscal.regimes import EPSILON
 from miscal.verdict import Claim
-
-EPSILON = 0.05
 
 
 def gap_found(data: RealSet, seed: int, record: dict) -> float:
@@ -42,3 +42,8 @@ def claim_of(
         fit_correct=y[~test], fit_confidence=f[~test], random_state=seed,
     )  # fmt: skip
     return shown, Claim(field.structure_, shown.hidden.low, shown.hidden.p_value, int(test.sum()), shown.detectable)
+
+
+def recovery(delta: np.ndarray, truth: np.ndarray) -> float | None:
+    """Pearson r of a field with the truth, 0 for a constant field; None where the truth is constant."""
+    return (correlation(delta, truth) or 0.0) if np.ptp(truth) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -77,6 +78,11 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a fresh process, which takes its memory with it when it ends."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *arguments).result()
+
+
+def peak_mb() -> float:
+    """Largest resident memory this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def gemm_rate(shape: tuple[int, int, int], repeats: int = 9) -> float:

@@ -65,7 +65,7 @@ def _write_world(data: Path, x: Path, n: int, d: int) -> None:
     world = planted(n, d, random_state=SEED)
     np.save(x, world.X)
     columns = {"confidence": world.confidence, "correct": world.correct.astype(np.int8)}
-    pl.DataFrame({**columns, "topic": [f"topic {k}" for k in world.regime]}).write_parquet(data)
+    pl.DataFrame({**columns, "topic": [f"topic {k}" for k in np.asarray(world.regime)]}).write_parquet(data)
 
 
 def nystrom_flops(n: int, d: int) -> float:

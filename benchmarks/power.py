@@ -31,8 +31,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from _cache import Cache, compute, limit_threads
-from _findings import claim_of
-from miscal.experiments.scores import correlation
+from _findings import claim_of, recovery
 from miscal.field import MiscalibrationField
 from miscal.regimes import EPSILON, cut
 from miscal.synthetic import random_split, rare_regime
@@ -62,7 +61,7 @@ def one_draw(d: int, n: int, share: float, strength: float, draw: int) -> dict:
         "p_hidden": shown.hidden.p_value, "low_hidden": shown.hidden.low, "planted": int(planted.sum()),
         **(judged(cut(found.hidden, EPSILON, found.supported), planted, sign) if strength else {}),
         "size": float(np.abs(world.delta[world.regime == 1]).mean()) if (world.regime == 1).any() else None,
-        "r": (correlation(found.delta, truth) or 0.0) if np.ptp(truth) else None,
+        "r": recovery(found.delta, truth),
     }  # fmt: skip
 
 

@@ -19,9 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from _cache import Cache, compute, limit_threads, peak_mb
+from _cache import Cache, compute, limit_threads, print_costs
 from _data import read_set, set_names
 from _findings import gap_found, hidden_limit
+from _measure import peak_mb
 from miscal.baselines import METHODS
 from miscal.metrics import log_losses, paired_difference, smece
 
@@ -125,7 +126,7 @@ def print_duel(scores: Scores, names: list[str], ours: str) -> bool:
     for name in names:
         peer = scores.best_peer(name)
         found = peer and scores.difference(name, ours, peer)
-        if not found:
+        if not found or found.interval is None:
             continue
         low, high = found.interval
         gaps.append(found.value)
@@ -144,17 +145,6 @@ def print_duel(scores: Scores, names: list[str], ours: str) -> bool:
         f"\naverage below the best peer's: {our < their}; worse by over {TOLERANCE} beyond noise: {worse or 'nowhere'}"
     )
     return bool(our < their and not worse)
-
-
-def print_costs(scores: Scores, names: list[str]) -> None:
-    """Seconds of fit and correction; peak memory of the process, interpreter and data ("raw": these alone) included."""
-    print("\n| method | median seconds | longest | largest peak, MB |\n|---|---:|---:|---:|")
-    for method in scores.methods:
-        rows = [scores.records[n, s, method] for n in names for s in scores.seeds_of(n, method)]
-        if rows:
-            seconds, peaks = [r["seconds"] for r in rows], [r["peak_mb"] for r in rows if "peak_mb" in r]
-            peak = f"{max(peaks):.0f}" if peaks else ""
-            print(f"| {method} | {np.median(seconds):.1f} | {max(seconds):.1f} | {peak} |")
 
 
 def main() -> None:
@@ -176,7 +166,7 @@ def main() -> None:
     for kind in KINDS:
         print_table(scores, names, kind)
     met = print_duel(scores, names, "auto") if "auto" in args.methods else True
-    print_costs(scores, names)
+    print_costs({m: [scores.records[n, s, m] for n in names for s in scores.seeds_of(n, m)] for m in scores.methods})
     sys.exit(not met)
 
 

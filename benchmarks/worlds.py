@@ -22,11 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from _cache import Cache, compute, limit_threads
+from _cache import Cache, compute, limit_threads, print_costs
+from _findings import recovery
 from miscal.baselines import METHODS
-from miscal.baselines.choosing import log_losses
-from miscal.experiments.scores import correlation
-from miscal.metrics import MeanEstimate, paired_difference
+from miscal.metrics import MeanEstimate, log_losses, paired_difference
 from miscal.synthetic import WORLDS, random_split
 
 FIELDS = ("n", "world", "seed", "method")
@@ -59,14 +58,11 @@ def evaluate(n: int, name: str, seed: int, method: str) -> dict:
     }  # fmt: skip
 
 
-def recovery(delta: np.ndarray, truth: np.ndarray) -> float | None:
-    """Pearson r, 0 for a constant estimate; None where the truth is constant."""
-    return (correlation(delta, truth) or 0.0) if np.ptp(truth) else None
-
-
 def excess(eta: np.ndarray, corrected: np.ndarray) -> float:
     """Expected log loss of corrected confidences where P(y = 1) is eta, less that of eta itself; both clip at 1e-4."""
-    return float(np.mean(log_losses(eta, corrected) - log_losses(eta, eta)))
+    one, zero = np.ones_like(eta), np.zeros_like(eta)
+    more = [log_losses(y, corrected) - log_losses(y, eta) for y in (one, zero)]
+    return float(np.mean(eta * more[0] + (1 - eta) * more[1]))
 
 
 class Results:
@@ -143,7 +139,7 @@ def _print_row(results: Results, world: str, peers: list[str]) -> bool:
     found = {peer: results.difference(world, peer) for peer in peers}
     behind = [peer for peer, d in found.items() if d is None or not d.interval[1] < 0]
     peer, shown = peers[0], found[peers[0]]
-    if shown is None:
+    if shown is None or shown.interval is None:
         return False
     pairs = results.pairs(world, peer)
     ahead = sum(a.mean() < b.mean() for a, b in pairs)
@@ -155,14 +151,6 @@ def _print_row(results: Results, world: str, peers: list[str]) -> bool:
     if world in QUIET:
         return not (shown.value > TOLERANCE and shown.interval[0] > 0)
     return not behind
-
-
-def print_seconds(results: Results, worlds: list[str]) -> None:
-    print("\n| method | median seconds | longest |\n|---|---:|---:|")
-    for method in results.methods:
-        times = [record["seconds"] for w in worlds for record in results.of(w, method).values()]
-        if times:
-            print(f"| {method} | {np.median(times):.1f} | {max(times):.1f} |")
 
 
 def main() -> None:
@@ -184,7 +172,7 @@ def main() -> None:
     for kind in KINDS:
         print_table(results, args.worlds, kind)
     met = print_duel(results, args.worlds) if "auto" in args.methods else True
-    print_seconds(results, args.worlds)
+    print_costs({m: [r for w in args.worlds for r in results.of(w, m).values()] for m in args.methods})
     sys.exit(not met)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.auto.evidence import Evidence, weigh
+from miscal.auto.evidence import Evidence, gain_in_log_loss, weigh
 from miscal.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
@@ -30,7 +30,7 @@ from miscal.auto.stack import stack_out_of_fold, stack_weights
 from miscal.auto.trees import TreeScore, crossfit_trees, tree_columns
 from miscal.calibrators import LOGIT_CLIP, logit
 from miscal.folds import assign_folds
-from miscal.global_map import CrossFittedMaps, crossfit_global_map, paired_gain
+from miscal.global_map import CrossFittedMaps, crossfit_global_map
 
 Array = NDArray[np.floating]
 
@@ -314,8 +314,5 @@ def _worth_adding(rows: _Rows, parts: Array, first: NDArray[np.bool_], trial: Ar
     weight = None if rows.weight is None else rows.weight[~first]
     others = parts[first] @ stack_weights(parts[~first], rows.y[~first], rows.offset[~first], weight)
     base = rows.offset[first]
-    before, after = (
-        negative_log_likelihood(rows.y[first], o) for o in (base + others, base + 0.8 * others + 0.2 * trial)
-    )
-    gain, error = paired_gain(before, after)
+    gain, error = gain_in_log_loss(rows.y[first], base + others, base + 0.8 * others + 0.2 * trial)
     return gain >= error

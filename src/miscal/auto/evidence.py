@@ -82,9 +82,19 @@ def weigh(
     >>> weigh(y, offset, shift, offset, folds).structure, weigh(y, offset, -shift, offset, folds).structure
     (True, False)
     """
-    before, after = negative_log_likelihood(y, offset), negative_log_likelihood(y, offset + shift)
-    gain, error = paired_gain(before, after, weight)
+    gain, error = gain_in_log_loss(y, offset, offset + shift, weight)
     return Evidence(gain, error, score_test(y, offset, shift, confidence, folds, weight))
+
+
+def gain_in_log_loss(y: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
+    """Mean log loss of `before` less that of `after`, both log-odds, and its paired standard error.
+
+    Examples
+    --------
+    >>> gain_in_log_loss(np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))
+    (0.0, 0.0)
+    """
+    return paired_gain(negative_log_likelihood(y, before), negative_log_likelihood(y, after), weight)
 
 
 def score_test(
