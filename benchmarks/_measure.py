@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -81,8 +80,12 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def peak_mb() -> float:
-    """Largest resident memory this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Largest resident memory this process has had, in MB.
+
+    Not ``ru_maxrss``: a spawned process starts with its parent's.
+    """
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 def gemm_rate(shape: tuple[int, int, int], repeats: int = 9) -> float:
