@@ -24,8 +24,8 @@ _RECODE = "Recode it to 0 and 1; in Python, pos_label names the value that means
 _BLOCK_VALUES = 1 << 22
 
 
-def _vector(values: Any, name: str) -> np.ndarray:
-    """Return a new float64 vector of at least one entry."""
+def _vector(values: Any, name: str, *, copy: bool = True) -> np.ndarray:
+    """Return a float64 vector of at least one entry, a new one unless told that none is needed."""
     if is_frame(values):
         raise InputError(f"{name} must be one column; a table came. Select the column, e.g. frame[{name!r}]")
     array = numeric(values, name)
@@ -33,7 +33,7 @@ def _vector(values: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} must be one-dimensional, of shape (n,); its shape is {array.shape}")
     if array.size == 0:
         raise InputError(f"{name} is empty; at least one row is needed")
-    return array.astype(np.float64)
+    return array.astype(np.float64, copy=copy)
 
 
 def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
@@ -61,7 +61,9 @@ def outside_unit(values: np.ndarray) -> np.ndarray:
     return (values < -CLIP_TOLERANCE) | (values > 1 + CLIP_TOLERANCE)
 
 
-def check_confidence(values: Any, *, name: str = "confidence", rows: np.ndarray | None = None) -> np.ndarray:
+def check_confidence(
+    values: Any, *, name: str = "confidence", rows: np.ndarray | None = None, copy: bool = True
+) -> np.ndarray:
     """Check confidences.
 
     Parameters
@@ -72,11 +74,13 @@ def check_confidence(values: Any, *, name: str = "confidence", rows: np.ndarray 
         What messages call it.
     rows : int array of shape (n,), optional
         The row numbers that messages quote; positions from 0 by default.
+    copy : bool, default True
+        If False, the result may be `values` itself; never write to it then.
 
     Returns
     -------
     numpy.ndarray
-        float64, shape (n,), in [0, 1]; always a new array.
+        float64, shape (n,), in [0, 1].
 
     Raises
     ------
@@ -93,7 +97,7 @@ def check_confidence(values: Any, *, name: str = "confidence", rows: np.ndarray 
     ...
     miscal.errors.InputError: confidence must lie in [0, 1]; it looks like percentages; divide by 100 (2 of 2 values outside, 80 to 95; rows 0, 1)
     """  # noqa: E501
-    array = _vector(values, name)
+    array = _vector(values, name, copy=copy)
     _refuse_non_finite(array, name, rows)
     bad = outside_unit(array)
     if bad.any():
@@ -103,11 +107,16 @@ def check_confidence(values: Any, *, name: str = "confidence", rows: np.ndarray 
             f"{name} must lie in [0, 1];{hint} ({int(bad.sum())} of {len(array)} values outside, {came}; "
             f"{row_list(bad, rows)})"
         )
-    return np.clip(array, 0.0, 1.0)
+    return array if array.min() >= 0 and array.max() <= 1 else np.clip(array, 0.0, 1.0)
 
 
 def check_correct(
-    values: Any, *, name: str = "correct", pos_label: Any = None, rows: np.ndarray | None = None
+    values: Any,
+    *,
+    name: str = "correct",
+    pos_label: Any = None,
+    rows: np.ndarray | None = None,
+    copy: bool = True,
 ) -> np.ndarray:
     """Check outcomes.
 
@@ -123,11 +132,13 @@ def check_correct(
         one other value, of any type.
     rows : int array of shape (n,), optional
         The row numbers that messages quote; positions from 0 by default.
+    copy : bool, default True
+        If False, the result may be `values` itself; never write to it then.
 
     Returns
     -------
     numpy.ndarray
-        float64, shape (n,), each 0 or 1; always a new array.
+        float64, shape (n,), each 0 or 1.
 
     Raises
     ------
@@ -148,7 +159,7 @@ def check_correct(
     if pos_label is not None:
         return _by_label(values, name, pos_label)
     try:
-        array = _vector(values, name)
+        array = _vector(values, name, copy=copy)
     except DtypeError as error:
         raise InputError(
             f"{name} must hold only 0/1 or True/False; it holds {value_list(_entries(values))} "
