@@ -176,6 +176,26 @@ def test_a_scored_folder_brings_its_embeddings(tmp_path):
     assert {f["path"].rsplit("/", 1)[1] for f in got.source["files"]} == {"triples.parquet", "embeddings.safetensors"}
 
 
+def test_a_scored_folder_that_changed_is_refused_until_its_files_are_named(tmp_path):
+    scored(tmp_path)
+    names = ("triples.parquet", "embeddings.safetensors")
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": {n: table.sha256(tmp_path / n) for n in names}}))
+    assert len(read_triples(tmp_path)) == N
+    frame().reverse().write_parquet(tmp_path / "triples.parquet")
+    with pytest.raises(CorruptFile, match=r"triples\.parquet is missing or changed since `miscal score` wrote it"):
+        read_triples(tmp_path)
+    named = read_triples(tmp_path / "triples.parquet", embeddings=tmp_path / "embeddings.safetensors")
+    assert named.text[0].startswith(f"row {N - 1}")
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"files": 3}', "\x00"])
+def test_a_scored_folder_with_a_damaged_manifest_is_refused(content, tmp_path):
+    scored(tmp_path)
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(CorruptFile, match=r"manifest\.json is damaged"):
+        read_triples(tmp_path)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8"])
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
 def test_embeddings_of_every_type_become_float32(dtype, suffix, tmp_path):
