@@ -5,20 +5,25 @@
 Null worlds: y depends on the confidence alone, the field is made without sight of y: noise, or a function of the
 confidence and noise, or heavy-tailed noise. Planted worlds: y also depends on a hidden sign, which the field knows
 for `right` of the rows. Per cent; a dash where there is nothing to test. 8 fit rows for each test row, as in a split.
+Exits with status 1 where more than 5 % of the nulls are rejected, or of the limits lie above the truth, beyond chance.
 
 columns  size: hidden p <= 0.05 where nothing is hidden; limit > 0: the hidden limit, same worlds;
          total: total p <= 0.05 where f is calibrated; cover: limit <= truth; power: p <= 0.05.
 """
 
 import argparse
+import sys
 import time
 
 import numpy as np
+from scipy.stats import binomtest
 
 from miscal.audit.certificates import certificate
 
 FIT_PER_TEST = 8
 DRAWS = 499
+LEVEL, LEAST_P = 0.05, 1e-4
+"""Share of errors that is allowed, and the chance at which more are no accident; some 100 shares are tested."""
 STATED = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
 CONFIDENCES = {
     "calibrated": lambda rng, n: rng.random(n),
@@ -55,7 +60,13 @@ def certify(test, fit, delta, hidden, seed):
     )
 
 
+def too_many(errors, repeats):
+    """Whether so many errors are more than the level allows, beyond chance."""
+    return binomtest(int(errors), repeats, LEVEL, alternative="greater").pvalue < LEAST_P
+
+
 def nulls(world, n, repeats):
+    """Print the size in a null world; the number of sizes that are too large."""
     counts = {name: np.zeros(3) for name in FIELDS}
     for seed in range(repeats):
         rng = np.random.default_rng([seed, n])
@@ -63,14 +74,23 @@ def nulls(world, n, repeats):
         for name, make in FIELDS.items():
             field = make(rng, test[0]) / 20
             proof = certify(test, fit, field, field, seed)
-            counts[name] += proof.hidden.p_value <= 0.05, proof.hidden.low > 0, proof.total.p_value <= 0.05
-    for name, total in counts.items():
-        size, above, whole = 100 * total / repeats
+            counts[name] += proof.hidden.p_value <= LEVEL, proof.hidden.low > 0, proof.total.p_value <= LEVEL
+    missed = 0
+    for name, errors in counts.items():
+        size, above, whole = 100 * errors / repeats
+        tested = errors if world == "calibrated" else errors[:2]
+        wrong = sum(too_many(number, repeats) for number in tested)
         last = f"{whole:6.1f}" if world == "calibrated" else "     -"
-        print(f"{n:6d}  {world:11s} {name:12s} size {size:5.1f}  limit > 0 {above:5.1f}  total {last}", flush=True)
+        mark = "  TOO MANY" if wrong else ""
+        print(
+            f"{n:6d}  {world:11s} {name:12s} size {size:5.1f}  limit > 0 {above:5.1f}  total {last}{mark}", flush=True
+        )
+        missed += wrong
+    return missed
 
 
 def planted(world, n, repeats, hidden, right):
+    """Print coverage and power in a planted world; the number of coverages that are too low."""
     covered, found, above, low, whole = 0, 0, 0, [], 0
     f, _, _, h = draw(world, 200_000, np.random.default_rng(7), hidden)
     truth, truth_total = np.abs(h).mean(), np.abs(RATES[world](f) - f + h).mean()
@@ -82,32 +102,39 @@ def planted(world, n, repeats, hidden, right):
         proof = certify(test, fit, visible + guess, guess, seed)
         covered += proof.hidden.low <= truth
         whole += proof.total.low <= truth_total
-        found, above = found + (proof.hidden.p_value <= 0.05), above + (proof.hidden.low > 0)
+        found, above = found + (proof.hidden.p_value <= LEVEL), above + (proof.hidden.low > 0)
         low.append(proof.hidden.low)
+    wrong = sum(too_many(repeats - number, repeats) for number in (covered, whole))
     print(
         f"{n:6d}  {world:11s} hidden {truth:.3f}, right {right:.2f}: cover {100 * covered / repeats:5.1f}"
         f" (total {100 * whole / repeats:5.1f})  power {100 * found / repeats:5.1f}"
-        f"  limit > 0 {100 * above / repeats:5.1f}  mean limit {np.mean(low):.3f}",
+        f"  limit > 0 {100 * above / repeats:5.1f}  mean limit {np.mean(low):.3f}{'  TOO FEW' if wrong else ''}",
         flush=True,
     )
+    return wrong
 
 
 def main():
+    """Print everything; 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--rows", type=int, nargs="+", default=[80, 300, 1000, 5000, 20000])
     parser.add_argument("--hidden", type=float, default=0.1)
     options = parser.parse_args()
+    missed = 0
     for n in options.rows:
         start = time.perf_counter()
         for world in CONFIDENCES:
-            nulls(world, n, options.repeats)
+            missed += nulls(world, n, options.repeats)
         for world in CONFIDENCES:
             for right in (1.0, 0.75):
-                planted(world, n, options.repeats, options.hidden, right)
+                missed += planted(world, n, options.repeats, options.hidden, right)
         each = (time.perf_counter() - start) / options.repeats / (len(CONFIDENCES) * (len(FIELDS) + 2))
         print(f"{n:6d}  {1000 * each:.0f} ms a certificate", flush=True)
+    verdict = f"MISSED in {missed} places" if missed else "met"
+    print(f"targets {verdict}: at most {100 * LEVEL:g} % errors, beyond chance (p < {LEAST_P:g})")
+    return int(missed > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -10,21 +10,29 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-from miscal.errors import InputError
+from miscal.errors import FileError, InputError
 from miscal.importers import read_log
+from miscal.scoring import ModelSpec, score
+from miscal.scoring.tasks import rows_to_questions
 
 HERE = Path(__file__).parent
 
 
-def written(package, variable, script, folder):
+def written(package, variable, script, folder, *arguments):
     python = os.environ.get(variable) or (sys.executable if importlib.util.find_spec(package) else None)
     if python is None:
         pytest.skip(f"{package} is not installed, nor {variable} set")
     settings = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(folder / "cache")}
     ended = subprocess.run(
-        [python, HERE / script, folder], env=settings, cwd=folder, capture_output=True, text=True, timeout=240
+        [python, HERE / script, *arguments, folder],
+        env=settings,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     return folder
@@ -81,3 +89,45 @@ def test_lm_eval(lm_eval_logs):
     assert set(plain["model"]) == {"org/made"}
     assert 0.0 in plain["choice_probs"].explode().to_list()
     assert any("skipped" in note and "samples_written" in note for note in found.notes)
+
+
+def saved_smollm2(folder):
+    """The packaged model as lm-eval can load it: with a config.json, dequantised."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    from miscal.scoring.registry import packaged_smollm2
+
+    try:
+        file = packaged_smollm2()
+    except FileError as error:
+        pytest.skip(str(error))
+    dense = GgufConfig(dequantize=True)
+    model = AutoModelForCausalLM.from_pretrained(
+        file.parent, gguf_file=file.name, dtype=torch.float32, quantization_config=dense
+    )
+    model.config.__dict__.pop("quantization_config", None)
+    model.hf_quantizer = None
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.model
+@pytest.mark.timeout(1_000)
+def test_lm_eval_of_a_real_model_holds_what_the_scorer_finds(mmlu_file, tmp_path):
+    """lm-eval's command with --log_samples on SmolLM2 and real questions, imported; and our scorer on the same."""
+    rows = pl.read_parquet(mmlu_file).sample(12, seed=1)
+    rows.write_parquet(tmp_path / "questions.parquet")
+    (tmp_path / "out").mkdir()
+    model = saved_smollm2(tmp_path / "model")
+    arguments = (model, tmp_path / "questions.parquet")
+    logs = written("lm_eval", "MISCAL_LM_EVAL_PYTHON", "tool_lm_eval_model.py", tmp_path / "out", *arguments)
+    table = read_log("lm-eval", logs / "logs").table
+    questions = rows_to_questions(rows.to_dicts(), "mmlu")
+    triples = score(ModelSpec(str(model), dtype="float32"), questions)
+    at = [next(row for row, question in enumerate(rows["question"]) if question in text) for text in table["text"]]
+    assert sorted(at) == list(range(12))
+    np.testing.assert_allclose(table["confidence"], triples.confidence[at], atol=1e-4)
+    assert table["correct"].to_list() == triples.correct[at].tolist()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
@@ -51,12 +50,3 @@ def llama_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def llama(llama_folder) -> HuggingFaceModel:
     return HuggingFaceModel(ModelSpec(str(llama_folder), dtype="float32"))
-
-
-@pytest.fixture(scope="session")
-def mmlu_file() -> Path:
-    """A parquet file of real MMLU questions, named by the environment variable MISCAL_MMLU."""
-    path = os.environ.get("MISCAL_MMLU")
-    if not path:
-        pytest.skip("set MISCAL_MMLU to a parquet file of MMLU questions")
-    return Path(path)
