@@ -10,12 +10,14 @@ leave-one-out likelihood of y under sigmoid(o + D): without a self-term, isolati
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit
+from torch.optim.adam import adam
 
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.kernel import exponent_factors, weights_from_factors
@@ -295,6 +297,24 @@ class _Sums(torch.autograd.Function):
         return (product[:, -1:] * z - product[:, :-1]).mul_(-2.0), None
 
 
+class _Adam:
+    """torch's Adam without its class, whose first object of a process imports the compiler: two seconds."""
+
+    def __init__(self, parameters: list[torch.Tensor]) -> None:
+        self.parameters = parameters
+        self.means, self.squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+        self.counts = [torch.tensor(0.0) for _ in parameters]
+
+    def __call__(self, loss: torch.Tensor, rate: float) -> None:
+        """Take a step down `loss`."""
+        gradients = list(torch.autograd.grad(loss, self.parameters))
+        with torch.no_grad():
+            adam(
+                self.parameters, gradients, self.means, self.squares, [], self.counts, foreach=False, amsgrad=False,
+                beta1=0.9, beta2=0.999, lr=rate, weight_decay=0.0, eps=1e-8, maximize=False,
+            )  # fmt: skip
+
+
 def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
     """Adam on random batches; the kernel sums are scaled up to the size of the bank."""
     n = len(x)
@@ -304,10 +324,9 @@ def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
     size = float(np.sqrt((start**2).sum(0).max()))
     axes = torch.from_numpy(start / size).requires_grad_()
     log_ridge = torch.tensor(np.log(ridge), dtype=torch.float32, requires_grad=True)
-    optimiser = torch.optim.Adam([axes, log_ridge], lr=_RATE)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    descend = _Adam([axes, log_ridge])
     grow = min(n, BANK_ROWS) / batch
-    for _ in range(steps):
+    for step in range(steps):
         rows = torch.from_numpy(rng.choice(n, batch, replace=False))
         z = inputs[rows] @ axes * size
         p, heavy = torch.sigmoid(base[rows]), mass[rows] * grow
@@ -315,8 +334,5 @@ def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
         D = residual / (curvature + log_ridge.exp())
         losses = torch.nn.functional.binary_cross_entropy_with_logits(base[rows] + D, outcome[rows], reduction="none")
         loss = (losses * mass[rows]).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        schedule.step()
+        descend(loss, _RATE * (1 + math.cos(math.pi * step / steps)) / 2)
     return (axes.detach() * size).numpy()

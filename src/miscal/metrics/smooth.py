@@ -27,7 +27,7 @@ from miscal.checks import check_confidence, check_correct, check_lengths, check_
 from miscal.errors import InputError
 
 TOLERANCE = 4e-6
-"""Where the search for sigma stops: |smECE_sigma - sigma|, which bounds the error, as it will be after the last step."""
+"""Where the search for sigma stops: |smECE_sigma - sigma|, which bounds the error, as after the last step."""
 
 BINNING_ERROR = 5e-6
 """Bound on what linear binning does to a value; sets the number of cells."""
