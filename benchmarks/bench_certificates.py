@@ -4,7 +4,8 @@
 
 Null worlds: y depends on the confidence alone, the field is made without sight of y: noise, or a function of the
 confidence and noise, or heavy-tailed noise. Planted worlds: y also depends on a hidden sign, which the field knows
-for `right` of the rows. Per cent; a dash where there is nothing to test. 8 fit rows for each test row, as in a split.
+for `right` of the rows; it is there in all rows or in a `share` of them, the field being noise of a tenth of its size
+on the others. Per cent; a dash where there is nothing to test. 8 fit rows for each test row, as in a split.
 Exits with status 1 where more than 5 % of the nulls are rejected, or of the limits lie above the truth, beyond chance.
 
 columns  size: hidden p <= 0.05 where nothing is hidden; limit > 0: the hidden limit, same worlds;
@@ -44,11 +45,11 @@ FIELDS = {
 }
 
 
-def draw(world, n, rng, hidden=0.0):
-    """Return f, y, the sign and the size of what is hidden, for n rows."""
+def draw(world, n, rng, hidden=0.0, share=1.0):
+    """Return f, y, the sign (0 where nothing is hidden) and the signed size of what is hidden, for n rows."""
     f = CONFIDENCES[world](rng, n)
     rate = RATES[world](f)
-    sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    sign = np.where(rng.random(n) < 0.5, 1.0, -1.0) * (rng.random(n) < share)
     size = np.minimum(hidden, np.minimum(rate, 1 - rate))
     return f, (rng.random(n) < rate + sign * size).astype(float), sign, size * sign
 
@@ -89,15 +90,16 @@ def nulls(world, n, repeats):
     return missed
 
 
-def planted(world, n, repeats, hidden, right):
+def planted(world, n, repeats, hidden, right, share=1.0):
     """Print coverage and power in a planted world; the number of coverages that are too low."""
     covered, found, above, low, whole = 0, 0, 0, [], 0
-    f, _, _, h = draw(world, 200_000, np.random.default_rng(7), hidden)
+    f, _, _, h = draw(world, 200_000, np.random.default_rng(7), hidden, share)
     truth, truth_total = np.abs(h).mean(), np.abs(RATES[world](f) - f + h).mean()
     for seed in range(repeats):
         rng = np.random.default_rng([seed, n, 1])
-        test, fit = draw(world, n, rng, hidden), draw(world, FIT_PER_TEST * n, rng, hidden)
+        test, fit = draw(world, n, rng, hidden, share), draw(world, FIT_PER_TEST * n, rng, hidden, share)
         guess = np.where(rng.random(n) < right, test[2], -test[2]) * hidden
+        guess += (test[2] == 0) * hidden / 10 * rng.standard_normal(n)
         visible = RATES[world](test[0]) - test[0]
         proof = certify(test, fit, visible + guess, guess, seed)
         covered += proof.hidden.low <= truth
@@ -106,8 +108,8 @@ def planted(world, n, repeats, hidden, right):
         low.append(proof.hidden.low)
     wrong = sum(too_many(repeats - number, repeats) for number in (covered, whole))
     print(
-        f"{n:6d}  {world:11s} hidden {truth:.3f}, right {right:.2f}: cover {100 * covered / repeats:5.1f}"
-        f" (total {100 * whole / repeats:5.1f})  power {100 * found / repeats:5.1f}"
+        f"{n:6d}  {world:11s} hidden {truth:.3f}, share {share:.1f}, right {right:.2f}: "
+        f"cover {100 * covered / repeats:5.1f} (total {100 * whole / repeats:5.1f})  power {100 * found / repeats:5.1f}"
         f"  limit > 0 {100 * above / repeats:5.1f}  mean limit {np.mean(low):.3f}{'  TOO FEW' if wrong else ''}",
         flush=True,
     )
@@ -129,7 +131,8 @@ def main():
         for world in CONFIDENCES:
             for right in (1.0, 0.75):
                 missed += planted(world, n, options.repeats, options.hidden, right)
-        each = (time.perf_counter() - start) / options.repeats / (len(CONFIDENCES) * (len(FIELDS) + 2))
+            missed += planted(world, n, options.repeats, 2 * options.hidden, 1.0, 0.1)
+        each = (time.perf_counter() - start) / options.repeats / (len(CONFIDENCES) * (len(FIELDS) + 3))
         print(f"{n:6d}  {1000 * each:.0f} ms a certificate", flush=True)
     verdict = f"MISSED in {missed} places" if missed else "met"
     print(f"targets {verdict}: at most {100 * LEVEL:g} % errors, beyond chance (p < {LEAST_P:g})")

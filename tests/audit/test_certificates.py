@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from miscal.audit.certificates import certificate
+from miscal.audit.certificates import certificate, counted
 from miscal.audit.conditional import centred, outcome_given_confidence, permutation_p_value, strata
 from miscal.audit.limits import agreement_limit, count_p_value, shift_limit
 from miscal.errors import InputError
@@ -172,6 +172,35 @@ def test_planted_structure_is_certified_and_its_opposite_is_not():
     assert proof.detectable == pytest.approx(
         2.4865 * np.sqrt(np.mean(test[0] ** 2 * (1 - test[0] ** 2)) / 1000), rel=0.05
     )
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.integers(0, 2**32 - 1))
+@settings(max_examples=200, deadline=None)
+def test_counted_rows_are_the_largest_and_neither_sign_nor_order_matters(values, seed):
+    rng = np.random.default_rng(seed)
+    field, variance = np.array(values), rng.uniform(0.01, 0.25, len(values))
+    kept, ratio = counted(field, variance), np.abs(field) / variance
+    assert kept.any()
+    assert ratio[kept].min() >= ratio[~kept].max(initial=0.0)
+    assert counted(-field, variance).tolist() == kept.tolist()
+    order = rng.permutation(len(field))
+    assert counted(field[order], variance[order]).tolist() == kept[order].tolist()
+
+
+def rare(n, seed, shift=0.25, share=0.08):
+    """As `world`, but hidden in few rows; the rest of the field is noise of a tenth of its size."""
+    rng = np.random.default_rng(seed)
+    f, inside = rng.uniform(0.4, 0.9, 9 * n), rng.random(9 * n) < share
+    y = (rng.random(9 * n) < np.clip(f - shift * (inside - share), 0, 1)).astype(float)
+    field = -shift * (inside[:n] - share) + shift / 10 * rng.standard_normal(n)
+    return (f[:n], y[:n]), (f[n:], y[n:]), field
+
+
+def test_a_rare_regime_is_not_drowned_by_the_rows_around_it():
+    proofs = [certify(*rare(1_000, seed)) for seed in range(20)]
+    shown = [proof.hidden.low > 0 and proof.hidden.p_value <= 0.05 for proof in proofs]
+    assert np.mean(shown) >= 0.85
+    assert max(proof.hidden.low for proof in proofs) < 2 * 0.25 * 0.08 * 0.92  # E|h|
 
 
 def test_same_seed_same_certificate_and_order_of_rows_is_no_matter_for_the_total():

@@ -3,9 +3,11 @@
 Total. For any s(x) in [-1, 1] fixed before the test labels, E[r s] = E[delta s] <= E|delta|. With s the sign of the
 estimated field (0 where it is 0) the test mean of r s estimates a lower bound of the mean absolute miscalibration.
 
-Hidden. With h = E[y | x, f] - E[y | f], E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))],
-and E[h s] <= E|h|. mu is fitted off the test rows. t is the mean of s over the test rows of near-equal confidence:
-it uses no label, and it must be that of the very s that is tested (honest fields of other rows come from
+Hidden. s is the sign of the hidden field where that is large enough to be worth the noise of its rows, else 0: a rare
+regime is not drowned by the rows around it, on which the field is next to nothing (:func:`counted`). With
+h = E[y | x, f] - E[y | f], E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and
+E[h s] <= E|h| for any s in [-1, 1]. mu is fitted off the test rows. t is the mean of s over the test rows of near-equal
+confidence: it uses no label, and it must be that of the very s that is tested (honest fields of other rows come from
 other fits, whose signs follow f differently).
 
 Both limits are of the mean over the test rows, which are taken to be independent given inputs and confidences. That of
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from miscal.audit.conditional import centred, outcome_given_confidence, permutation_p_value, strata
 from miscal.audit.limits import agreement_limit, count_p_value, shift_limit
@@ -28,6 +31,7 @@ from miscal.errors import InputError
 Floats = NDArray[np.float64]
 
 _Z_TEST, _Z_POWER = 1.6449, 0.8416  # one-sided 5 %, power 80 %
+_LEAST_VARIANCE = 1e-4  # of an outcome; a rate of 0 or 1 is an estimate too
 
 
 @dataclass(frozen=True)
@@ -121,10 +125,11 @@ def certificate(
     Returns
     -------
     Certificate
-        ``total.p_value``: H0 y ~ Bernoulli(f), by the exact law of the number of outcomes that agree with s; below
-        1 - level if and only if ``total.low`` > 0. ``hidden.p_value``: H0 y independent of x given f, by
-        :func:`~miscal.audit.conditional.permutation_p_value`; it uses the size of the hidden field besides its sign,
-        for power. Where nothing is claimed: value 0, low 0, p 1.
+        ``total.value`` is the test mean of r s, s the sign of `delta`; ``hidden.value`` likewise, over the rows that
+        :func:`counted` keeps. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact law of the number of outcomes that
+        agree with s; below 1 - level if and only if ``total.low`` > 0. ``hidden.p_value``: H0 y independent of x given
+        f, by :func:`~miscal.audit.conditional.permutation_p_value`; it uses the size of the hidden field besides its
+        sign, for power. Where nothing is claimed: value 0, low 0, p 1.
 
     Raises
     ------
@@ -175,8 +180,9 @@ def _hidden(
 ) -> Bound:
     stratum = strata(f)
     rows = np.bincount(stratum)[stratum]
+    sign = np.sign(field) * counted(field, expected * (1 - expected), level)
     # Centring within n rows shrinks a covariance by (n - 1) / n.
-    weight = centred(np.sign(field), stratum) * rows / np.maximum(rows - 1, 1)
+    weight = centred(sign, stratum) * rows / np.maximum(rows - 1, 1)
     if not np.abs(weight).max() > 1e-12:
         return _NOTHING
     return Bound(
@@ -184,6 +190,42 @@ def _hidden(
         low=min(1.0, shift_limit(weight, expected, y, level=level, n_draws=n_draws, rng=rng)),
         p_value=permutation_p_value(y - expected, field, stratum, n_draws=n_draws, rng=rng),
     )
+
+
+def counted(field: Floats, variance: Floats, level: float = 0.95) -> NDArray[np.bool_]:
+    """Choose the rows on which a lower limit is best sought, by the field alone: no outcome is looked at.
+
+    Rows come in by falling |field| / variance. If the field is right, the limit from the first m is
+    sum |field| - z sqrt(sum variance) on average, and with probability `level` above that with 2 z, z the quantile of
+    `level`. The m with the largest such value is taken, or where none is positive the m with the largest ratio of the
+    two sums.
+
+    Parameters
+    ----------
+    field : (n,) float64
+        Estimated hidden field.
+    variance : (n,) float64 in [0, 0.25]
+        Of the outcomes.
+    level : float in (0, 1), default 0.95
+
+    Returns
+    -------
+    (n,) bool
+
+    Examples
+    --------
+    >>> counted(np.r_[np.full(50, 0.3), np.full(950, 0.001)], np.full(1000, 0.2)).sum()
+    np.int64(50)
+    >>> counted(np.full(1000, 0.1), np.full(1000, 0.2)).all()
+    np.True_
+    """
+    size = np.abs(field)
+    ratio = size / np.maximum(variance, _LEAST_VARIANCE)
+    order = np.argsort(-ratio, kind="stable")
+    gain, noise = np.cumsum(size[order]), np.sqrt(np.cumsum(np.maximum(variance, _LEAST_VARIANCE)[order]))
+    reached = gain - 2 * ndtri(level) * noise
+    best = reached if reached.max() > 0 else gain / noise
+    return ratio >= ratio[order[np.argmax(best)]]
 
 
 def _check_field(values: ArrayLike, name: str) -> Floats:
