@@ -231,6 +231,7 @@ def test_what_does_not_fit_is_refused(world, changes):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_noise_confirms_no_part_beyond_the_nominal_rate():
     """Calibrated outcomes and a field of pure noise, a function of x: any confirmed part is false."""
     false = 0
