@@ -176,15 +176,21 @@ def test_planted_structure_is_certified_and_its_opposite_is_not():
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.integers(0, 2**32 - 1))
 @settings(max_examples=200, deadline=None)
-def test_counted_rows_are_the_largest_and_neither_sign_nor_order_matters(values, seed):
+def test_counted_rows_do_not_depend_on_sign_or_order(values, seed):
     rng = np.random.default_rng(seed)
-    field, variance = np.array(values), rng.uniform(0.01, 0.25, len(values))
-    kept, ratio = counted(field, variance), np.abs(field) / variance
+    field, rate = np.array(values), rng.uniform(0, 1, len(values))
+    kept = counted(field, rate)
     assert kept.any()
-    assert ratio[kept].min() >= ratio[~kept].max(initial=0.0)
-    assert counted(-field, variance).tolist() == kept.tolist()
+    assert counted(-field, 1 - rate).tolist() == kept.tolist()
     order = rng.permutation(len(field))
-    assert counted(field[order], variance[order]).tolist() == kept[order].tolist()
+    assert counted(field[order], rate[order]).tolist() == kept[order].tolist()
+
+
+def test_counted_rows_are_those_of_the_largest_field_where_all_rates_are_alike():
+    field = np.r_[np.full(60, -0.25), np.linspace(-0.02, 0.02, 940)]
+    kept = counted(field, np.full(1000, 0.5))
+    assert 60 <= kept.sum() < 300
+    assert np.abs(field[kept]).min() > np.abs(field[~kept]).max()
 
 
 def rare(n, seed, shift=0.25, share=0.08):

@@ -31,7 +31,6 @@ from miscal.errors import InputError
 Floats = NDArray[np.float64]
 
 _Z_TEST, _Z_POWER = 1.6449, 0.8416  # one-sided 5 %, power 80 %
-_LEAST_VARIANCE = 1e-4  # of an outcome; a rate of 0 or 1 is an estimate too
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def _hidden(
 ) -> Bound:
     stratum = strata(f)
     rows = np.bincount(stratum)[stratum]
-    sign = np.sign(field) * counted(field, expected * (1 - expected), level)
+    sign = np.sign(field) * counted(field, expected, level)
     # Centring within n rows shrinks a covariance by (n - 1) / n.
     weight = centred(sign, stratum) * rows / np.maximum(rows - 1, 1)
     if not np.abs(weight).max() > 1e-12:
@@ -192,20 +191,21 @@ def _hidden(
     )
 
 
-def counted(field: Floats, variance: Floats, level: float = 0.95) -> NDArray[np.bool_]:
-    """Choose the rows on which a lower limit is best sought, by the field alone: no outcome is looked at.
+def counted(field: Floats, expected: Floats, level: float = 0.95) -> NDArray[np.bool_]:
+    """Choose the rows on which a lower limit is best sought, by field and rate alone: no test outcome is looked at.
 
-    Rows come in by falling |field| / variance. If the field is right, the limit from the first m is
-    sum |field| - z sqrt(sum variance) on average, and with probability `level` above that with 2 z, z the quantile of
+    Rows come in by falling gain / variance: the gain is what the field adds to the rate (within [0, 1]), the variance
+    that of the outcome with or without it, the larger. If the field is right, the limit from the first m rows is
+    sum gain - z sqrt(sum variance) on average, and with probability `level` above that with 2 z, z the quantile of
     `level`. The m with the largest such value is taken, or where none is positive the m with the largest ratio of the
-    two sums.
+    two terms.
 
     Parameters
     ----------
-    field : (n,) float64
+    field : (n,) float64 in [-1, 1]
         Estimated hidden field.
-    variance : (n,) float64 in [0, 0.25]
-        Of the outcomes.
+    expected : (n,) float64 in [0, 1]
+        E[y | f].
     level : float in (0, 1), default 0.95
 
     Returns
@@ -214,17 +214,19 @@ def counted(field: Floats, variance: Floats, level: float = 0.95) -> NDArray[np.
 
     Examples
     --------
-    >>> counted(np.r_[np.full(50, 0.3), np.full(950, 0.001)], np.full(1000, 0.2)).sum()
+    >>> counted(np.r_[np.full(50, 0.3), np.full(950, 0.001)], np.full(1000, 0.4)).sum()
     np.int64(50)
-    >>> counted(np.full(1000, 0.1), np.full(1000, 0.2)).all()
+    >>> counted(np.full(1000, 0.1), np.full(1000, 0.4)).all()
     np.True_
     """
-    size = np.abs(field)
-    ratio = size / np.maximum(variance, _LEAST_VARIANCE)
+    rate = np.clip(expected + field, 0.0, 1.0)
+    gain = np.abs(rate - expected)
+    variance = np.maximum(expected * (1 - expected), rate * (1 - rate))
+    ratio = gain / np.maximum(variance, np.finfo(float).tiny)
     order = np.argsort(-ratio, kind="stable")
-    gain, noise = np.cumsum(size[order]), np.sqrt(np.cumsum(np.maximum(variance, _LEAST_VARIANCE)[order]))
-    reached = gain - 2 * ndtri(level) * noise
-    best = reached if reached.max() > 0 else gain / noise
+    gains, noise = np.cumsum(gain[order]), np.sqrt(np.cumsum(variance[order]))
+    reached = gains - 2 * ndtri(level) * noise
+    best = reached if reached.max() > 0 else gains / np.maximum(noise, np.finfo(float).tiny)
     return ratio >= ratio[order[np.argmax(best)]]
 
 
