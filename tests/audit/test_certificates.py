@@ -193,20 +193,20 @@ def test_counted_rows_are_those_of_the_largest_field_where_all_rates_are_alike()
     assert np.abs(field[kept]).min() > np.abs(field[~kept]).max()
 
 
-def rare(n, seed, shift=0.25, share=0.08):
-    """As `world`, but hidden in few rows; the rest of the field is noise of a tenth of its size."""
+def rare(n, seed, size=0.25, share=0.08):
+    """As `world`, but only some rows hide anything; on the others the field is noise of a tenth of its size."""
     rng = np.random.default_rng(seed)
-    f, inside = rng.uniform(0.4, 0.9, 9 * n), rng.random(9 * n) < share
-    y = (rng.random(9 * n) < np.clip(f - shift * (inside - share), 0, 1)).astype(float)
-    field = -shift * (inside[:n] - share) + shift / 10 * rng.standard_normal(n)
+    f, inside = rng.uniform(0.4, 0.6, 9 * n), rng.random(9 * n) < share
+    hidden = size * inside * rng.choice([-1.0, 1.0], 9 * n)
+    y = (rng.random(9 * n) < f + hidden).astype(float)
+    field = hidden[:n] + size / 10 * rng.standard_normal(n) * ~inside[:n]
     return (f[:n], y[:n]), (f[n:], y[n:]), field
 
 
 def test_a_rare_regime_is_not_drowned_by_the_rows_around_it():
     proofs = [certify(*rare(1_000, seed)) for seed in range(20)]
-    shown = [proof.hidden.low > 0 and proof.hidden.p_value <= 0.05 for proof in proofs]
-    assert np.mean(shown) >= 0.85
-    assert max(proof.hidden.low for proof in proofs) < 2 * 0.25 * 0.08 * 0.92  # E|h|
+    assert np.mean([proof.hidden.low > 0 and proof.hidden.p_value <= 0.05 for proof in proofs]) >= 0.9
+    assert max(proof.hidden.low for proof in proofs) < 0.25 * 0.08 * 1.3  # E|h|, and what a test split may have more
 
 
 def test_same_seed_same_certificate_and_order_of_rows_is_no_matter_for_the_total():

@@ -196,9 +196,9 @@ def counted(field: Floats, expected: Floats, level: float = 0.95) -> NDArray[np.
 
     Rows come in by falling gain / variance: the gain is what the field adds to the rate (within [0, 1]), the variance
     that of the outcome with or without it, the larger. If the field is right, the limit from the first m rows is
-    sum gain - z sqrt(sum variance) on average, and with probability `level` above that with 2 z, z the quantile of
-    `level`. The m with the largest such value is taken, or where none is positive the m with the largest ratio of the
-    two terms.
+    sum gain - z sqrt(sum variance) on average, z the quantile of `level`, and with probability 80 % above the same with
+    z + 0.84. The m with the largest such value is taken, or where none is positive the m with the largest ratio of the
+    two sums.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def counted(field: Floats, expected: Floats, level: float = 0.95) -> NDArray[np.
     ratio = gain / np.maximum(variance, np.finfo(float).tiny)
     order = np.argsort(-ratio, kind="stable")
     gains, noise = np.cumsum(gain[order]), np.sqrt(np.cumsum(variance[order]))
-    reached = gains - 2 * ndtri(level) * noise
+    reached = gains - (ndtri(level) + _Z_POWER) * noise
     best = reached if reached.max() > 0 else gains / np.maximum(noise, np.finfo(float).tiny)
     return ratio >= ratio[order[np.argmax(best)]]
 
