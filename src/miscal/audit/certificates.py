@@ -3,12 +3,13 @@
 Total. For any s(x) in [-1, 1] fixed before the test labels, E[r s] = E[delta s] <= E|delta|. With s the sign of the
 estimated field (0 where it is 0) the test mean of r s estimates a lower bound of the mean absolute miscalibration.
 
-Hidden. s is the sign of the hidden field where that is large enough to be worth the noise of its rows, else 0: a rare
-regime is not drowned by the rows around it, on which the field is next to nothing (:func:`counted`). With
-h = E[y | x, f] - E[y | f], E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and
-E[h s] <= E|h| for any s in [-1, 1]. mu is fitted off the test rows. t is the mean of s over the test rows of near-equal
-confidence: it uses no label, and it must be that of the very s that is tested (honest fields of other rows come from
-other fits, whose signs follow f differently).
+Hidden. s is the sign of the hidden field, less its mean among rows of like confidence, where that is large enough to be
+worth the noise of its rows, else 0: a rare regime is not drowned by the rows around it, on which the field is next to
+nothing (:func:`counted`). With h = E[y | x, f] - E[y | f],
+E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and E[h s] <= E|h| for any s in [-1, 1]. mu is
+fitted off the test rows. t is the mean of s over the test rows of near-equal confidence: it uses no label, and it must
+be that of the very s that is tested (honest fields of other rows come from other fits, whose signs follow f
+differently).
 
 Both limits are of the mean over the test rows, which are taken to be independent given inputs and confidences. That of
 the total is exact for any n, worst case included; that of the hidden part is inverted from a simulated test and leans
@@ -179,7 +180,8 @@ def _hidden(
 ) -> Bound:
     stratum = strata(f)
     rows = np.bincount(stratum)[stratum]
-    sign = np.sign(field) * counted(field, expected, level)
+    within = centred(field, stratum)
+    sign = np.sign(within) * counted(within, expected, level)
     # Centring within n rows shrinks a covariance by (n - 1) / n.
     weight = centred(sign, stratum) * rows / np.maximum(rows - 1, 1)
     if not np.abs(weight).max() > 1e-12:
