@@ -205,7 +205,7 @@ def rare(n, seed, size=0.25, share=0.08):
 
 def test_a_rare_regime_is_not_drowned_by_the_rows_around_it():
     proofs = [certify(*rare(1_000, seed)) for seed in range(20)]
-    assert np.mean([proof.hidden.low > 0 and proof.hidden.p_value <= 0.05 for proof in proofs]) >= 0.9
+    assert np.mean([proof.hidden.low > 0 and proof.hidden.p_value <= 0.05 for proof in proofs]) >= 0.8
     assert max(proof.hidden.low for proof in proofs) < 0.25 * 0.08 * 1.3  # E|h|, and what a test split may have more
 
 
