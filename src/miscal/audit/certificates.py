@@ -3,13 +3,13 @@
 Total. For any s(x) in [-1, 1] fixed before the test labels, E[r s] = E[delta s] <= E|delta|. With s the sign of the
 estimated field (0 where it is 0) the test mean of r s estimates a lower bound of the mean absolute miscalibration.
 
-Hidden. s is the sign of the hidden field, less its mean among rows of like confidence, where that is large enough to be
-worth the noise of its rows, else 0: a rare regime is not drowned by the rows around it, on which the field is next to
-nothing (:func:`counted`). With h = E[y | x, f] - E[y | f],
-E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and E[h s] <= E|h| for any s in [-1, 1]. mu is
-fitted off the test rows. t is the mean of s over the test rows of near-equal confidence: it uses no label, and it must
-be that of the very s that is tested (honest fields of other rows come from other fits, whose signs follow f
-differently).
+Hidden. s is the sign of the hidden field where that is large enough to be worth the noise of its rows, else 0: a rare
+regime is not drowned by the rows around it, on which the field is next to nothing (:func:`counted`). With
+h = E[y | x, f] - E[y | f], E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and
+E[h s] <= E|h| for any s in [-1, 1]. mu is fitted off the test rows. t is the mean of s over the test rows of near-equal
+confidence: it uses no label, and it must be that of the very s that is tested (honest fields of other rows come from
+other fits, whose signs follow f differently). s of a row must not depend on the fields of those rows: it would be
+correlated with t, and the limit too high. A limit above 0 is given only where the permutation test rejects too.
 
 Both limits are of the mean over the test rows, which are taken to be independent given inputs and confidences. That of
 the total is exact for any n, worst case included; that of the hidden part is inverted from a simulated test and leans
@@ -129,7 +129,7 @@ def certificate(
         :func:`counted` keeps. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact law of the number of outcomes that
         agree with s; below 1 - level if and only if ``total.low`` > 0. ``hidden.p_value``: H0 y independent of x given
         f, by :func:`~miscal.audit.conditional.permutation_p_value`; it uses the size of the hidden field besides its
-        sign, for power. Where nothing is claimed: value 0, low 0, p 1.
+        sign, for power; above 1 - level ``hidden.low`` is 0. Where nothing is claimed: value 0, low 0, p 1.
 
     Raises
     ------
@@ -180,17 +180,14 @@ def _hidden(
 ) -> Bound:
     stratum = strata(f)
     rows = np.bincount(stratum)[stratum]
-    within = centred(field, stratum)
-    sign = np.sign(within) * counted(within, expected, level)
+    sign = np.sign(field) * counted(field, expected, level)
     # Centring within n rows shrinks a covariance by (n - 1) / n.
     weight = centred(sign, stratum) * rows / np.maximum(rows - 1, 1)
     if not np.abs(weight).max() > 1e-12:
         return _NOTHING
-    return Bound(
-        value=float(np.clip(np.mean(weight * (y - expected)), -1, 1)),
-        low=min(1.0, shift_limit(weight, expected, y, level=level, n_draws=n_draws, rng=rng)),
-        p_value=permutation_p_value(y - expected, field, stratum, n_draws=n_draws, rng=rng),
-    )
+    p_value = permutation_p_value(y - expected, field, stratum, n_draws=n_draws, rng=rng)
+    limit = shift_limit(weight, expected, y, level=level, n_draws=n_draws, rng=rng) if p_value <= 1 - level else 0.0
+    return Bound(float(np.clip(np.mean(weight * (y - expected)), -1, 1)), min(1.0, limit), p_value)
 
 
 def counted(field: Floats, expected: Floats, level: float = 0.95) -> NDArray[np.bool_]:
