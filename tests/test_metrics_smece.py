@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from miscal.errors import InputError
 from miscal.metrics import smece, smece_at, smece_of_residuals
-from miscal.metrics.smooth import SMALLEST_SIGMA, bin_residuals, cells_needed
+from miscal.metrics.smooth import SMALLEST_SIGMA, bin_residuals, cells_needed, cosine_moments, smoothed
 
 
 def dense_at(f, value, sigma):
@@ -272,3 +272,25 @@ def test_outcomes_of_every_type(dtype):
     f = rng.random(200)
     y = rng.random(200) < f
     assert smece(y.astype(dtype), f) == smece(y.astype(np.float64), f)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_derivative_by_bandwidth_is_that_of_the_error(seed):
+    rng = np.random.default_rng(seed)
+    f = rng.random(3_000)
+    y = rng.random(3_000) < np.clip(f + 0.2 * np.sin(8 * f), 0, 1)
+    moments = cosine_moments(bin_residuals(f, (y - f) / len(f), 4096)[None])
+    sigma, step = np.array([0.03]), 3e-4
+    (below, _), (_, derivative), (above, _) = (smoothed(moments, sigma + move) for move in (-step, 0, step))
+    assert derivative[0] <= 0
+    assert derivative == pytest.approx((above - below) / (2 * step), rel=0.05, abs=1e-3)
+
+
+def test_arguments_are_left_as_they_are():
+    y, f = np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.4, 1 + 1e-9])
+    kept = y.copy(), f.copy()
+    for weight in (None, np.array([1.0, 2.0, 3.0])):
+        smece(y, f, sample_weight=weight)
+    y.setflags(write=False)
+    smece(y, f)
+    np.testing.assert_array_equal((y, f), kept)
