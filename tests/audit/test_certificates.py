@@ -295,6 +295,7 @@ def test_limits_cover_what_is_hidden_in_few_rows(n):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("n", [80, 400, 6_000])
 def test_limits_cover_what_is_hidden(n):
     repeats, hidden = 200, 0.15
