@@ -19,22 +19,23 @@ from miscal.scoring import ModelSpec, score
 from miscal.scoring.tasks import rows_to_questions
 
 HERE = Path(__file__).parent
+_SPEC = importlib.util.spec_from_file_location("bench_scoring", HERE.parents[1] / "benchmarks" / "bench_scoring.py")
+bench_scoring = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(bench_scoring)
 
 
-def written(package, variable, script, folder, *arguments):
+def run_tool(package, variable, folder, *arguments):
     python = os.environ.get(variable) or (sys.executable if importlib.util.find_spec(package) else None)
     if python is None:
         pytest.skip(f"{package} is not installed, nor {variable} set")
     settings = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(folder / "cache")}
-    ended = subprocess.run(
-        [python, HERE / script, *arguments, folder],
-        env=settings,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    command = [python, *arguments]
+    ended = subprocess.run(command, env=settings, cwd=folder, capture_output=True, text=True, timeout=240)
     assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+def written(package, variable, script, folder):
+    run_tool(package, variable, folder, HERE / script, folder)
     return folder
 
 
@@ -91,40 +92,25 @@ def test_lm_eval(lm_eval_logs):
     assert any("skipped" in note and "samples_written" in note for note in found.notes)
 
 
-def saved_smollm2(folder):
-    """The packaged model as lm-eval can load it: with a config.json, dequantised."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-
-    from miscal.scoring.registry import packaged_smollm2
-
-    try:
-        file = packaged_smollm2()
-    except FileError as error:
-        pytest.skip(str(error))
-    dense = GgufConfig(dequantize=True)
-    model = AutoModelForCausalLM.from_pretrained(
-        file.parent, gguf_file=file.name, dtype=torch.float32, quantization_config=dense
-    )
-    model.config.__dict__.pop("quantization_config", None)
-    model.hf_quantizer = None
-    model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(folder)
-    return folder
-
-
 @pytest.mark.slow
 @pytest.mark.model
 @pytest.mark.timeout(1_000)
 def test_lm_eval_of_a_real_model_holds_what_the_scorer_finds(mmlu_file, tmp_path):
     """lm-eval's command with --log_samples on SmolLM2 and real questions, imported; and our scorer on the same."""
+    model, data = tmp_path / "model", tmp_path / "questions.parquet"
+    try:
+        bench_scoring.save_model(model, "float32")
+    except FileError as error:
+        pytest.skip(str(error))
     rows = pl.read_parquet(mmlu_file).sample(12, seed=1)
-    rows.write_parquet(tmp_path / "questions.parquet")
-    (tmp_path / "out").mkdir()
-    model = saved_smollm2(tmp_path / "model")
-    arguments = (model, tmp_path / "questions.parquet")
-    logs = written("lm_eval", "MISCAL_LM_EVAL_PYTHON", "tool_lm_eval_model.py", tmp_path / "out", *arguments)
-    table = read_log("lm-eval", logs / "logs").table
+    rows.write_parquet(data)
+    (tmp_path / "task.yaml").write_text(bench_scoring.TASK.format(data=data))
+    run_tool(
+        "lm_eval", "MISCAL_LM_EVAL_PYTHON", tmp_path, "-m", "lm_eval", "run", "--model", "hf",
+        "--model_args", f"pretrained={model},dtype=float32", "--tasks", "bench_mmlu", "--include_path", tmp_path,
+        "--device", "cpu", "--batch_size", "4", "--output_path", tmp_path / "logs", "--log_samples",
+    )  # fmt: skip
+    table = read_log("lm-eval", tmp_path / "logs").table
     questions = rows_to_questions(rows.to_dicts(), "mmlu")
     triples = score(ModelSpec(str(model), dtype="float32"), questions)
     at = [next(row for row, question in enumerate(rows["question"]) if question in text) for text in table["text"]]

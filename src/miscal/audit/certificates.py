@@ -196,8 +196,8 @@ def counted(field: Floats, expected: Floats, level: float = 0.95) -> NDArray[np.
     Rows come in by falling gain / variance: the gain is what the field adds to the rate (within [0, 1]), the variance
     that of the outcome with or without it, the larger. If the field is right, the limit from the first m rows is
     sum gain - z sqrt(sum variance) on average, z the quantile of `level`, and with probability 80 % above the same with
-    z + 0.84. The m with the largest such value is taken, or where none is positive the m with the largest ratio of the
-    two sums.
+    z + 0.84. The m with the largest such value is taken, or where none is positive the m with the largest ratio of
+    sum gain to that root.
 
     Parameters
     ----------

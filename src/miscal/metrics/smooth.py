@@ -27,7 +27,10 @@ from miscal.checks import check_confidence, check_correct, check_lengths, check_
 from miscal.errors import InputError
 
 TOLERANCE = 4e-6
-"""Where the search for sigma stops: |smECE_sigma - sigma|, which bounds the error, as after the last step."""
+"""Where the search for sigma stops: |smECE_sigma - sigma|, which bounds the error (slope <= -1).
+
+Not the distance at the last trial but what a further step leaves of it, forecast from the step before.
+"""
 
 BINNING_ERROR = 5e-6
 """Bound on what linear binning does to a value; sets the number of cells."""
