@@ -123,6 +123,12 @@ def test_a_stack_beats_its_members_out_of_fold():
     assert (stack_weights(noisy, y, offset) >= 0).all()
 
 
+def test_where_rows_say_nothing_the_stack_keeps_its_prior():
+    y, nothing = np.array([0.0, 1.0]), np.zeros((2, 2))
+    assert stack_weights(nothing, y, np.zeros(2)) == pytest.approx([0.5, 0.5])
+    assert stack_weights(nothing, y, np.zeros(2), prior=np.array([1.0, 0.0])) == pytest.approx([1.0, 0.0])
+
+
 def test_scaling_ignores_units_and_constant_columns():
     X, f, *_ = scored()
     rng = np.random.default_rng

@@ -2,7 +2,8 @@
 
 1. A global map g of the confidence: the simplest of identity, temperature and isotonic that the others do not beat
    by two paired standard errors. Its out-of-fold log-odds are the offset of everything that follows.
-2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, and boosted trees.
+2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, boosted trees, and a shift
+   for each k-means cluster.
 3. Refined scores, where there are many columns and at least 2,000 rows: kernels over (stacked score, confidence,
    leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
@@ -20,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from miscal.auto.clusters import ClusterScore, crossfit_clusters
 from miscal.auto.evidence import Evidence, gain_in_log_loss, weigh
 from miscal.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
-from miscal.auto.model import TREES, AutoModel, Candidate, Scores, beside_components, refined_columns
+from miscal.auto.model import CLUSTERS, TREES, AutoModel, Candidate, Scores, beside_components, refined_columns
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.auto.stack import stack_out_of_fold, stack_weights
 from miscal.auto.trees import TreeScore, crossfit_trees, tree_columns
@@ -38,8 +40,8 @@ _LANDMARKS = 500
 _LEAST_TREE_ROWS = 300
 # fewer rows do not carry a second stage of scores
 _LEAST_REFINED_ROWS = 2_000
-# seed of the geometry fitted on all rows; folds use 0, 1, ...
-_FINAL = 99
+# seeds of the geometry fitted on all rows and of the clusters; folds use 0, 1, ...
+_FINAL, _CENTRES = 99, 98
 # a wide place starts from a fitted score and has less far to go
 _FOLD_STEPS, _FINAL_STEPS = 40, 60
 
@@ -113,13 +115,13 @@ class _Rows:
         found = crossfit_kernel(spec, columns, self.y, start, self.folds, self.landmarks, self.weight)
         return replace(found, shift=start - self.offset + found.shift)
 
-    def stacked(self, shifts: Array) -> NDArray[np.float64]:
+    def stacked(self, shifts: Array, prior: Array | None = None) -> NDArray[np.float64]:
         """Stack shifts out of fold, (n,)."""
-        return stack_out_of_fold(shifts, self.y, self.offset, self.folds, self.weight)
+        return stack_out_of_fold(shifts, self.y, self.offset, self.folds, self.weight, prior)
 
-    def weights(self, shifts: Array) -> NDArray[np.float64]:
+    def weights(self, shifts: Array, prior: Array | None = None) -> NDArray[np.float64]:
         """Weights of the stack on all rows, (k,)."""
-        return stack_weights(shifts, self.y, self.offset, self.weight)
+        return stack_weights(shifts, self.y, self.offset, self.weight, prior)
 
     def candidate(self, name: str, shift: Array, **told) -> Candidate:
         """Make the row of a shift in the table of candidates."""
@@ -171,16 +173,18 @@ def fit_auto(
     from_raw, local_shift = _local_out_of_fold(rows, place.rows, bases, parts)
     if local_shift is not None:
         parts = np.concatenate([parts, local_shift[:, None]], 1)
+    prior = _prior(parts.shape[1], len(refined))
     evidence = _evidence(rows, parts, len(refined))
     steps = _FINAL_STEPS if rows.few_columns else _FOLD_STEPS
     local = _fit_local(rows, place.rows, bases[from_raw], np.full(len(y), True), _FINAL, steps)
     scores = Scores(
         kernels=tuple(m.score for m in members.values() if isinstance(m.score, KernelScore)),
         trees=next((m.score for m in members.values() if isinstance(m.score, TreeScore)), None),
+        clusters=next(m.score for m in members.values() if isinstance(m.score, ClusterScore)),
         first_weights=rows.weights(shifts),
         shift_scale=shift_scale,
         refined=tuple(m.score for m in refined.values()),
-        final_weights=rows.weights(parts),
+        final_weights=rows.weights(parts, prior),
         local_in_stack=local_shift is not None,
         local_from_raw=from_raw,
     )
@@ -188,7 +192,7 @@ def fit_auto(
     table += [rows.candidate(name, m.shift, settings=m.settings) for name, m in (members | refined).items()]
     if local_shift is not None:
         table.append(rows.candidate("local shift", local_shift, settings={"ridge": local.ridge}))
-    table.append(rows.candidate("stack", rows.stacked(parts), chosen=evidence.structure))
+    table.append(rows.candidate("stack", rows.stacked(parts, prior), chosen=evidence.structure))
     landmark_rows = rows.inputs.x[landmarks]
     return AutoModel(
         global_map=maps.map,
@@ -218,6 +222,10 @@ def _first_members(rows: _Rows) -> dict[str, CrossFitted]:
     if len(rows.y) >= _LEAST_TREE_ROWS:
         columns = tree_columns(rows.inputs)
         members[TREES] = crossfit_trees(columns, rows.y, rows.offset, rows.folds, rows.seed, rows.weight)
+    rng = np.random.default_rng((rows.seed, _CENTRES))
+    members[CLUSTERS] = crossfit_clusters(
+        rows.inputs.components, rows.y, rows.offset, rows.raw, rows.folds, rng, rows.weight
+    )
     return members
 
 
@@ -252,6 +260,13 @@ def _bases(rows: _Rows) -> dict[bool, Array]:
     if not rows.few_columns or np.array_equal(rows.raw, rows.offset):
         return {False: rows.offset}
     return {False: rows.offset, True: rows.raw}
+
+
+def _prior(n_parts: int, n_refined: int) -> NDArray[np.float64]:
+    """Weights that those of the last stack are drawn to: refined kernels stand on the first stack, and must earn it."""
+    share = np.full(n_parts, 1 / (n_parts - n_refined))
+    share[1 : 1 + n_refined] = 0
+    return share
 
 
 def _evidence(rows: _Rows, parts: Array, n_refined: int) -> Evidence:

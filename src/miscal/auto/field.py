@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from miscal.auto.clusters import ClusterScore, Partition
 from miscal.auto.estimator import fit_auto
 from miscal.auto.evidence import Evidence
 from miscal.auto.inputs import Scaler
@@ -220,6 +221,11 @@ def _kernel_from(name: str, spec: Mapping[str, Any], arrays: Mapping[str, np.nda
     return KernelScore(KernelSpec(**spec), **_under(name, arrays))
 
 
+def _partition_state(name: str, partition: Partition, arrays: dict[str, np.ndarray]) -> bool:
+    arrays |= _prefixed(name, {"centres": partition.centres, "shifts": partition.shifts})
+    return partition.from_raw
+
+
 def _scores_state(scores: Scores, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     weights = {"first_weights": scores.first_weights, "final_weights": scores.final_weights}
     arrays |= _prefixed("scores", weights)
@@ -231,6 +237,7 @@ def _scores_state(scores: Scores, arrays: dict[str, np.ndarray]) -> dict[str, An
         "shift_scale": scores.shift_scale,
         "local_in_stack": scores.local_in_stack,
         "local_from_raw": scores.local_from_raw,
+        "clusters": [_partition_state(f"clusters{i}", p, arrays) for i, p in enumerate(scores.clusters.partitions)],
     }
 
 
@@ -238,6 +245,9 @@ def _scores_from(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
     return Scores(
         kernels=tuple(_kernel_from(f"kernel{i}", k, arrays) for i, k in enumerate(content["kernels"])),
         trees=TreeScore(arrays["trees"].tobytes().decode()) if "trees" in arrays else None,
+        clusters=ClusterScore(
+            tuple(Partition(**_under(f"clusters{i}", arrays), from_raw=r) for i, r in enumerate(content["clusters"]))
+        ),
         refined=tuple(_kernel_from(f"refined{i}", k, arrays) for i, k in enumerate(content["refined"])),
         **_under("scores", arrays),
         **{name: content[name] for name in ("shift_scale", "local_in_stack", "local_from_raw")},

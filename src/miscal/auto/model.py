@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from miscal.auto.clusters import ClusterScore
 from miscal.auto.evidence import Evidence
 from miscal.auto.inputs import Inputs, Scaler
 from miscal.auto.kernels import KernelScore
@@ -17,7 +18,7 @@ from miscal.calibrators import logit
 
 Array = NDArray[np.floating]
 
-TREES = "boosted trees"
+TREES, CLUSTERS = "boosted trees", "shift by cluster"
 _LEAST_MASS = 2.0
 # components that join the score in the refined kernels and in the geometry
 _LEADING = 10
@@ -56,8 +57,9 @@ class Scores:
     ----------
     kernels : tuple of KernelScore
     trees : TreeScore or None
+    clusters : ClusterScore
     first_weights : ndarray
-        Stack of kernels and trees.
+        Stack of kernels, trees and clusters.
     shift_scale : float
         Standard deviation of the first stack's out-of-fold shift.
     refined : tuple of KernelScore
@@ -70,6 +72,7 @@ class Scores:
 
     kernels: tuple[KernelScore, ...]
     trees: TreeScore | None
+    clusters: ClusterScore
     first_weights: NDArray[np.float64]
     shift_scale: float
     refined: tuple[KernelScore, ...]
@@ -78,14 +81,14 @@ class Scores:
     local_from_raw: bool
 
     def members(self, inputs: Inputs, offset: Array, raw: Array) -> dict[str, NDArray[np.float64]]:
-        """Logit shifts over `offset`, (n,), of kernels and trees by name. `raw`: log-odds of confidences."""
+        """Logit shifts over `offset`, (n,), of the first scores by name. `raw`: log-odds of confidences."""
         found = {}
         for k in self.kernels:
             start = raw if k.spec.from_raw else offset
             found[k.spec.name] = start - offset + k.shift(k.spec.columns(inputs), start)
         if self.trees is not None:
             found[TREES] = self.trees.shift(tree_columns(inputs))
-        return found
+        return found | {CLUSTERS: self.clusters.shift(inputs.components, offset, raw)}
 
     def local(self, local: LocalReadout, offset: Array, raw: Array) -> NDArray[np.float64]:
         """Local shift over `offset`, (n,), wherever it starts."""

@@ -11,11 +11,13 @@ from miscal.auto.ridge import negative_log_likelihood
 
 Array = NDArray[np.floating]
 
-# Penalty on the distance of the weights from an equal share, in nats: what a few dozen rows can outvote.
+# Penalty on the distance of the weights from their prior, in nats: what a few dozen rows can outvote.
 _SHRINKAGE = 3.0
 
 
-def stack_weights(shifts: Array, y: Array, offset: Array, weight: Array | None = None) -> NDArray[np.float64]:
+def stack_weights(
+    shifts: Array, y: Array, offset: Array, weight: Array | None = None, prior: Array | None = None
+) -> NDArray[np.float64]:
     """Weights >= 0 of the members' logit shifts, by penalised likelihood.
 
     Parameters
@@ -26,6 +28,8 @@ def stack_weights(shifts: Array, y: Array, offset: Array, weight: Array | None =
     offset : ndarray of shape (n,)
         Log-odds of the global map, out of fold.
     weight : ndarray of shape (n,), optional
+    prior : ndarray of shape (k,), optional
+        Weights that they are drawn to; by default an equal share.
 
     Returns
     -------
@@ -44,18 +48,24 @@ def stack_weights(shifts: Array, y: Array, offset: Array, weight: Array | None =
     """
     k = shifts.shape[1]
     w = np.ones(len(y)) if weight is None else weight
+    prior = np.full(k, 1 / k) if prior is None else prior
 
     def loss(beta):
         logit = offset + shifts @ beta
-        value = w @ negative_log_likelihood(y, logit) + _SHRINKAGE * np.sum((beta - 1 / k) ** 2)
-        gradient = shifts.T @ (w * (expit(logit) - y)) + 2 * _SHRINKAGE * (beta - 1 / k)
+        value = w @ negative_log_likelihood(y, logit) + _SHRINKAGE * np.sum((beta - prior) ** 2)
+        gradient = shifts.T @ (w * (expit(logit) - y)) + 2 * _SHRINKAGE * (beta - prior)
         return value, gradient
 
-    return minimize(loss, np.full(k, 1 / k), jac=True, method="L-BFGS-B", bounds=[(0, None)] * k).x
+    return minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k).x
 
 
 def stack_out_of_fold(
-    shifts: Array, y: Array, offset: Array, folds: NDArray[np.integer], weight: Array | None = None
+    shifts: Array,
+    y: Array,
+    offset: Array,
+    folds: NDArray[np.integer],
+    weight: Array | None = None,
+    prior: Array | None = None,
 ) -> NDArray[np.float64]:
     """Stacked shift of every row with weights fitted on the other folds.
 
@@ -65,6 +75,8 @@ def stack_out_of_fold(
     y, offset : ndarray of shape (n,)
     folds : ndarray of shape (n,), int
     weight : ndarray of shape (n,), optional
+    prior : ndarray of shape (k,), optional
+        As in :func:`stack_weights`.
 
     Returns
     -------
@@ -83,5 +95,5 @@ def stack_out_of_fold(
         inside = folds == k
         rest = ~inside
         w = None if weight is None else weight[rest]
-        out[inside] = shifts[inside] @ stack_weights(shifts[rest], y[rest], offset[rest], w)
+        out[inside] = shifts[inside] @ stack_weights(shifts[rest], y[rest], offset[rest], w, prior)
     return out

@@ -1,8 +1,9 @@
 """What ``method="auto"`` chose from, each candidate measured by itself on rows with a known field.
 
 Its choice is by out-of-fold log loss. Of its table the fitted model keeps, and so can be measured: the global map, the
-kernels, the trees, the local shift, and what it returns (the stack, or the global map where it claims no structure).
-Without a claim it keeps no kernels and no trees: the local shift, read from the global map, is then what it passed by.
+kernels, the trees, the shift by cluster, the local shift, and what it returns (the stack, or the global map where it
+claims no structure). Without a claim it keeps the local shift alone: read from the global map, it is then what it
+passed by.
 """
 
 from __future__ import annotations
