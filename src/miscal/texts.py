@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import numpy as np
 
 from miscal.checks import check_features
 from miscal.errors import FileError, InputError, MismatchError, TrustError
+from miscal.runs import digest
 
 MAX_TERMS = 10_000
 MAX_DIMENSIONS = 256
@@ -226,10 +226,7 @@ def _load_sentence_model(model: str, *, fetch: bool) -> Any:
 
 def _weights_sha256(model: str) -> str | None:
     weights = Path(model) / "model.safetensors"
-    if not weights.is_file():
-        return None
-    with weights.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return digest(weights) if weights.is_file() else None
 
 
 def text_encoder(

@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 
 from miscal.errors import CorruptFile, FileError, InputError, MiscalError, MissingColumn, ResourceError, TrustError
 from miscal.readers import open_table, read_triples, reread, table
+from miscal.runs import digest
 
 N = 120
 
@@ -179,7 +180,7 @@ def test_a_scored_folder_brings_its_embeddings(tmp_path):
 def test_a_scored_folder_that_changed_is_refused_until_its_files_are_named(tmp_path):
     scored(tmp_path)
     names = ("triples.parquet", "embeddings.safetensors")
-    (tmp_path / "manifest.json").write_text(json.dumps({"files": {n: table.sha256(tmp_path / n) for n in names}}))
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": {n: digest(tmp_path / n) for n in names}}))
     assert len(read_triples(tmp_path)) == N
     frame().reverse().write_parquet(tmp_path / "triples.parquet")
     with pytest.raises(CorruptFile, match=r"triples\.parquet is missing or changed since `miscal score` wrote it"):

@@ -8,7 +8,8 @@ from typing import Any
 
 from miscal.errors import InputError, MismatchError
 from miscal.readers.rows import XSource
-from miscal.readers.table import Table, existing, sha256
+from miscal.readers.table import Table, existing
+from miscal.runs import digest
 
 
 def fingerprints(source: Any, table: Table, inputs: XSource) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def fingerprints(source: Any, table: Table, inputs: XSource) -> dict[str, Any]:
 
 
 def _fingerprint(file: Path) -> dict[str, str]:
-    return {"path": str(file.resolve()), "sha256": sha256(file)}
+    return {"path": str(file.resolve()), "sha256": digest(file)}
 
 
 def _joint(hashes: list[str]) -> str:
@@ -60,5 +61,5 @@ def refuse_changed(source: dict[str, Any]) -> None:
         raise InputError("the rows came from memory, not from a file, and cannot be read again")
     for file in source["files"]:
         path = existing(Path(file["path"]))
-        if sha256(path) != file["sha256"]:
+        if digest(path) != file["sha256"]:
             raise MismatchError(f"{path} has changed since the run: its sha256 is no longer {file['sha256'][:12]}...")

@@ -9,7 +9,8 @@ from typing import Any
 
 from miscal.errors import CorruptFile
 from miscal.readers import parquet
-from miscal.readers.table import Table, existing, sha256
+from miscal.readers.table import Table, existing
+from miscal.runs import digest
 
 TRIPLES = "triples.parquet"
 EMBEDDINGS = "embeddings.safetensors"
@@ -32,7 +33,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """
     embeddings = path / EMBEDDINGS
     for name, wanted in _sums(path / MANIFEST).items():
-        if not (path / name).is_file() or sha256(path / name) != wanted:
+        if not (path / name).is_file() or digest(path / name) != wanted:
             raise CorruptFile(
                 f"{path / name} is missing or changed since `miscal score` wrote it (sha256 differs): score again, or "
                 f"give the files by name, {path / TRIPLES} with --embeddings {embeddings}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import hashlib
 import os
 import resource
 import stat
@@ -96,12 +95,6 @@ def not_empty(path: Path) -> Path:
     if path.stat().st_size == 0:
         raise CorruptFile(f"{path} is empty (0 bytes)")
     return path
-
-
-def sha256(path: Path) -> str:
-    """Fingerprint a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # --- damage and size ----------------------------------------------------------------------------------------------

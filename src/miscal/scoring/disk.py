@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -37,15 +36,6 @@ def disk_errors(what: str) -> Iterator[None]:
         if error.errno in _FULL:
             raise ResourceError(f"{what}: the disk is full; free space and run the same command again") from error
         raise FileError(f"{what}: {error.strerror or error}") from error
-
-
-def sha256(path: Path) -> str:
-    """Return the sha256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

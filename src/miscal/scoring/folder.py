@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from miscal.errors import CorruptFile, FileError, InputError
+from miscal.runs import digest
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.disk import float_table, owned, sha256, write_atomically, write_json
+from miscal.scoring.disk import float_table, owned, write_atomically, write_json
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.executors import Executor, Local
 from miscal.scoring.questions import Item
@@ -179,8 +180,8 @@ def _refuse_foreign(out: Path) -> None:
 
 
 def _refuse_damaged(manifest: Mapping[str, Any], out: Path) -> None:
-    for name, digest in manifest["files"].items():
-        if not (out / name).is_file() or sha256(out / name) != digest:
+    for name, wanted in manifest["files"].items():
+        if not (out / name).is_file() or digest(out / name) != wanted:
             raise CorruptFile(
                 f"folder {out}: {name} is missing or is not what the finished run wrote; score into a new folder"
             )
@@ -226,7 +227,7 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
     about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
     float_table(out / EMBEDDINGS, "x", shards.hidden([places[row] for row in order]), shape, about)
     write_atomically(out / TRIPLES, lambda path: result.write_parquet(path))
-    manifest = _manifest(fixed, failed, shape) | {"files": {name: sha256(out / name) for name in (TRIPLES, EMBEDDINGS)}}
+    manifest = _manifest(fixed, failed, shape) | {"files": {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}}
     write_json(out / MANIFEST, manifest)
     return manifest
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from miscal.scoring.disk import disk_errors, sha256, write_atomically, write_json
+from miscal.runs import digest
+from miscal.scoring.disk import disk_errors, write_atomically, write_json
 from miscal.scoring.engine import BatchResult
 
 _ENDINGS = (".parquet", ".safetensors")
@@ -39,7 +40,7 @@ class Shards:
         """Tell whether the shard is there and undamaged."""
         try:
             sums = json.loads(self._path(index, ".json").read_text())
-            return all(sha256(self._path(index, ending)) == sums[ending] for ending in _ENDINGS)
+            return all(digest(self._path(index, ending)) == sums[ending] for ending in _ENDINGS)
         except (OSError, ValueError, KeyError, TypeError):
             return False
 
@@ -58,7 +59,7 @@ class Shards:
         rows, states = self._path(index, ".parquet"), self._path(index, ".safetensors")
         write_atomically(rows, lambda path: _table(result).write_parquet(path))
         write_atomically(states, lambda path: save_file({"x": result.hidden}, path))
-        write_json(self._path(index, ".json"), {path.suffix: sha256(path) for path in (rows, states)})
+        write_json(self._path(index, ".json"), {path.suffix: digest(path) for path in (rows, states)})
 
     def rows(self, indices: Sequence[int]) -> tuple[dict[int, np.ndarray], dict[int, str], dict[int, tuple[int, int]]]:
         """Return log-probabilities by row, reasons by failed row, and place (shard, position) of each hidden state."""
