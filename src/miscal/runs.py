@@ -304,6 +304,11 @@ def digest(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def intact(path: Path, wanted: str) -> bool:
+    """Whether the file is there and has the sha256 it should have."""
+    return path.is_file() and digest(path) == wanted
+
+
 def seal(folder: str | Path) -> None:
     """Write the manifest of a run folder: the sha256 of each file that must not change.
 

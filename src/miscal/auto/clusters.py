@@ -41,13 +41,13 @@ class Partition:
         In the leading components.
     shifts : ndarray of shape (k,), float64
         Logit shift of each cluster; positive raises the confidence.
-    from_raw : bool, default False
+    from_raw : bool
         The shifts start from the log-odds of the confidence itself, not from those of the global map.
     """
 
     centres: NDArray[np.float32]
     shifts: NDArray[np.float64]
-    from_raw: bool = False
+    from_raw: bool
 
     def shift(self, components: Array, offset: Array, raw: Array) -> NDArray[np.float64]:
         """Logit shift over `offset` of rows, (n,), wherever it starts."""

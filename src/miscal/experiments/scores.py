@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
@@ -79,3 +80,27 @@ def judge_choice(
     spearman = correlation(rankdata([-criterion[i] for i in known]), rankdata(found[known])) if known else None
     best, own = float(found.max()), float(found[chosen])
     return Choice(best, own, float(best - found.min()), best - own, None if spearman is None else round(spearman, 12))
+
+
+def judge_table(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Choice:
+    """Judge the choice in a table of candidates.
+
+    Parameters
+    ----------
+    candidates : sequence of mapping
+        Rows with the criterion, recovery ``r`` and ``chosen``, of which exactly one is True.
+    criterion : str
+        Key of what the choice was made by, smaller is better.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> rows = [{"proxy": 0.20, "r": 0.8, "chosen": True}, {"proxy": 0.21, "r": 0.9, "chosen": False}]
+    >>> round(judge_table(rows, "proxy").regret, 6)
+    0.1
+    """
+    chosen = next(i for i, row in enumerate(candidates) if row["chosen"])
+    return judge_choice([row[criterion] for row in candidates], [row["r"] for row in candidates], chosen)

@@ -10,7 +10,7 @@ import polars as pl
 from miscal.experiments import cited
 from miscal.experiments.cells import Cell, Record
 from miscal.experiments.fits import RESREG
-from miscal.experiments.scores import Choice, judge_choice
+from miscal.experiments.scores import Choice, judge_table
 from miscal.experiments.settings import layers, n_parameters
 
 _PLACE = {"method": pl.String, "amplitude": pl.Float64, "frequency": pl.Float64, "seed": pl.Int64}
@@ -56,10 +56,7 @@ def choices(records: Sequence[Record]) -> pl.DataFrame:
 
 def choice_of(record: Record) -> Choice:
     """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
-    table = record.candidates
-    key = "proxy" if record.cell.method == "paper" else "log_loss"
-    chosen = next(i for i, row in enumerate(table) if row["chosen"])
-    return judge_choice([row[key] for row in table], [row["r"] for row in table], chosen)
+    return judge_table(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
 
 
 def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 from miscal.errors import CorruptFile
 from miscal.readers import parquet
 from miscal.readers.table import Table, existing
-from miscal.runs import digest
+from miscal.runs import intact
 
 TRIPLES = "triples.parquet"
 EMBEDDINGS = "embeddings.safetensors"
@@ -33,7 +33,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """
     embeddings = path / EMBEDDINGS
     for name, wanted in _sums(path / MANIFEST).items():
-        if not (path / name).is_file() or digest(path / name) != wanted:
+        if not intact(path / name, wanted):
             raise CorruptFile(
                 f"{path / name} is missing or changed since `miscal score` wrote it (sha256 differs): score again, or "
                 f"give the files by name, {path / TRIPLES} with --embeddings {embeddings}"

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from miscal.errors import CorruptFile, FileError, InputError
-from miscal.runs import digest
+from miscal.runs import digest, intact
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.disk import float_table, owned, write_atomically, write_json
@@ -181,7 +181,7 @@ def _refuse_foreign(out: Path) -> None:
 
 def _refuse_damaged(manifest: Mapping[str, Any], out: Path) -> None:
     for name, wanted in manifest["files"].items():
-        if not (out / name).is_file() or digest(out / name) != wanted:
+        if not intact(out / name, wanted):
             raise CorruptFile(
                 f"folder {out}: {name} is missing or is not what the finished run wrote; score into a new folder"
             )
