@@ -39,9 +39,10 @@ test-all: venv
 
 # each script prints what it measured beside what it is measured against, and fails where a target is missed;
 # make -k goes on after a miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
-# data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions.
+# data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions. FULL=1 adds the
+# paper's own experiments, some hours, and the large cells of bench_scaling, an hour.
 BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
-	worlds power real_sets nulls $(if $(DATA),lifeeval) $(if $(MMLU),bench_scoring)
+	worlds power real_sets nulls $(if $(DATA),lifeeval) $(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
 
@@ -54,14 +55,14 @@ bench/sinusoid-%: $(VENV)/.done-bench
 bench/bench_%: $(VENV)/.done-bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_$*.py
 
-# discover as a user runs it, on all cores; FULL=1 for the large cells, an hour on two cores
+# discover as a user runs it, on all cores
 bench/bench_scaling: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out docs/images)
 
 bench/bench_scoring: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))
 
-bench/worlds bench/power: $(VENV)/.done-bench
+bench/worlds bench/power bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench

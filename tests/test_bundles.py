@@ -94,7 +94,8 @@ def test_other_things_are_refused_by_name(folder, tmp_path):
         bundles.load_bundle(tmp_path, "test")
 
 
-def test_a_newer_bundle_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(bundles, "VERSION", 0)
-    with pytest.raises(MismatchError, match="upgrade"):
+@pytest.mark.parametrize(("change", "remedy"), [(-1, "newer miscal .* upgrade"), (1, "older miscal .* save the model")])
+def test_a_bundle_of_another_version_is_refused(folder, monkeypatch, change, remedy):
+    monkeypatch.setattr(bundles, "VERSION", bundles.VERSION + change)
+    with pytest.raises(MismatchError, match=remedy):
         bundles.load_bundle(folder, "test")

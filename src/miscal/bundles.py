@@ -18,7 +18,7 @@ import numpy as np
 
 from miscal.errors import CorruptFile, FileError, MismatchError, TrustError
 
-VERSION = 1
+VERSION = 2
 CONFIG, TENSORS = "config.json", "tensors.safetensors"
 _REMEDY = "save the model again, with `miscal discover`"
 
@@ -87,13 +87,14 @@ def load_bundle(
     CorruptFile
         If a file is damaged or was changed.
     MismatchError
-        If it holds something else, or a newer miscal wrote it.
+        If it holds something else, or another version of miscal wrote it.
     """
     folder = Path(folder)
     config = _read_config(folder)
     _refuse_strangers(folder, {CONFIG, TENSORS, *beside})
-    if config["version"] > VERSION:
-        raise MismatchError(f"{folder} was saved by a newer miscal (version {config['version']}): upgrade miscal")
+    if config["version"] != VERSION:
+        age, remedy = ("a newer", "upgrade miscal") if config["version"] > VERSION else ("an older", _REMEDY)
+        raise MismatchError(f"{folder} was saved by {age} miscal (version {config['version']} of the form): {remedy}")
     if config["format"] != form:
         raise MismatchError(f"{folder} holds {config['format']!r}, not {form!r}: give another folder")
     if config["sha256"]["content"] != _content_digest(config["format"], config["version"], config["content"]):

@@ -86,6 +86,13 @@ class TestContract:
         with pytest.raises(InputError, match="59"):
             fitted(name).calibrate(X, f[1:])
 
+    @pytest.mark.parametrize("name", EVERY)
+    def test_inputs_of_another_width_are_refused(self, name, fitted):
+        X, f, *_ = world(60, seed=3)
+        for method in (fitted(name).calibrate, fitted(name).delta):
+            with pytest.raises(InputError, match=r"1 columns.* fitted to"):
+                method(X[:, :1], f)
+
 
 @pytest.mark.filterwarnings("ignore::Warning:mcgrad", "ignore:X does not have valid feature names")
 @pytest.mark.parametrize("name", [p for p in EVERY if p.values[0] in LOCAL])
@@ -95,6 +102,24 @@ def test_hidden_structure_is_found_with_the_right_sign(name, fitted):
     assert np.corrcoef(delta, truth - f)[0, 1] > 0.65
     p = fitted(name).calibrate(X, f)
     assert np.mean((p - y) ** 2) < np.mean((f - y) ** 2) - 0.02
+
+
+def test_trees_see_that_two_columns_act_together():
+    rng = np.random.default_rng(0)
+    X, f = rng.normal(size=(3000, 2)).astype(np.float32), np.full(3000, 0.5)
+    truth = expit(2.0 * np.sign(X[:, 0] * X[:, 1]))
+    y = (rng.random(3000) < truth).astype(float)
+    delta = METHODS["trees"]().fit(X[:2500], f[:2500], y[:2500]).delta(X[2500:], f[2500:])
+    assert np.corrcoef(delta, truth[2500:] - 0.5)[0, 1] > 0.8
+
+
+@pytest.mark.filterwarnings("ignore::Warning:mcgrad", "ignore:X does not have valid feature names")
+@pytest.mark.parametrize("name", [p for p in EVERY if p.values[0] in LOCAL and not p.marks])
+def test_inputs_that_are_all_alike_leave_a_global_map(name):
+    _, f, y, split, _ = world(400)
+    X = np.ones((400, 3), np.float32)
+    p = METHODS[name]().fit(X, f, y, split=split).calibrate(X, f)
+    assert np.isfinite(p).all()
 
 
 @pytest.mark.parametrize("name", sorted(GLOBAL))

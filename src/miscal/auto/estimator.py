@@ -8,8 +8,9 @@
    leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
    does so only if a first fold finds it worth its cost.
-5. A non-negative stack of their out-of-fold shifts. If it does not beat the global map beyond noise, no local structure
-   is claimed and the global map is returned (:mod:`miscal.auto.evidence`).
+5. A non-negative stack of their out-of-fold shifts, or a first score alone where that beats a stack with refined ones.
+   If the stack does not beat the global map beyond noise, no local structure is claimed and the global map is returned
+   (:mod:`miscal.auto.evidence`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from miscal.auto.evidence import Evidence, gain_in_log_loss, weigh
 from miscal.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.auto.local import LocalShift, fit_local
-from miscal.auto.model import CLUSTERS, TREES, AutoModel, Candidate, Scores, beside_components, refined_columns
+from miscal.auto.model import CLUSTERS, LOCAL, TREES, AutoModel, Candidate, Scores, beside_components, refined_columns
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.auto.stack import stack_out_of_fold, stack_weights
 from miscal.auto.trees import TreeScore, crossfit_trees, tree_columns
@@ -78,11 +79,11 @@ def inner_folds(n: int) -> int:
     return 5 if n <= 50_000 else 3
 
 
-def _candidate(name, y, log_odds, weight, *, chosen=False, share=None, settings=None) -> Candidate:
+def _candidate(name, y, log_odds, weight, *, chosen=False, settings=None) -> Candidate:
     p = np.clip(expit(log_odds), LOGIT_CLIP, 1 - LOGIT_CLIP)
     loss = np.average(negative_log_likelihood(y, logit(p)), weights=weight)
     proxy = np.average((y - p) ** 2, weights=weight)
-    return Candidate(name, float(loss), float(proxy), share, chosen, settings or {})
+    return Candidate(name, float(loss), float(proxy), None, chosen, settings or {})
 
 
 @dataclass(frozen=True)
@@ -173,26 +174,22 @@ def fit_auto(
     from_raw, local_shift = _local_out_of_fold(rows, place.rows, bases, parts)
     if local_shift is not None:
         parts = np.concatenate([parts, local_shift[:, None]], 1)
-    prior = _prior(parts.shape[1], len(refined))
     evidence = _evidence(rows, parts, len(refined))
     steps = _FINAL_STEPS if rows.few_columns else _FOLD_STEPS
     local = _fit_local(rows, place.rows, bases[from_raw], np.full(len(y), True), _FINAL, steps)
+    ridge = None if local_shift is None else local.ridge
+    combined = _combine(rows, members, refined, parts, ridge=ridge, structure=evidence.structure)
     scores = Scores(
         kernels=tuple(m.score for m in members.values() if isinstance(m.score, KernelScore)),
         trees=next((m.score for m in members.values() if isinstance(m.score, TreeScore)), None),
         clusters=next(m.score for m in members.values() if isinstance(m.score, ClusterScore)),
-        first_weights=rows.weights(shifts),
+        first_weights=combined.first,
         shift_scale=shift_scale,
         refined=tuple(m.score for m in refined.values()),
-        final_weights=rows.weights(parts, prior),
+        final_weights=combined.final,
         local_in_stack=local_shift is not None,
         local_from_raw=from_raw,
     )
-    table = _global_candidates(maps, y, weight)
-    table += [rows.candidate(name, m.shift, settings=m.settings) for name, m in (members | refined).items()]
-    if local_shift is not None:
-        table.append(rows.candidate("local shift", local_shift, settings={"ridge": local.ridge}))
-    table.append(rows.candidate("stack", rows.stacked(parts, prior), chosen=evidence.structure))
     landmark_rows = rows.inputs.x[landmarks]
     return AutoModel(
         global_map=maps.map,
@@ -203,7 +200,7 @@ def fit_auto(
         scores=scores if evidence.structure else None,
         reach=2 * _widest_gap(landmark_rows),
         landmarks=landmark_rows,
-        candidates=_with_weights(table, scores, members, refined, evidence.structure),
+        candidates=(*_global_candidates(maps, y, weight), *combined.candidates),
         evidence=evidence,
     )
 
@@ -278,15 +275,44 @@ def _evidence(rows: _Rows, parts: Array, n_refined: int) -> Evidence:
     return weigh(rows.y, rows.offset, rows.stacked(voting), rows.raw, rows.folds, rows.weight)
 
 
-def _with_weights(table, scores: Scores, members, refined, structure: bool) -> tuple[Candidate, ...]:
-    """Write each member's weight in the final stack into the table."""
-    share = dict(zip(members, scores.final_weights[0] * scores.first_weights, strict=True))
-    rest = [*refined, *(["local shift"] if scores.local_in_stack else [])]
-    share |= dict(zip(rest, scores.final_weights[1:], strict=True))
-    return tuple(
-        replace(c, weight=float(share[c.name]), chosen=bool(structure and share[c.name] > 0)) if c.name in share else c
-        for c in table
-    )
+@dataclass(frozen=True)
+class _Combined:
+    """Weights of the first and the final stack, and the table of what was combined, the stack last."""
+
+    first: NDArray[np.float64]
+    final: NDArray[np.float64]
+    candidates: tuple[Candidate, ...]
+
+
+def _combine(
+    rows: _Rows,
+    members: dict[str, CrossFitted],
+    refined: dict[str, CrossFitted],
+    parts: Array,
+    *,
+    ridge: float | None,
+    structure: bool,
+) -> _Combined:
+    """Weigh the parts (first stack, refined..., the local shift if it has a `ridge`), or return a first score alone."""
+    prior = _prior(parts.shape[1], len(refined))
+    table = [rows.candidate(name, m.shift, settings=m.settings) for name, m in (members | refined).items()]
+    if ridge is not None:
+        table.append(rows.candidate(LOCAL, parts[:, -1], settings={"ridge": ridge}))
+    stack = rows.candidate("stack", rows.stacked(parts, prior))
+    best = int(np.argmin([c.log_loss for c in table[: len(members)]]))
+    # Refined kernels stand on values that have seen other folds' labels: their stack's loss is flattered, and what is
+    # better all the same is better. A stack without them evens out what its members err by, and is kept.
+    alone = bool(refined) and table[best].log_loss < stack.log_loss
+    if alone:
+        first, final = np.eye(len(members))[best], np.eye(parts.shape[1])[0]
+    else:
+        first, final = rows.weights(_columns(m.shift for m in members.values())), rows.weights(parts, prior)
+    shares = [*final[0] * first, *final[1:]]
+    weighed = [
+        replace(c, weight=float(share), chosen=bool(structure and share > 0))
+        for c, share in zip(table, shares, strict=True)
+    ]
+    return _Combined(first, final, (*weighed, replace(stack, chosen=structure and not alone)))
 
 
 def _fit_local(rows: _Rows, place: Array, base: Array, kept: NDArray[np.bool_], stream: int, steps: int) -> LocalShift:

@@ -18,7 +18,7 @@ from miscal.calibrators import logit
 
 Array = NDArray[np.floating]
 
-TREES, CLUSTERS = "boosted trees", "shift by cluster"
+TREES, CLUSTERS, LOCAL = "boosted trees", "shift by cluster", "local shift"
 _LEAST_MASS = 2.0
 # components that join the score in the refined kernels and in the geometry
 _LEADING = 10
@@ -59,7 +59,7 @@ class Scores:
     trees : TreeScore or None
     clusters : ClusterScore
     first_weights : ndarray
-        Stack of kernels, trees and clusters.
+        Stack of kernels, trees and clusters. Where one of them alone is returned it has 1, the others 0.
     shift_scale : float
         Standard deviation of the first stack's out-of-fold shift.
     refined : tuple of KernelScore
@@ -79,6 +79,11 @@ class Scores:
     final_weights: NDArray[np.float64]
     local_in_stack: bool
     local_from_raw: bool
+
+    @property
+    def reads_local(self) -> bool:
+        """Whether the local shift enters the result."""
+        return self.local_in_stack and bool(self.final_weights[-1] > 0)
 
     def members(self, inputs: Inputs, offset: Array, raw: Array) -> dict[str, NDArray[np.float64]]:
         """Logit shifts over `offset`, (n,), of the first scores by name. `raw`: log-odds of confidences."""
@@ -158,7 +163,7 @@ class AutoModel:
 
     def supported(self, inputs: Inputs, local: LocalReadout) -> NDArray[np.bool_]:
         """Tell rows with a training row near by, and a mass of at least 2 where the local readout matters, (n,)."""
-        least = _LEAST_MASS if self.scores is not None and self.scores.local_in_stack else 0.0
+        least = _LEAST_MASS if self.scores is not None and self.scores.reads_local else 0.0
         return (local.mass >= least) & (_nearest_landmark(inputs.x, self.landmarks) <= self.reach)
 
     def corrected(

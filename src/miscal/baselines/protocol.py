@@ -57,6 +57,7 @@ class Baseline(ABC):
         """
         n = check_lengths(X=X, confidence=confidence, correct=correct, split=split)
         X, f, y = check_features(X), check_confidence(confidence), check_correct(correct)
+        self.n_features_in_ = X.shape[1]
         self._fit(X, f, y, _validation(split, n, random_state), random_state)
         return self
 
@@ -71,9 +72,17 @@ class Baseline(ABC):
         Returns
         -------
         ndarray of shape (q,), float64, in [0, 1]
+
+        Raises
+        ------
+        InputError
+            For rows that cannot be used, or of another width than those fitted to.
         """
         check_lengths(X=X, confidence=confidence)
-        return np.clip(self._calibrate(check_features(X), check_confidence(confidence)), 0.0, 1.0)
+        X = check_features(X)
+        if X.shape[1] != self.n_features_in_:
+            raise InputError(f"X has {X.shape[1]} columns; {self.name} was fitted to {self.n_features_in_}")
+        return np.clip(self._calibrate(X, check_confidence(confidence)), 0.0, 1.0)
 
     def delta(self, X: Any, confidence: Any) -> Floats:
         """Estimate the field of rows; negative where over-confident, positive where under-confident.

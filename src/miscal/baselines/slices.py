@@ -31,7 +31,7 @@ class KMeansSlices(Baseline):
     def _fit(self, X, f, y, validation, seed) -> None:
         folds, pairs = make_folds(X, seed), held_out(X, validation, seed, cheap=True)
         self.view_ = fit_view(X, min(COMPONENTS, X.shape[1]))
-        place = self.view_(X)
+        place = self._place(X)
         models = {k: _cluster(place, k, seed) for k in N_SLICES if k <= len(np.unique(place, axis=0)) // 2} or {
             1: _cluster(place, 1, seed)
         }
@@ -51,7 +51,12 @@ class KMeansSlices(Baseline):
         self.shift_ = slice_shifts(self.model_.labels_, k, y, offset, self.settings_["ridge"])
 
     def _calibrate(self, X: NDArray, f: Floats) -> Floats:
-        return expit(logit(self.map_.predict(f)) + self.shift_[self.model_.predict(self.view_(X))])
+        return expit(logit(self.map_.predict(f)) + self.shift_[self.model_.predict(self._place(X))])
+
+    def _place(self, X: NDArray) -> NDArray[np.float32]:
+        columns = self.view_(X)
+        # inputs that are all alike leave no component
+        return columns if columns.shape[1] else np.zeros((len(X), 1), np.float32)
 
 
 def slice_shifts(slices: NDArray, k: int, y: Floats, offset: Floats, ridge: float) -> Floats:

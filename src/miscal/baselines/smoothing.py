@@ -52,11 +52,6 @@ class RawKernel(Baseline):
         shift = _smooth(X, self.X_, self.residual_, self.sigma_)
         return _correct(self.map_.predict(f), shift, self.settings_["correction"])
 
-    def delta(self, X, confidence) -> Floats:
-        """Field: the smoothed residual and what the base map adds; negative where over-confident."""
-        X, f = np.asarray(X, np.float32), np.asarray(confidence, np.float64)
-        return np.clip(self.map_.predict(f) + _smooth(X, self.X_, self.residual_, self.sigma_), 0, 1) - f
-
 
 def _smooth(query: NDArray, bank: NDArray, residual: Floats, sigma: float) -> Floats:
     average, _ = smooth(query, bank, residual.astype(np.float32), sigma)

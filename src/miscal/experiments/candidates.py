@@ -1,9 +1,9 @@
 """What ``method="auto"`` chose from, each candidate measured by itself on rows with a known field.
 
 Its choice is by out-of-fold log loss. Of its table the fitted model keeps, and so can be measured: the global map, the
-kernels, the trees, the shift by cluster, the local shift, and what it returns (the stack, or the global map where it
-claims no structure). Without a claim it keeps the local shift alone: read from the global map, it is then what it
-passed by.
+kernels, the trees, the shift by cluster, the local shift, and what it returns (the stack, one of these alone, or the
+global map where it claims no structure). Without a claim it keeps the local shift alone: read from the global map, it
+is then what it passed by.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def judged_candidates(field: AutoField, X: np.ndarray, confidence: np.ndarray, t
         name, log_loss (nats), r, chosen (of exactly one True).
     """
     losses = {row["name"]: row["log_loss"] for row in field.selection_}
-    returned = "stack" if field.structure_ else f"global map: {field.global_map_.name}"
+    # the stack, whose members are marked too, stands last
+    returned = [row["name"] for row in field.selection_ if row["chosen"]][-1]
     rows: list[dict[str, Any]] = []
     for name, delta in _fields(field, X, confidence, returned).items():
         rows.append({

@@ -147,7 +147,7 @@ def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finishe
         .render(
             sections=sections,
             costs=cost_rows,
-            total=_cost_total(cost_rows),
+            total=cost_total(cost_rows),
             timing=store.timing(),
             settings=finished[0].of_cells() if finished else {},
             experiments=[(s.name, s.of_experiment()) for s in finished],
@@ -159,7 +159,14 @@ def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finishe
     )
 
 
-def _cost_total(rows: list[dict[str, Any]]) -> dict[str, float]:
+def cost_total(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Sum rows of :func:`costs` that have a floor; empty where none has.
+
+    Examples
+    --------
+    >>> cost_total([{"seconds": 9.0, "floor": None}])
+    {}
+    """
     counted = [row for row in rows if row["floor"] is not None]
     names = ("seconds", "floor", "tflop", "plain_tflop", "plain_seconds")
     return {name: sum(row[name] for row in counted) for name in names} if counted else {}
