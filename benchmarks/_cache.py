@@ -81,9 +81,11 @@ def print_costs(records: Mapping[str, list[dict]]) -> None:
 
     The peak includes interpreter and data, which the raw confidences need too.
     """
-    print("\n| method | median seconds | longest | largest peak, MB |\n|---|---:|---:|---:|")
+    measured = any("peak_mb" in row for rows in records.values() for row in rows)
+    head = ["method", "median seconds", "longest", *(["largest peak, MB"] if measured else [])]
+    print("\n| " + " | ".join(head) + " |\n|---|" + "---:|" * (len(head) - 1))
     for method, rows in records.items():
         if rows:
             seconds, peaks = [r["seconds"] for r in rows], [r["peak_mb"] for r in rows if "peak_mb" in r]
-            peak = f"{max(peaks):.0f}" if peaks else ""
-            print(f"| {method} | {np.median(seconds):.1f} | {max(seconds):.1f} | {peak} |")
+            peak = [f"{max(peaks):.0f}" if peaks else ""] if measured else []
+            print("| " + " | ".join([method, f"{np.median(seconds):.1f}", f"{max(seconds):.1f}", *peak]) + " |")

@@ -6,8 +6,10 @@ FOLDER is an output folder of `miscal synthetic`: what it holds already is not c
 are left there. With the paper's settings everything takes hours. Printed is what the page says of each experiment,
 the table of regrets and that of residual regression, and what the fits took beside the floor of their matrix products.
 
-Targets: three clusters recovered with r in 0.93 to 0.97, median regret at most 0.02, the kernel ahead of residual
-regression wherever k >= 4 at the largest A, and all fits in at most twice their floor.
+Targets: three clusters recovered with r in 0.93 to 0.97, median regret at most 0.02, and all fits in at most twice
+their floor. Whether two claims of the paper reproduce is said beside them: residual regression is near zero at k = 4
+and 5 (here: r below 0.2 at every A, with the largest network), and the kernel stays strong there (r above 0.5 at the
+largest A).
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from miscal.experiments.sections import BUILDERS, Section
 from miscal.experiments.settings import EXPERIMENTS, Settings
 from miscal.experiments.store import Store
 
-CLUSTERS_R, MOST_REGRET, MOST_TIMES_FLOOR, RAPID = (0.93, 0.97), 0.02, 2.0, 4.0
+CLUSTERS_R, MOST_REGRET, MOST_TIMES_FLOOR = (0.93, 0.97), 0.02, 2.0
+RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
 
 
 def compute(out: Path, jobs: int | None) -> None:
@@ -68,26 +71,34 @@ def print_costs(records: Sequence[Record]) -> float:
     return whole["ratio"]
 
 
-def kernel_leads(records: Sequence[Record]) -> float:
-    """Least lead in r of the paper's method over the largest network, at the largest A where k is at least `RAPID`."""
-    amplitude = max(record.cell.amplitude for record in records)
-    rapid = [record for record in records if record.cell.amplitude == amplitude and record.cell.frequency >= RAPID]
-    largest = f"{RESREG}{Settings('resreg').capacities[-1]}"
-    r = {(record.cell.method, record.cell.frequency): record.ranked for record in rapid}
-    return min(value - r[largest, k] for (method, k), value in r.items() if method == "paper")
+def rapid(records: Sequence[Record], method: str) -> list[Record]:
+    """Records of a method at the frequencies where the paper sees residual regression fail."""
+    return [record for record in records if record.cell.method == method and record.cell.frequency >= RAPID]
+
+
+def print_claims(records: Sequence[Record]) -> None:
+    """Print whether the paper's claims on residual regression and the kernel reproduce."""
+    largest = max(record.ranked for record in rapid(records, f"{RESREG}{Settings('resreg').capacities[-1]}"))
+    kernel = rapid(records, "paper")
+    strongest = max(record.cell.amplitude for record in kernel)
+    least = min(record.ranked for record in kernel if record.cell.amplitude == strongest)
+    print(f"\n- residual regression near zero at k >= {RAPID:g}: r at most {largest:.3f}, {_said(largest < NEAR_ZERO)}")
+    print(f"- kernel strong at k >= {RAPID:g}, A = {strongest:g}: r at least {least:.3f}, {_said(least > STRONG)}")
+
+
+def _said(holds: bool) -> str:
+    return "as in the paper" if holds else "NOT as in the paper"
 
 
 def judge(records: dict[str, list[Record]], times_floor: float) -> bool:
     """Print the targets beside what came out; whether all are met."""
     (clusters,) = records["clusters"]
     regret = float(np.median([judge_table(record.candidates, "proxy").regret for record in records["selection"]]))
-    lead = kernel_leads(records["resreg"])
     low, high = CLUSTERS_R
     at_most = f"at most {MOST_TIMES_FLOOR:g}"
     met = {
         f"three clusters: r {clusters.ranked:.3f} ({low} to {high})": low <= clusters.ranked <= high,
         f"median regret over the settings: {regret:.4f} (at most {MOST_REGRET})": regret <= MOST_REGRET,
-        f"kernel ahead of residual regression at k >= {RAPID:g}, largest A: by {lead:.3f} at least (above 0)": lead > 0,
         f"all fits: {times_floor:.2f} times their floor ({at_most})": times_floor <= MOST_TIMES_FLOOR,
     }
     print()
@@ -109,7 +120,9 @@ def main() -> None:
     for name, own in records.items():
         print_section(BUILDERS[name](own), table=name in ("selection", "resreg"))
     fits = {record.cell: record for own in records.values() for record in own}
-    sys.exit(not judge(records, print_costs(list(fits.values()))))
+    times_floor = print_costs(list(fits.values()))
+    print_claims(records["resreg"])
+    sys.exit(not judge(records, times_floor))
 
 
 if __name__ == "__main__":

@@ -119,15 +119,22 @@ def _cell(rows: list[dict]) -> list[str]:
 
 def print_size(draws: Draws, args: argparse.Namespace) -> list[int]:
     """Print a row for each n, all shares together; the n at which more is certified than allowed, or nothing known."""
-    missed = []
+    missed, known = [], []
     print("\nnothing planted (a = 0), all shares together\n\n| n | draws | claimed | certified |\n" + "|---:" * 4 + "|")
     for n in args.n:
         rows = draws.of(n, 0.0)
+        known += rows
         certified = sum(row["certified"] for row in rows)
         if not rows or binomtest(certified, len(rows), LEVEL, alternative="greater").pvalue < LEAST_P:
             missed.append(n)
         if rows:
             print(f"| {n:,} | {len(rows)} | {mean(rows, 'claimed'):.2f} | {mean(rows, 'certified'):.2f} |")
+    if known:
+        certified = sum(row["certified"] for row in known)
+        limit = binomtest(certified, len(known), alternative="less").proportion_ci(0.95).high
+        print(
+            f"\ncertified in {certified} of {len(known)} draws of all n: at most {100 * limit:.1f} %, 95 % upper limit"
+        )
     return missed
 
 

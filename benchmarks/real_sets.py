@@ -6,7 +6,7 @@ A set is one model's answers to one file (see benchmarks/_data.py); 80/10/10 by 
 Every method is fitted to train and validation rows and judged on test rows; log loss clips at 1e-4. The results are
 kept as JSON lines, so the run can be stopped, resumed, and printed half-way (--print). The best peer of a set is
 chosen by its test log loss, in hindsight. Intervals are paired: by rows, pooled over the seeds (whose test rows overlap
-a little, which the interval ignores). Regimes are where a method's own field exceeds 0.05 in size.
+a little, which the interval ignores). A method's regimes are where it moves a confidence by over 0.05.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from _measure import peak_mb
 from miscal.baselines import METHODS
 from miscal.metrics import log_losses, paired_difference, smece
 
-PEERS = ["temperature", "isotonic", "ridge", "ridge_isotonic", "trees", "mcgrad", "raw_kernel", "paper"]
+PEERS = [name for name in METHODS if name not in ("raw", "auto")]
 FIELDS = ("set", "seed", "method")
 KINDS = {
     "log_loss": "log loss",
@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of real sets; default: the demo data")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sets", nargs="+", help="keep the sets whose name contains one of these")
-    parser.add_argument("--methods", nargs="+", choices=sorted(METHODS), default=["raw", *PEERS, "auto"])
+    parser.add_argument("--methods", nargs="+", choices=sorted(METHODS), default=list(METHODS))
     parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
     parser.add_argument("--cache", type=Path, default=Path("bench_cache/real_sets.jsonl"))
     parser.add_argument("--refresh", action="store_true", help="compute again what is cached")

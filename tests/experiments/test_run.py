@@ -223,3 +223,33 @@ def test_the_papers_settings_are_the_default():
     assert (len(settings.sigmas) * len(settings.lambdas), settings.epochs, settings.resreg_epochs) == (24, 100, 300)
     assert Settings("resreg").capacities[-1] == "3x1024"
     assert json.loads(json.dumps(settings.of_cells())) == settings.of_cells()
+
+
+def test_seeds_that_were_asked_for_and_broken_off_take_nothing_from_the_page(tmp_path):
+    one = toy("selection", amplitudes=(1.0,), frequencies=(1.0,))
+    page = run(one, tmp_path, n_jobs=1).page
+    figure = tmp_path / "figures" / "selection-regret.svg"
+    before = figure.read_bytes()
+    two = toy("selection", amplitudes=(1.0,), frequencies=(1.0,), seeds=2)
+    Store(tmp_path).adopt(two)  # and killed before its first cell
+    clusters = toy("clusters")
+    run(clusters, tmp_path, n_jobs=1)
+    assert 'id="selection"' in page.read_text()
+    assert figure.read_bytes() == before
+    # another experiment completes the cells: table and figure go together
+    run(toy("sinusoid", amplitudes=(1.0,), frequencies=(1.0,), seeds=2), tmp_path, n_jobs=1)
+    assert table(tmp_path, "selection")["seed"].to_list() == [0, 1]
+    assert figure.read_bytes() != before
+
+
+def test_the_largest_network_is_the_largest_in_any_order():
+    assert Settings("resreg", capacities=("2x16", "1x8")).capacities == ("1x8", "2x16")
+    whole = [c for c in cells_of(toy("resreg", capacities=("2x16", "1x8"))) if c.method == "resreg-2x16"]
+    assert {cell.amplitude for cell in whole} == {0.4, 1.0}
+
+
+def test_cells_of_another_version_are_not_mixed_with_new_ones(tmp_path, monkeypatch):
+    run(toy("clusters"), tmp_path, n_jobs=1)
+    monkeypatch.setattr("miscal.experiments.store.metadata.version", lambda _: "99.0")
+    with pytest.raises(MismatchError, match="another version"):
+        Store(tmp_path).adopt(toy("clusters"))

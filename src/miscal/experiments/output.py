@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -22,9 +23,9 @@ from miscal.experiments.numbers import count, duration
 from miscal.experiments.sections import BUILDERS, Section
 from miscal.experiments.settings import Settings
 from miscal.experiments.store import Store
-from miscal.report.inline import digest, templates
+from miscal.report import inline
 from miscal.report.page import bundle
-from miscal.runs import replace_file
+from miscal.runs import digest, replace_file
 from miscal.tables import write_table
 
 HERE = Path(__file__).parent
@@ -113,12 +114,15 @@ def _told(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _finished(store: Store) -> list[Settings]:
-    return [settings for settings in store.experiments() if all(store.has(cell) for cell in cells_of(settings))]
+    """Experiments with all cells of as many seeds as have them; more seeds may have been asked for and broken off."""
+    fewer = [[replace(s, seeds=n) for n in range(s.seeds, 0, -1)] for s in store.experiments()]
+    found = (next((s for s in options if all(map(store.has, cells_of(s)))), None) for options in fewer)
+    return [settings for settings in found if settings is not None]
 
 
 def _keep(folder: Path, section: Section, *, redraw: bool) -> list[dict[str, Any]]:
-    """Write a section's tables and figures; return its figures for the page. Those of other runs are still good."""
-    _keep_tables(folder, section.tables)
+    """Write a section's tables and figures; return its figures for the page. Those of unchanged tables are kept."""
+    redraw = _keep_tables(folder, section.tables) or redraw
     place = folder / "figures"
     place.mkdir(exist_ok=True)
     shown = []
@@ -132,11 +136,18 @@ def _keep(folder: Path, section: Section, *, redraw: bool) -> list[dict[str, Any
     return shown
 
 
-def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> None:
-    (folder / "tables").mkdir(exist_ok=True)
+def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> bool:
+    """Write tables; whether any differs from the one that was there."""
+    place = folder / "tables"
+    place.mkdir(exist_ok=True)
+    changed = False
     for name, table in kept.items():
-        for ending in ("parquet", "csv"):
-            write_table(table, folder / "tables" / f"{name}.{ending}")
+        paths = [place / f"{name}.{ending}" for ending in ("parquet", "csv")]
+        before = [digest(path) if path.exists() else None for path in paths]
+        for path in paths:
+            write_table(table, path)
+        changed |= before != [digest(path) for path in paths]
+    return changed
 
 
 def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finished: list[Settings]) -> str:
@@ -153,7 +164,7 @@ def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finishe
             experiments=[(s.name, s.of_experiment()) for s in finished],
             source=SOURCE,
             style=Markup(style),  # noqa: S704 - our own files
-            style_hash=digest(style),
+            style_hash=inline.digest(style),
             version=metadata.version("miscal"),
         )
     )
@@ -174,7 +185,7 @@ def cost_total(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 @cache
 def _environment() -> Environment:
-    return templates(HERE / "templates", {"duration": duration, "count": count, "listed": _listed})
+    return inline.templates(HERE / "templates", {"duration": duration, "count": count, "listed": _listed})
 
 
 def _listed(value: Any) -> str:

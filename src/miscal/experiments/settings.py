@@ -44,7 +44,7 @@ class Settings:
     epochs, patience : int
         Of phi.
     capacities : tuple of str
-        Hidden layers x width, smallest first.
+        Hidden layers x width, in any order; kept smallest first.
     resreg_epochs, resreg_patience : int
         Of residual regression. The paper trains 300 epochs and says nothing of stopping: so do we, keeping the weights
         of the best validation epoch. A smaller patience is faster, but rapid fields are learned late or not at all:
@@ -85,6 +85,7 @@ class Settings:
         for name in ("amplitudes", "frequencies", "sigmas", "lambdas"):
             object.__setattr__(self, name, tuple(float(value) for value in getattr(self, name)))
         _check(self)
+        object.__setattr__(self, "capacities", tuple(sorted(self.capacities, key=n_parameters)))
 
     @property
     def name(self) -> str:

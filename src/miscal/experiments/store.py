@@ -7,6 +7,7 @@ not at all; ``timing.json`` how long each run took. A folder whose cells were ma
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,9 @@ class Store:
         MismatchError
             With the settings that differ.
         """
-        there = self._read(_SETTINGS) or {"version": VERSION, "cells": settings.of_cells(), "experiments": {}}
-        if there.get("version") != VERSION:
+        made_by = {"version": VERSION, "miscal": metadata.version("miscal")}
+        there = self._read(_SETTINGS) or made_by | {"cells": settings.of_cells(), "experiments": {}}
+        if any(there.get(name) != value for name, value in made_by.items()):
             raise MismatchError(f"{self.folder} was written by another version of miscal: give another --out")
         before = there["experiments"].get(settings.name)
         differing = _differing(there["cells"], settings.of_cells())
