@@ -1,15 +1,16 @@
 """The paper's synthetic experiments, its settings and one seed: all of `miscal synthetic`, its targets and its time.
 
-    python benchmarks/paper_experiments.py [--jobs 2] [--cache FOLDER] [--print]
+    python benchmarks/paper_experiments.py [--jobs 2] [--resreg-amplitudes 1] [--cache FOLDER] [--print]
 
 FOLDER is an output folder of `miscal synthetic`: what it holds already is not computed again, and its page and figures
-are left there. With the paper's settings everything takes hours. Printed is what the page says of each experiment,
-the table of regrets and that of residual regression, and what the fits took beside the floor of their matrix products.
+are left there. With the paper's settings everything takes hours, most of them residual regression with its largest
+network, which can be had at fewer amplitudes. Printed is what the page says of each experiment, the table of regrets
+and that of residual regression, and what the fits took beside the floor of their matrix products.
 
 Targets: three clusters recovered with r in 0.93 to 0.97, median regret at most 0.02, and all fits in at most twice
-their floor. Whether two claims of the paper reproduce is said beside them: residual regression is near zero at k = 4
-and 5 (here: r below 0.2 at every A, with the largest network), and the kernel stays strong there (r above 0.5 at the
-largest A).
+their floor. Beside them it is said whether two claims of the paper reproduce: residual regression is near zero at k = 4
+and 5 (here: r below 0.2 at every A run, with the largest network), and the kernel stays strong there (here: r above 0.5
+at the largest A).
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from miscal.experiments.output import cost_total, costs
 from miscal.experiments.run import run
 from miscal.experiments.scores import judge_table
 from miscal.experiments.sections import BUILDERS, Section
-from miscal.experiments.settings import EXPERIMENTS, Settings
+from miscal.experiments.settings import AMPLITUDES, EXPERIMENTS, Settings
 from miscal.experiments.store import Store
 
 CLUSTERS_R, MOST_REGRET, MOST_TIMES_FLOOR = (0.93, 0.97), 0.02, 2.0
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
 
 
-def compute(out: Path, jobs: int | None) -> None:
+def compute(asked: Sequence[Settings], out: Path, jobs: int | None) -> None:
     """Run the experiments that are not there, and leave tables, figures and page."""
-    for name in EXPERIMENTS:
-        done = run(Settings(name), out, n_jobs=jobs)
-        print(f"{name}: {done.n_computed} of {done.n_cells} cells computed", flush=True)
+    for settings in asked:
+        done = run(settings, out, n_jobs=jobs)
+        print(f"{settings.experiment}: {done.n_computed} of {done.n_cells} cells computed", flush=True)
 
 
 def print_section(section: Section, *, table: bool) -> None:
@@ -56,18 +57,18 @@ def print_section(section: Section, *, table: bool) -> None:
 
 
 def print_costs(records: Sequence[Record]) -> float:
-    """Print what the fits took beside their floor; how many times the floor all of them took."""
-    print("\ntime of one process, floor of the matrix products, and a plain loop at the speed measured\n")
+    """Print what the fits took beside their floor; how many times the floor all of them were busy."""
+    print(
+        "\ntime of one process, how much of it it had the processor, floor of the matrix products, and a plain loop\n"
+    )
     print("| fits | cells | taken | busy | floor | times it | TFLOP | GFLOP/s | one by one |\n|---|" + "---:|" * 8)
     rows = costs(records)
-    whole: dict[str, Any] = {"kind": "all", "cells": len(records), "cpu": None} | cost_total(rows)
-    whole |= {"ratio": whole["seconds"] / whole["floor"], "rate": 1e3 * whole["tflop"] / whole["floor"]}
+    whole: dict[str, Any] = {"kind": "all", "cells": len(records)} | cost_total(rows)
+    whole |= {"ratio": whole["cpu"] / whole["floor"], "rate": 1e3 * whole["tflop"] / whole["floor"]}
     for row in [*rows, whole]:
-        # not known where several processes shared a search
-        busy = "" if row["cpu"] is None else duration(row["cpu"])
-        print(f"| {row['kind']} | {row['cells']} | {duration(row['seconds'])} | {busy} | {duration(row['floor'])} "
-              f"| {row['ratio']:.2f} | {row['tflop']:.3g} | {row['rate']:.0f} "
-              f"| {duration(row['plain_seconds'])} |")  # fmt: skip
+        times = (duration(row[name]) for name in ("seconds", "cpu", "floor"))
+        print(f"| {row['kind']} | {row['cells']} | {' | '.join(times)} | {row['ratio']:.2f} | {row['tflop']:.3g} "
+              f"| {row['rate']:.0f} | {duration(row['plain_seconds'])} |")  # fmt: skip
     return whole["ratio"]
 
 
@@ -99,7 +100,7 @@ def judge(records: dict[str, list[Record]], times_floor: float) -> bool:
     met = {
         f"three clusters: r {clusters.ranked:.3f} ({low} to {high})": low <= clusters.ranked <= high,
         f"median regret over the settings: {regret:.4f} (at most {MOST_REGRET})": regret <= MOST_REGRET,
-        f"all fits: {times_floor:.2f} times their floor ({at_most})": times_floor <= MOST_TIMES_FLOOR,
+        f"all fits: busy {times_floor:.2f} times their floor ({at_most})": times_floor <= MOST_TIMES_FLOOR,
     }
     print()
     for line, reached in met.items():
@@ -110,13 +111,16 @@ def judge(records: dict[str, list[Record]], times_floor: float) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, help="processes, of one thread each; default: allowed cores")
+    parser.add_argument("--resreg-amplitudes", type=float, nargs="+", default=AMPLITUDES, help="default: all five")
     parser.add_argument("--cache", type=Path, default=Path("bench_cache/paper-experiments"), help="output folder")
     parser.add_argument("--print", action="store_true", help="print what is there, compute nothing")
     args = parser.parse_args()
+    asked = [Settings(name) for name in EXPERIMENTS if name != "resreg"]
+    asked.append(Settings("resreg", amplitudes=args.resreg_amplitudes))
     if not args.print:
-        compute(args.cache, args.jobs)
+        compute(asked, args.cache, args.jobs)
     store = Store(args.cache)
-    records = {name: [store.load(cell) for cell in cells_of(Settings(name))] for name in EXPERIMENTS}
+    records = {s.experiment: [store.load(cell) for cell in cells_of(s)] for s in asked}
     for name, own in records.items():
         print_section(BUILDERS[name](own), table=name in ("selection", "resreg"))
     fits = {record.cell: record for own in records.values() for record in own}

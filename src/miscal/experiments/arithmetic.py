@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 import torch
 
@@ -15,6 +16,7 @@ from miscal.representation import BATCH, M_MIN
 from miscal.selection import ROUND
 
 NETWORK, KERNEL = "network", "kernel"
+_LEAST_TRIES = 5
 
 
 def representation_epoch(
@@ -101,7 +103,7 @@ def scaled(flops: dict[str, float], factor: float) -> dict[str, float]:
 
 
 def gemm_rate(m: int, k: int, n: int, *, stack: int = 1, seconds: float = 0.06) -> float:
-    """Measure matrix products (m, k) by (k, n) on one thread, operations per second; the best of several.
+    """Measure matrix products (m, k) by (k, n) on one thread, operations per processor second; the best of several.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def gemm_rate(m: int, k: int, n: int, *, stack: int = 1, seconds: float = 0.06) 
     stack : int, default 1
         Products done at once.
     seconds : float
-        How long to try.
+        How long to try; five products at least.
 
     Returns
     -------
@@ -121,11 +123,14 @@ def gemm_rate(m: int, k: int, n: int, *, stack: int = 1, seconds: float = 0.06) 
     True
     """
     a, b = torch.ones(stack, m, k), torch.ones(stack, k, n)
-    best, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end or best == float("inf"):
-        start = time.perf_counter()
+    # of this thread: a busy machine interrupts it
+    best, end = float("inf"), time.thread_time() + seconds
+    for tried in count():
+        if tried >= _LEAST_TRIES and time.thread_time() > end:
+            break
+        start = time.thread_time()
         torch.bmm(a, b)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     return 2.0 * stack * m * k * n / best
 
 

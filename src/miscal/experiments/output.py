@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import metadata
@@ -75,9 +76,9 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        kind, cells, seconds, cpu (processor seconds, None where not known); where products were counted also tflop,
-        floor (seconds), ratio, and plain_tflop and plain_seconds, what fits one by one, sharing nothing, would take
-        at the same speed.
+        kind, cells, seconds, cpu (processor seconds; those taken where not known); where products were counted also
+        tflop, floor (seconds, at the best speed measured beside any of these fits), ratio (cpu by floor), and
+        plain_tflop and plain_seconds, what fits one by one, sharing nothing, would take at the same speed.
     """
     groups: dict[str, list[Record]] = {}
     for record in records:
@@ -89,24 +90,27 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 def _cost(records: Sequence[Record]) -> dict[str, Any]:
     seconds = sum(record.seconds for record in records)
-    cpu = sum(record.cpu for record in records) if all(record.cpu is not None for record in records) else None
+    cpu = sum(record.seconds if record.cpu is None else record.cpu for record in records)
     row: dict[str, Any] = {"cells": len(records), "seconds": seconds, "cpu": cpu, "floor": None}
     if all(record.flops for record in records):
-        flops = sum(sum(record.flops.values()) for record in records)
-        floor = sum(record.floor or 0.0 for record in records)
-        plain = sum(sum(record.plain_flops.values()) for record in records)
+        flops, plain = (_by_shape(getattr(r, name) for r in records) for name in ("flops", "plain_flops"))
+        floor = sum(n / max(r.rates[shape] for r in records) for shape, n in flops.items())
+        tflop, plain_tflop = (sum(n.values()) / 1e12 for n in (flops, plain))
         slow = sum(r.seconds * sum(r.plain_flops.values()) / sum(r.flops.values()) for r in records)
-        row |= {"tflop": flops / 1e12, "floor": floor, "ratio": seconds / floor}
-        row |= {"rate": flops / floor / 1e9, "plain_tflop": plain / 1e12, "plain_seconds": slow}
+        row |= {"tflop": tflop, "floor": floor, "ratio": cpu / floor, "rate": 1e3 * tflop / floor}
+        row |= {"plain_tflop": plain_tflop, "plain_seconds": slow}
     return row
+
+
+def _by_shape(counts: Iterable[dict[str, float]]) -> Counter[str]:
+    return sum(map(Counter, counts), Counter())
 
 
 def _told(rows: list[dict[str, Any]]) -> list[str]:
     lines = []
     for row in rows:
         line = f"{row['kind']}: {count(row['cells'], 'cell')}, {duration(row['seconds'])} of one core"
-        if row["cpu"] is not None:
-            line += f" (busy {duration(row['cpu'])} of it)"
+        line += f" (busy {duration(row['cpu'])} of it)"
         if row["floor"] is not None:
             line += f", floor of its matrix products {duration(row['floor'])} ({row['ratio']:.1f} times it)"
         lines.append(line)
@@ -179,7 +183,7 @@ def cost_total(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     {}
     """
     counted = [row for row in rows if row["floor"] is not None]
-    names = ("seconds", "floor", "tflop", "plain_tflop", "plain_seconds")
+    names = ("seconds", "cpu", "floor", "tflop", "plain_tflop", "plain_seconds")
     return {name: sum(row[name] for row in counted) for name in names} if counted else {}
 
 
