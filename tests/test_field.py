@@ -60,6 +60,27 @@ def test_predictions_do_not_depend_on_the_batch(fitted):
     assert whole == pytest.approx(single, abs=1e-5)
 
 
+def test_inputs_that_come_twice_reach_new_rows_as_others_do():
+    rng = np.random.default_rng(0)
+    X, f = np.repeat(rng.normal(size=(200, 8)), 2, 0), np.full(400, 0.5)
+    y = (rng.random(400) < np.where(X[:, 0] > 0, 0.85, 0.15)).astype(float)
+    field, new = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f), rng.normal(size=(500, 8))
+    found = field.estimate(new, np.full(500, 0.5))
+    assert found.supported.mean() > 0.95
+    assert np.corrcoef(found.delta, np.sign(new[:, 0]))[0, 1] > 0.8
+    assert not field.estimate(new + 30, np.full(500, 0.5)).supported.any()
+
+
+def test_an_outlier_does_not_stretch_what_is_known():
+    rng = np.random.default_rng(0)
+    X, f = rng.normal(size=(400, 3)), np.full(400, 0.5)
+    y = (rng.random(400) < np.where(X[:, 0] > 0, 0.85, 0.15)).astype(float)
+    X[7] += 200
+    field = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
+    between = X[7] - rng.uniform(50, 150, (20, 1))
+    assert not field.estimate(between, np.full(20, 0.5)).supported.any()
+
+
 def test_no_structure_means_exactly_nothing():
     rng = np.random.default_rng(0)
     X, f = rng.normal(size=(600, 2)), rng.uniform(0.1, 0.9, 600)

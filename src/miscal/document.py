@@ -174,7 +174,7 @@ def _remarks(regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
     unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
     if unsupported:
         remarks.append(
-            f"{unsupported} of {len(regime)} test rows have too few neighbours for a local estimate: "
+            f"{unsupported} of {len(regime)} test rows lie too far from the rows learned from for a local estimate: "
             "their delta is the global map's and they belong to no regime"
         )
     return remarks

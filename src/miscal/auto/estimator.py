@@ -66,12 +66,21 @@ _REFINED = (
 )
 
 
-def _widest_gap(landmarks: Array) -> float:
-    """Largest distance of a landmark from its nearest other landmark."""
-    square = (landmarks**2).sum(1)
-    distance = square[:, None] + square - 2 * landmarks @ landmarks.T
+def _reach(landmarks: Array) -> float:
+    """Twice the distance from its nearest other that one landmark in a hundred exceeds; repeats count once.
+
+    New rows lie as far from the landmarks as these from each other: nearly all are within reach. An outlier among the
+    landmarks does not stretch it.
+    """
+    different = np.unique(landmarks, axis=0)
+    square = (different**2).sum(1)
+    # distances are differences of large squares: what rounding makes of 0 is within reach
+    rounding = 1e-3 * float(np.sqrt(square.max()))
+    if len(different) == 1:
+        return rounding
+    distance = square[:, None] + square - 2 * different @ different.T
     np.fill_diagonal(distance, np.inf)
-    return float(np.sqrt(max(distance.min(1).max(), 0)))
+    return max(2 * float(np.sqrt(max(np.quantile(distance.min(1), 0.99), 0))), rounding)
 
 
 def inner_folds(n: int) -> int:
@@ -198,7 +207,7 @@ def fit_auto(
         place_scale=place.scale,
         local=local,
         scores=scores if evidence.structure else None,
-        reach=2 * _widest_gap(landmark_rows),
+        reach=_reach(landmark_rows),
         landmarks=landmark_rows,
         candidates=(*_global_candidates(maps, y, weight), *combined.candidates),
         evidence=evidence,

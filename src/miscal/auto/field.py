@@ -122,7 +122,7 @@ class AutoField:
         inputs = self.model_.inputs(X, f)
         place = self.model_.place(inputs)
         local = self.model_.local.read(place)
-        supported = self.model_.supported(inputs, local)
+        supported = self.model_.supported(inputs)
         base = np.clip(self.global_map_.predict(f), 0.0, 1.0)
         corrected = self.model_.corrected(inputs, f, local, supported)
         return FieldEstimate(

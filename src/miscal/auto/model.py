@@ -19,7 +19,6 @@ from miscal.calibrators import logit
 Array = NDArray[np.floating]
 
 TREES, CLUSTERS, LOCAL = "boosted trees", "shift by cluster", "local shift"
-_LEAST_MASS = 2.0
 # components that join the score in the refined kernels and in the geometry
 _LEADING = 10
 
@@ -80,11 +79,6 @@ class Scores:
     local_in_stack: bool
     local_from_raw: bool
 
-    @property
-    def reads_local(self) -> bool:
-        """Whether the local shift enters the result."""
-        return self.local_in_stack and bool(self.final_weights[-1] > 0)
-
     def members(self, inputs: Inputs, offset: Array, raw: Array) -> dict[str, NDArray[np.float64]]:
         """Logit shifts over `offset`, (n,), of the first scores by name. `raw`: log-odds of confidences."""
         found = {}
@@ -127,7 +121,8 @@ class AutoModel:
     scores : Scores or None
         None where no local structure is claimed.
     reach : float
-        Largest distance of a landmark from its nearest other, times two: farther from all of them a row is unsupported.
+        Distance of a landmark from its nearest other, times two, that one landmark in a hundred exceeds: farther from
+        all of them a row is unsupported.
     landmarks : ndarray of shape (m, p), float32
     candidates : tuple of Candidate
     evidence : Evidence
@@ -161,10 +156,9 @@ class AutoModel:
         score = self.place_score.shift(self.place_score.spec.columns(inputs), np.zeros(len(inputs.x)))
         return beside_components(score / self.place_scale, inputs)
 
-    def supported(self, inputs: Inputs, local: LocalReadout) -> NDArray[np.bool_]:
-        """Tell rows with a training row near by, and a mass of at least 2 where the local readout matters, (n,)."""
-        least = _LEAST_MASS if self.scores is not None and self.scores.reads_local else 0.0
-        return (local.mass >= least) & (_nearest_landmark(inputs.x, self.landmarks) <= self.reach)
+    def supported(self, inputs: Inputs) -> NDArray[np.bool_]:
+        """Tell rows with a training row near by, (n,). What a single score does not know it leaves at 0 by itself."""
+        return _nearest_landmark(inputs.x, self.landmarks) <= self.reach
 
     def corrected(
         self, inputs: Inputs, confidence: Array, local: LocalReadout, supported: NDArray[np.bool_]
