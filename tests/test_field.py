@@ -169,6 +169,10 @@ def test_what_cannot_be_used_is_refused(fitted):
         fitted.predict(np.c_[X, X[:, :1]], confidence=f)
     with pytest.raises(InputError, match="method"):
         MiscalibrationField("autoo").fit(X, y, confidence=f)
+    with pytest.raises(InputError, match="random_state must be a whole number"):
+        MiscalibrationField(random_state=None).fit(X, y, confidence=f)
+    with pytest.raises(InputError, match="n_jobs must be at least 1"):
+        MiscalibrationField(n_jobs=0).fit(X, y, confidence=f)
     with pytest.raises(InputError, match="too few rows"):
         MiscalibrationField().fit(X[:20], y[:20], confidence=f[:20])
     with pytest.raises(InputError, match="100"):

@@ -33,6 +33,11 @@ def test_the_limit_in_words_never_exceeds_the_number(limit):
     assert float(words.split("at least ")[1].split()[0]) <= limit
 
 
+def test_what_denied_the_claim_is_said():
+    assert "do not confirm (p = 0.2)" in sentence(claim(p_value=0.2, lower_limit=0.0))
+    assert "(p = 0.03, but a lower limit of 0)" in sentence(claim(p_value=0.03, lower_limit=0.0))
+
+
 def test_places_carry_their_sign():
     words = sentence(claim(), [Place('"law"', -0.2), Place('"sums"', 0.1)])
     assert 'over-confident on "law" (-0.20)' in words

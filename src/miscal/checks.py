@@ -19,6 +19,9 @@ from miscal.errors import InputError
 CLIP_TOLERANCE = 1e-6
 """A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""
 
+DROP = "drop those rows (discover: --on-invalid drop; in Python: on_invalid='drop')"
+"""What can be done about rows that cannot be used, where they are read from a file."""
+
 _RECODE = "Recode it to 0 and 1; in Python, pos_label names the value that means right"
 
 _BLOCK_VALUES = 1 << 22
@@ -41,7 +44,7 @@ def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -
     if bad.any():
         raise InputError(
             f"{name}: {int(bad.sum())} of {len(values)} values are missing, NaN or infinite ({row_list(bad, rows)}); "
-            "give finite numbers, or drop those rows (on_invalid='drop')"
+            f"give finite numbers, or {DROP}"
         )
 
 
@@ -278,8 +281,7 @@ def _refuse_non_finite_rows(
     what = "a value too large for float32" if overflow else "a missing value, NaN or infinity"
     raise InputError(
         f"{name}: {int(bad.sum())} of {len(out)} rows hold {what} ({row_list(bad, rows)}; "
-        f"{'column' if len(where) == 1 else 'columns'} {named}); give finite numbers, or drop those rows "
-        "(on_invalid='drop')"
+        f"{'column' if len(where) == 1 else 'columns'} {named}); give finite numbers, or {DROP}"
     )
 
 

@@ -168,7 +168,7 @@ def _shown(regime: Regime) -> bool:
 def _remarks(regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
     small = [part for part in regimes if part.name != "good" and 0 < part.n < measure.MIN_SLICE]
     remarks = [
-        f"the {part.name} regime has {part.n} test row{'' if part.n == 1 else 's'} only; its numbers mean little"
+        f"the {part.name} regime has {part.n} test row{'' if part.n == 1 else 's'} only: rough numbers"
         for part in small
     ]
     unsupported = int(np.sum(regime == None))  # noqa: E711  element by element

@@ -17,6 +17,7 @@ from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
 from miscal.folds import assign_folds, row_groups
 from miscal.paper import PaperField
+from miscal.selection import n_workers
 from miscal.threads import one_thread
 
 __all__ = ["METHODS", "FieldEstimate", "MiscalibrationField", "fit_honest", "honest_field"]
@@ -101,6 +102,8 @@ class MiscalibrationField(BaseEstimator):
         """
         if self.method not in METHODS:
             raise InputError(f"method must be one of {', '.join(METHODS)}; {self.method!r} came")
+        _check_seed(self.random_state)
+        n_workers(self.n_jobs, 1)
         options = {"n_jobs": self.n_jobs} if self.method == "paper" else {}
         fitted = METHODS[self.method](random_state=self.random_state, **options).fit(
             X, y, confidence=confidence, sample_weight=sample_weight, groups=groups, split=split
@@ -214,6 +217,15 @@ class MiscalibrationField(BaseEstimator):
         field = cls(content["method"])
         field._adopt(METHODS[content["method"]].from_state(content["field"], arrays), content["n_features"])
         return field
+
+
+def _check_seed(seed: Any) -> None:
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if not isinstance(seed, np.random.Generator) and not (whole and seed >= 0):
+        raise InputError(
+            f"random_state must be a whole number of at least 0, or a numpy Generator; {seed!r} came. Without one an "
+            "answer could not be repeated"
+        )
 
 
 def honest_field(
@@ -340,18 +352,12 @@ def _in_parallel(field: MiscalibrationField, tasks: list[tuple]) -> list:
     from joblib import Parallel, delayed
 
     calls = (delayed(_one_thread)(*task) for task in tasks)
-    return list(Parallel(n_jobs=min(_processes(field.n_jobs), len(tasks)))(calls))
+    return list(Parallel(n_jobs=n_workers(field.n_jobs, len(tasks)))(calls))
 
 
 def _one_thread(function, *arguments):
     with one_thread():
         return function(*arguments)
-
-
-def _processes(n_jobs: int | None) -> int:
-    from joblib import cpu_count
-
-    return cpu_count() if n_jobs is None else n_jobs
 
 
 def _whole(field: MiscalibrationField, rows: _Rows) -> AutoField | PaperField:

@@ -146,6 +146,34 @@ def check_target(out: str | Path, *, overwrite: bool = False) -> None:
         )
 
 
+def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
+    """Refuse a file that must not be written, before any work is done for it.
+
+    Parameters
+    ----------
+    out : str or Path
+        The file as the user gave it.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute path, links followed.
+
+    Raises
+    ------
+    InputError
+        If it is a folder, or exists and ``overwrite`` is off.
+    """
+    place = resolve(out)
+    if place.is_dir():
+        raise InputError(f"{out} is a folder, not a file: give another --out")
+    if place.exists() and not overwrite:
+        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
+    return place
+
+
 @contextlib.contextmanager
 def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield an empty folder that becomes ``out`` when the block ends well, and vanishes when it does not.

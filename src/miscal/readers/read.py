@@ -12,7 +12,7 @@ import polars as pl
 
 from miscal.checks import check_correct, looks_like_percentages, outside_unit
 from miscal.encode import Embeddings, Encoder, FeatureColumns
-from miscal.errors import InputError
+from miscal.errors import InputError, MismatchError
 from miscal.readers.columns import find, guess, split_names
 from miscal.readers.provenance import fingerprints, refuse_changed
 from miscal.readers.registry import open_table
@@ -143,7 +143,7 @@ def read_triples(
     roles = _roles(table, confidence, correct, split, group, split_names(metadata))
     inputs = choose_inputs(table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved)
     rows = choose_rows(table, roles.columns, inputs, where)
-    if roles.id is not None:
+    if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     options = _options(roles, inputs) | {
@@ -177,10 +177,17 @@ def reread(source: dict[str, Any]) -> Triples:
     InputError
         If the rows came from memory.
     FileError, MismatchError
-        If a file is gone or has changed.
+        If a file is gone or has changed, or what makes inputs of text is another here.
     """
     refuse_changed(source)
-    return read_triples(source["path"], **source["options"])
+    triples = read_triples(source["path"], **source["options"])
+    before, now = source.get("x_source"), triples.source["x_source"]
+    if before != now:
+        raise MismatchError(
+            f"the run's inputs were {before}; here they would be {now}: install what made them, or run `miscal "
+            "discover` again with --embed-model"
+        )
+    return triples
 
 
 # --- columns ------------------------------------------------------------------------------------------------------
@@ -234,7 +241,7 @@ def _valid(rows: Rows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[Ro
     if not any_bad.any():
         return rows, ()
     parts = ", ".join(f"{int(mask.sum())} by {column!r}" for column, mask in bad.items() if mask.any())
-    note = f"{int(any_bad.sum())} of {len(any_bad)} rows are invalid and were dropped (on_invalid='drop'): {parts}"
+    note = f"{int(any_bad.sum())} of {len(any_bad)} rows are invalid and were dropped: {parts}"
     if any_bad.all():
         raise InputError(f"no row is left: {note}")
     return rows.take(~any_bad), (note,)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from miscal.arrays import DtypeError, numeric, row_list, value_list
-from miscal.checks import CLIP_TOLERANCE, check_confidence, check_features, non_finite_rows
+from miscal.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
 from miscal.errors import InputError
 from miscal.readers import where as conditions
 from miscal.readers.columns import find, match
@@ -118,13 +118,13 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     InputError
         If there are no rows, none is kept, or embeddings and data have different lengths.
     """
-    asked = conditions.columns_of(where, table.columns) if where else ()
+    asked = conditions.columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
         raise InputError("the data hold no rows")
     X = _matrix(inputs.embeddings, len(frame))
     rows = Rows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
-    if where:
+    if where is not None:
         keep, note = conditions.kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
     return rows if X is None else replace(rows, X=_float32(rows.X))
@@ -217,7 +217,7 @@ def refuse_missing(rows: Rows, columns: Sequence[str]) -> None:
         if bad.any():
             raise InputError(
                 f"column {column!r}: {int(bad.sum())} of {len(bad)} values are missing, NaN or infinite "
-                f"({row_list(bad, rows.row)}); fill them in, or drop those rows (--on-invalid drop)"
+                f"({row_list(bad, rows.row)}); fill them in, or {DROP}"
             )
 
 
@@ -266,7 +266,8 @@ def refuse_repeated(rows: Rows, column: str) -> None:
         raise InputError(
             f"column {column!r}: {int(repeated.sum())} rows share an id with another row "
             f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); an id occurs once. "
-            "If the file holds several models, keep one with --where; otherwise remove the repeats or rename the column"
+            "If the file holds several models, keep one with --where; if the column says what rows belong "
+            "together, name it with --group; otherwise remove the repeats or rename the column"
         )
 
 
@@ -277,7 +278,7 @@ def refuse_invalid_inputs(rows: Rows, inputs: XSource) -> None:
         if bad.any():
             raise InputError(
                 f"embeddings: {int(bad.sum())} of {len(bad)} rows hold NaN, infinity or a value too large for float32 "
-                f"({row_list(bad, rows.row)}); mend them, or drop those rows (--on-invalid drop)"
+                f"({row_list(bad, rows.row)}); mend them, or {DROP}"
             )
     refuse_missing(
         rows, inputs.features if inputs.kind == "features" else (str(inputs.text),) * (inputs.kind == "text")

@@ -388,10 +388,14 @@ def _confirms(residual: Residual, p_value: float, parent: str) -> bool:
 
 
 def _exemplars(rows: _Rows, positions: np.ndarray) -> tuple[int, ...]:
-    """Row numbers of those nearest the centre, first of texts that begin differently, then of texts that differ."""
+    """Row numbers of those nearest the centre, first of texts that begin differently, then of texts that differ.
+
+    Without texts, of places that differ: equal inputs have one.
+    """
     distance = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
     order = np.lexsort((rows.row, distance))[:EXEMPLAR_POOL]
-    texts = [str(i) if rows.text is None else " ".join(rows.text[i].split()).casefold() for i in order]
+    place = np.unique(positions[order], axis=0, return_inverse=True)[1].ravel()
+    texts = list(map(str, place)) if rows.text is None else [" ".join(rows.text[i].split()).casefold() for i in order]
     found: list[int] = []
     for length in (TEXT_START, None):
         seen = {texts[at][:length] for at in found}

@@ -22,12 +22,17 @@ def command(
     text: options.Text = None,
     where: options.Where = None,
     encoding: options.Encoding = "utf-8",
+    overwrite: options.OverwriteTable = False,
 ) -> None:
     """Correct the confidences of new rows; writes row, delta, corrected, mass and supported."""
     from miscal.cli.progress import stages
+    from miscal.runs import check_new_file, resolve
     from miscal.tables import table_format, write_table
 
     table_format(out)
+    place = check_new_file(out, overwrite=overwrite)
+    if place == resolve(data):
+        raise InputError(f"{out} holds the rows to correct: give another --out")
     with stages() as progress:
         progress("loading the model")
         from miscal.readers import read_inputs
@@ -41,6 +46,7 @@ def command(
         inputs = read_inputs(data, encoder=model.encoder, where=where, encoding=encoding, **columns)
         progress("correcting")
         corrected = model.correct(inputs)
+        place.parent.mkdir(parents=True, exist_ok=True)
         write_table(corrected, out)
     tell(corrected, inputs.notes, out)
 
@@ -61,5 +67,7 @@ def tell(corrected, notes: tuple[str, ...], out: str) -> None:
     for note in notes:
         print(f"warning     {note}")
     if unsupported:
-        print(f"warning     {unsupported} of {len(corrected)} rows are far from what the model knows: global map only")
+        print(
+            f"warning     {unsupported} of {len(corrected)} rows are far from all that the model knows: global map only"
+        )
     print(f"{len(corrected):,} rows corrected, written to {out}")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from miscal.cli import options
+
 
 class Tool(StrEnum):
     """Who wrote the logs."""
@@ -16,14 +18,13 @@ class Tool(StrEnum):
 
 Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log of any name, or a folder to search for logs.")]
 OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write: .parquet.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing table.")]
 
 
 def command(
     tool: Annotated[Tool, typer.Argument(metavar="TOOL", help="Who wrote the logs: lm-eval, inspect or helm.")],
     path: Logs,
     out: OutFile,
-    overwrite: Overwrite = False,
+    overwrite: options.OverwriteTable = False,
 ) -> None:
     """Import results that another tool has written; `miscal discover DATA --text text` takes it from there."""
     from miscal.cli.progress import stages

@@ -6,6 +6,9 @@ from typing import Annotated
 import typer
 
 from miscal.cli.options import Method, fraction, numbers, whole
+from miscal.errors import InputError
+
+_MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
 
 
 class Experiment(StrEnum):
@@ -76,6 +79,9 @@ def command(
     }
     from miscal.cli.progress import stages
 
+    for name in _MEANINGLESS.get(experiment.value, ("capacities",)):
+        if chosen[name] is not None:
+            raise InputError(f"--{name} means nothing to {experiment.value}: leave it out")
     with stages() as progress:
         progress("loading")
         from miscal.experiments.run import run
