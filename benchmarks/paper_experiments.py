@@ -1,11 +1,11 @@
 """The paper's synthetic experiments, its settings and one seed: all of `miscal synthetic`, its targets and its time.
 
-    python benchmarks/paper_experiments.py [--jobs 2] [--resreg-amplitudes 1] [--cache FOLDER] [--print]
+    python benchmarks/paper_experiments.py [--jobs 2] [--resreg-amplitudes 1 --resreg-capacities 1x64 3x1024] [--print]
 
-FOLDER is an output folder of `miscal synthetic`: what it holds already is not computed again, and its page and figures
-are left there. With the paper's settings everything takes hours, most of them residual regression with its largest
-network, which can be had at fewer amplitudes. Printed is what the page says of each experiment, the table of regrets
-and that of residual regression, and what the fits took beside the floor of their matrix products.
+The cache is an output folder of `miscal synthetic`: what it holds already is not computed again, and its page and
+figures are left there. With the paper's settings everything takes hours, most of them residual regression with its
+larger networks, which can be had at fewer amplitudes and sizes. Printed is what the page says of each experiment, the
+table of regrets and that of residual regression, and what the fits took beside the floor of their matrix products.
 
 Targets: three clusters recovered with r in 0.93 to 0.97, median regret at most 0.02, and all fits in at most twice
 their floor. Beside them it is said whether two claims of the paper reproduce: residual regression is near zero at k = 4
@@ -30,7 +30,7 @@ from miscal.experiments.output import cost_total, costs
 from miscal.experiments.run import run
 from miscal.experiments.scores import judge_table
 from miscal.experiments.sections import BUILDERS, Section
-from miscal.experiments.settings import AMPLITUDES, EXPERIMENTS, Settings
+from miscal.experiments.settings import AMPLITUDES, CAPACITIES, EXPERIMENTS, Settings
 from miscal.experiments.store import Store
 
 CLUSTERS_R, MOST_REGRET, MOST_TIMES_FLOOR = (0.93, 0.97), 0.02, 2.0
@@ -112,11 +112,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, help="processes, of one thread each; default: allowed cores")
     parser.add_argument("--resreg-amplitudes", type=float, nargs="+", default=AMPLITUDES, help="default: all five")
+    parser.add_argument("--resreg-capacities", nargs="+", default=CAPACITIES, help="default: all five")
     parser.add_argument("--cache", type=Path, default=Path("bench_cache/paper-experiments"), help="output folder")
     parser.add_argument("--print", action="store_true", help="print what is there, compute nothing")
     args = parser.parse_args()
     asked = [Settings(name) for name in EXPERIMENTS if name != "resreg"]
-    asked.append(Settings("resreg", amplitudes=args.resreg_amplitudes))
+    asked.append(Settings("resreg", amplitudes=args.resreg_amplitudes, capacities=args.resreg_capacities))
     if not args.print:
         compute(asked, args.cache, args.jobs)
     store = Store(args.cache)
