@@ -1,6 +1,6 @@
 """Recovery of known fields: every method on every synthetic world, against the truth.
 
-    python benchmarks/worlds.py --seeds 10 --jobs 2 [--n 10000] [--worlds planted] [--methods ridge auto] [--print]
+    python benchmarks/worlds.py --seeds 10 --jobs 2 [--first-seed 20] [--worlds planted] [--methods ridge auto] [--print]
 
 Worlds are those of miscal.synthetic as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed, split
 80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
@@ -159,6 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=10_000, help="rows of a world")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--worlds", nargs="+", choices=list(WORLDS), default=list(WORLDS))
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=[m for m in METHODS if m not in SLOW])
     parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
@@ -166,11 +167,11 @@ def main() -> None:
     parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
     parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
     args = parser.parse_args()
-    cache = Cache(args.cache, FIELDS)
+    cache, seeds = Cache(args.cache, FIELDS), range(args.first_seed, args.first_seed + args.seeds)
     if not args.print:
-        keys = [(args.n, w, s, m) for s in range(args.seeds) for w in args.worlds for m in args.methods]
+        keys = [(args.n, w, s, m) for s in seeds for w in args.worlds for m in args.methods]
         compute(cache, keys, evaluate, args.jobs, args.refresh)
-    results = Results(cache, args.n, range(args.seeds), args.methods)
+    results = Results(cache, args.n, seeds, args.methods)
     for kind in KINDS:
         print_table(results, args.worlds, kind)
     met = print_duel(results, args.worlds) if "auto" in args.methods else True
