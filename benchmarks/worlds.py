@@ -1,6 +1,6 @@
 """Recovery of known fields: every method on every synthetic world, against the truth.
 
-    python benchmarks/worlds.py --seeds 10 --jobs 2 [--first-seed 20] [--worlds planted] [--methods ridge auto] [--print]
+    python benchmarks/worlds.py --seeds 10 --jobs 2 [--first-seed 20] [--worlds planted] [--methods slices auto]
 
 Worlds are those of miscal.synthetic as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed, split
 80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
