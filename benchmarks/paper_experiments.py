@@ -1,6 +1,7 @@
 """The paper's synthetic experiments, its settings and one seed: all of `miscal synthetic`, its targets and its time.
 
-    python benchmarks/paper_experiments.py [--jobs 2] [--resreg-amplitudes 1 --resreg-capacities 1x64 3x1024] [--print]
+    python benchmarks/paper_experiments.py [--jobs 2] [--print] [--experiments clusters selection]
+    python benchmarks/paper_experiments.py --experiments resreg --resreg-amplitudes 1 --resreg-capacities 1x64 3x1024
 
 The cache is an output folder of `miscal synthetic`: what it holds already is not computed again, and its page and
 figures are left there. With the paper's settings everything takes hours, most of them residual regression with its
@@ -91,17 +92,25 @@ def _said(holds: bool) -> str:
     return "as in the paper" if holds else "NOT as in the paper"
 
 
+def median_regret(records: Sequence[Record]) -> dict[str, bool]:
+    """Median regret over the settings of the paper and whether it meets the target; those not run count as missed."""
+    regrets = [judge_table(record.candidates, "proxy").regret for record in records]
+    n = len(cells_of(Settings("selection")))
+    median = float(np.median([*regrets, *[np.inf] * (n - len(regrets))]))
+    others = "" if len(regrets) == n else f", at most, whatever that of the {n - len(regrets)} not run may be"
+    return {f"median regret over {n} settings: {median:.4f}{others} (at most {MOST_REGRET})": median <= MOST_REGRET}
+
+
 def judge(records: dict[str, list[Record]], times_floor: float) -> bool:
     """Print the targets beside what came out; whether all are met."""
-    (clusters,) = records["clusters"]
-    regret = float(np.median([judge_table(record.candidates, "proxy").regret for record in records["selection"]]))
-    low, high = CLUSTERS_R
-    at_most = f"at most {MOST_TIMES_FLOOR:g}"
-    met = {
-        f"three clusters: r {clusters.ranked:.3f} ({low} to {high})": low <= clusters.ranked <= high,
-        f"median regret over the settings: {regret:.4f} (at most {MOST_REGRET})": regret <= MOST_REGRET,
-        f"all fits: busy {times_floor:.2f} times their floor ({at_most})": times_floor <= MOST_TIMES_FLOOR,
-    }
+    met = {}
+    if "clusters" in records:
+        r, (low, high) = records["clusters"][0].ranked, CLUSTERS_R
+        met[f"three clusters: r {r:.3f} ({low} to {high})"] = low <= r <= high
+    if "selection" in records:
+        met |= median_regret(records["selection"])
+    named = f"all fits: busy {times_floor:.2f} times their floor (at most {MOST_TIMES_FLOOR:g})"
+    met[named] = times_floor <= MOST_TIMES_FLOOR
     print()
     for line, reached in met.items():
         print(f"- {line}: {'met' if reached else 'MISSED'}")
@@ -111,22 +120,28 @@ def judge(records: dict[str, list[Record]], times_floor: float) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, help="processes, of one thread each; default: allowed cores")
+    parser.add_argument("--experiments", nargs="+", choices=EXPERIMENTS, default=EXPERIMENTS)
     parser.add_argument("--resreg-amplitudes", type=float, nargs="+", default=AMPLITUDES, help="default: all five")
     parser.add_argument("--resreg-capacities", nargs="+", default=CAPACITIES, help="default: all five")
     parser.add_argument("--cache", type=Path, default=Path("bench_cache/paper-experiments"), help="output folder")
     parser.add_argument("--print", action="store_true", help="print what is there, compute nothing")
     args = parser.parse_args()
-    asked = [Settings(name) for name in EXPERIMENTS if name != "resreg"]
-    asked.append(Settings("resreg", amplitudes=args.resreg_amplitudes, capacities=args.resreg_capacities))
+    resreg = {"amplitudes": tuple(args.resreg_amplitudes), "capacities": tuple(args.resreg_capacities)}
+    asked = [Settings(name, **(resreg if name == "resreg" else {})) for name in args.experiments]
     if not args.print:
         compute(asked, args.cache, args.jobs)
     store = Store(args.cache)
-    records = {s.experiment: [store.load(cell) for cell in cells_of(s)] for s in asked}
+    # a search that was broken off tells something too; the other experiments must be whole
+    records = {
+        s.experiment: [store.load(cell) for cell in cells_of(s) if s.experiment != "selection" or store.has(cell)]
+        for s in asked
+    }
     for name, own in records.items():
         print_section(BUILDERS[name](own), table=name in ("selection", "resreg"))
     fits = {record.cell: record for own in records.values() for record in own}
     times_floor = print_costs(list(fits.values()))
-    print_claims(records["resreg"])
+    if "resreg" in records:
+        print_claims(records["resreg"])
     sys.exit(not judge(records, times_floor))
 
 

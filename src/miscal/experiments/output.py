@@ -90,14 +90,14 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 def _cost(records: Sequence[Record]) -> dict[str, Any]:
     seconds = sum(record.seconds for record in records)
-    cpu = sum(record.seconds if record.cpu is None else record.cpu for record in records)
-    row: dict[str, Any] = {"cells": len(records), "seconds": seconds, "cpu": cpu, "floor": None}
+    busy = [record.seconds if record.cpu is None else record.cpu for record in records]
+    row: dict[str, Any] = {"cells": len(records), "seconds": seconds, "cpu": sum(busy), "floor": None}
     if all(record.flops for record in records):
         flops, plain = (_by_shape(getattr(r, name) for r in records) for name in ("flops", "plain_flops"))
         floor = sum(n / max(r.rates[shape] for r in records) for shape, n in flops.items())
         tflop, plain_tflop = (sum(n.values()) / 1e12 for n in (flops, plain))
-        slow = sum(r.seconds * sum(r.plain_flops.values()) / sum(r.flops.values()) for r in records)
-        row |= {"tflop": tflop, "floor": floor, "ratio": cpu / floor, "rate": 1e3 * tflop / floor}
+        slow = sum(t * sum(r.plain_flops.values()) / sum(r.flops.values()) for t, r in zip(busy, records, strict=True))
+        row |= {"tflop": tflop, "floor": floor, "ratio": sum(busy) / floor, "rate": 1e3 * tflop / floor}
         row |= {"plain_tflop": plain_tflop, "plain_seconds": slow}
     return row
 
