@@ -115,6 +115,7 @@ def proxy_against_oracle(table: pl.DataFrame) -> Figure:
     for axes in (left, right):
         axes.grid(visible=True)
         axes.set_axisbelow(True)
+        axes.locator_params(axis="x", nbins=5)
     if table["method"].n_unique() > 1:
         right.legend(loc="best")
     return figure
