@@ -119,17 +119,16 @@ def _cell(rows: list[dict]) -> list[str]:
 
 def print_size(draws: Draws, args: argparse.Namespace) -> list[int]:
     """Print a row for each n, all shares together; the n at which more is certified than allowed, or nothing known."""
-    missed, known = [], []
+    missed = []
     print("\nnothing planted (a = 0), all shares together\n\n| n | draws | claimed | certified |\n" + "|---:" * 4 + "|")
     for n in args.n:
         rows = draws.of(n, 0.0)
-        known += rows
         certified = sum(row["certified"] for row in rows)
         if not rows or binomtest(certified, len(rows), LEVEL, alternative="greater").pvalue < LEAST_P:
             missed.append(n)
         if rows:
             print(f"| {n:,} | {len(rows)} | {mean(rows, 'claimed'):.2f} | {mean(rows, 'certified'):.2f} |")
-    if known:
+    if known := [row for row in draws.rows if row["strength"] == 0]:
         certified = sum(row["certified"] for row in known)
         limit = binomtest(certified, len(known), alternative="less").proportion_ci(0.95).high
         print(

@@ -136,8 +136,7 @@ def check_target(out: str | Path, *, overwrite: bool = False) -> None:
         return
     if not place.is_dir():
         raise InputError(f"{out} is a file, not a folder: give another --out")
-    if not overwrite:
-        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
+    _refuse_existing(out, overwrite)
     foreign = sorted(entry for entry in os.listdir(place) if entry not in OURS)
     if foreign:
         raise InputError(
@@ -169,9 +168,14 @@ def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
     place = resolve(out)
     if place.is_dir():
         raise InputError(f"{out} is a folder, not a file: give another --out")
-    if place.exists() and not overwrite:
-        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
+    if place.exists():
+        _refuse_existing(out, overwrite)
     return place
+
+
+def _refuse_existing(out: str | Path, overwrite: bool) -> None:
+    if not overwrite:
+        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
 
 
 @contextlib.contextmanager

@@ -137,8 +137,8 @@ def _doubt(claim: Claim) -> str:
     if not claim.structure:
         return ""
     # a p-value below 0.05 and a limit of 0 can come together: the limit counts fewer rows, chosen before
-    why = f"p = {claim.p_value:.2g}" if claim.p_value >= LEVEL else f"p = {claim.p_value:.2g}, but a lower limit of 0"
-    return f"; the estimator sees some, which the test rows do not confirm ({why})"
+    limit = ", but a lower limit of 0" if claim.p_value < LEVEL else ""
+    return f"; the estimator sees some, which the test rows do not confirm (p = {claim.p_value:.2g}{limit})"
 
 
 def _sight(claim: Claim) -> str:

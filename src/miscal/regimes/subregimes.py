@@ -394,8 +394,10 @@ def _exemplars(rows: _Rows, positions: np.ndarray) -> tuple[int, ...]:
     """
     distance = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
     order = np.lexsort((rows.row, distance))[:EXEMPLAR_POOL]
-    place = np.unique(positions[order], axis=0, return_inverse=True)[1].ravel()
-    texts = list(map(str, place)) if rows.text is None else [" ".join(rows.text[i].split()).casefold() for i in order]
+    if rows.text is None:
+        texts = list(map(str, np.unique(positions[order], axis=0, return_inverse=True)[1].ravel()))
+    else:
+        texts = [" ".join(rows.text[i].split()).casefold() for i in order]
     found: list[int] = []
     for length in (TEXT_START, None):
         seen = {texts[at][:length] for at in found}
