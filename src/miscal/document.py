@@ -91,7 +91,7 @@ def compose(findings: Findings, *, method: str, warnings: Sequence[str], map_inf
         seed=seed,
         method=method,
         verdict=_verdict(findings, proof, regimes, subregimes),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime)])),
+        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime, y)])),
         global_=measure.global_numbers(y, f, seed=seed),
         field=measure.field_numbers(delta, visible, hidden, f, regime, structure=bool(findings.model.structure_)),
         regimes=regimes,
@@ -165,12 +165,17 @@ def _shown(regime: Regime) -> bool:
     return residual.value is not None and residual.p_value < LEVEL and sign * residual.value > 0
 
 
-def _remarks(regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
+def _remarks(regimes: Sequence[Regime], regime: np.ndarray, y: np.ndarray) -> list[str]:
     small = [part for part in regimes if part.name != "good" and 0 < part.n < measure.MIN_SLICE]
     remarks = [
         f"the {part.name} regime has {part.n} test row{'' if part.n == 1 else 's'} only: rough numbers"
         for part in small
     ]
+    if y.min() == y.max():
+        remarks.append(
+            f"all {len(y)} test rows have the outcome {int(y[0])}, those learned from have both: their numbers may say "
+            "more of how the rows were split than of the model"
+        )
     unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
     if unsupported:
         remarks.append(

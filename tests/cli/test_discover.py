@@ -54,6 +54,7 @@ def test_what_a_run_leaves(finished):
 def test_it_says_the_verdict_and_where_the_report_is_and_nothing_on_stderr(finished, summary):
     ended, out = finished
     assert summary["verdict"] in ended.out
+    assert summary["data"]["x_source"] in ended.out
     assert str(out / "report.html") in ended.out
     assert ended.err == ""
 

@@ -18,18 +18,23 @@ def lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: the verdict, the key numbers, warnings, where the report is.
+        Lines to print: the verdict, what was learned from, the key numbers, warnings, where the report is.
     """
     return [
         summary.verdict,
         "",
         f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)",
+        *_inputs(summary),
         f"model       accuracy {_shown(summary.global_.accuracy)}, confidence {_shown(summary.global_.confidence)}",
         *_regimes(summary),
         *_log_loss(summary),
         *(f"warning     {warning}" for warning in summary.warnings),
         f"report      {out / 'report.html'}",
     ]
+
+
+def _inputs(summary: Summary) -> list[str]:
+    return [f"inputs      {summary.data.x_source}"] if summary.data.x_source else []
 
 
 def _shown(measure: Measure) -> str:
