@@ -1,7 +1,8 @@
 """The verdict: one plain sentence on hidden miscalibration, and what a test of this size can see at all.
 
-The sentence claims hidden structure only when two things agree: the estimator claims it, from train and validation
-rows, and the certificate confirms it on test rows. It never says "there is none".
+The sentence claims hidden structure only when three things agree: the estimator claims it, from train and validation
+rows; on test rows a test rejects that the outcome depends on the confidence alone; and the certificate's limit is above
+zero. It never says "there is none".
 """
 
 from collections.abc import Sequence

@@ -167,8 +167,9 @@ def resreg(records: Sequence[Record]) -> Section:
     for method in methods:
         own = table.filter((pl.col("beside") == method) & (pl.col("amplitude") == amplitude))
         found.append(f"Method {method} there: r {per_frequency(own, 'beside_r')}.")
+    fewest, most = one["n_epochs"].min(), one["n_epochs"].max()
     found.append(
-        f"Training stopped after {one['n_epochs'].min()} to {one['n_epochs'].max()} epochs; kept was the epoch of "
+        f"Training stopped after {fewest if fewest == most else f'{fewest} to {most}'} epochs; kept was the epoch of "
         f"smallest validation error, {one['epoch'].median():.0f} in the median. The paper trains 300 epochs and does "
         "not say how it stops nor with what learning rate; ours is among the settings below."
     )

@@ -61,7 +61,8 @@ class Roles:
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
         parts = {name: getattr(self, name) for name in ("id", "group", "split", "confidence", "correct")}
-        return {column: name for name, column in parts.items() if column is not None}
+        named = {column: name for name, column in parts.items() if column is not None}
+        return dict.fromkeys(self.metadata, "metadata") | named
 
 
 def read_triples(
@@ -94,11 +95,12 @@ def read_triples(
     embeddings : path or array of shape (n, d), optional
         x: a .npy or .safetensors file (tensor ``x``) or an array, one row per row of `source`, in its order.
     features : str or sequence of str, optional
-        x: columns by name or pattern, comma-separated, each of which must match. Text of few values is one-hot.
+        x: columns by name or pattern, comma-separated, each of which must match. Text of few values is one-hot. A
+        pattern passes over the columns that play another part (id, group, split, confidence, correct, text, metadata).
     text : str, optional
         The column of texts. They become x unless there are embeddings or features, and are shown in reports.
     metadata : str or sequence of str
-        Columns that the field does not see.
+        Columns that the field does not see, unless they are named as features too.
     split : str, optional
         A column of train / val / test, used as it is. By default rows are split 80/10/10 by `seed`.
     group : str, optional

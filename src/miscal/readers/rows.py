@@ -95,7 +95,8 @@ def choose_inputs(
         find(text, table.columns, what="text")
     shown = text or (TEXT if TEXT in table.columns else None)
     if features is not None:
-        return XSource("features", match(features, table.columns, reserved), text=shown)
+        passed_over = reserved if shown is None else {shown: "text"} | reserved
+        return XSource("features", match(features, table.columns, passed_over), text=shown)
     if embeddings is not None:
         return XSource("embeddings", embeddings=embeddings, text=shown)
     if table.embeddings is not None:
