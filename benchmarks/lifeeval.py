@@ -45,7 +45,7 @@ def cross_fitted(folder: Path, n_folds: int, name: str, seed: int, method: str) 
     folds = assign_folds(row_groups(data.X), n_folds, np.random.default_rng((seed, 7)))
     delta = np.empty(len(folds))
     start = time.perf_counter()
-    for k in range(n_folds):
+    for k in np.unique(folds):
         inside, rest = folds == k, folds != k
         model = METHODS[method]().fit(data.X[rest], data.confidence[rest], data.correct[rest], random_state=seed)
         delta[inside] = model.delta(data.X[inside], data.confidence[inside])

@@ -81,6 +81,30 @@ def test_an_outlier_does_not_stretch_what_is_known():
     assert not field.estimate(between, np.full(20, 0.5)).supported.any()
 
 
+def test_a_perfect_model_has_no_local_structure():
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    field = MiscalibrationField(n_jobs=1).fit(X, np.ones(120), confidence=np.ones(120))
+    assert not field.structure_
+    assert field.settings_["score"] == 0
+
+
+@pytest.mark.parametrize("method", ["auto", "paper"])
+def test_the_smallest_run_allowed_leaves_its_folds_enough_rows(method):
+    X, y, f, _ = planted(55)
+    split = np.where(np.arange(55) < 5, "val", "train")
+    estimate = fit_honest(MiscalibrationField(method, n_jobs=1), X, y, f, split=split)
+    assert np.isfinite(estimate.delta).all()
+
+
+def test_a_generator_gives_one_answer_whatever_the_processes():
+    X, y, f, _ = planted(200)
+    one, two = (
+        honest_field(MiscalibrationField(random_state=np.random.default_rng(3), n_jobs=n), X, y, f, n_folds=2)
+        for n in (1, 2)
+    )
+    assert one.delta == pytest.approx(two.delta, abs=1e-6)
+
+
 def test_no_structure_means_exactly_nothing():
     rng = np.random.default_rng(0)
     X, f = rng.normal(size=(600, 2)), rng.uniform(0.1, 0.9, 600)
@@ -174,7 +198,7 @@ def test_what_cannot_be_used_is_refused(fitted):
     with pytest.raises(InputError, match="n_jobs must be at least 1"):
         MiscalibrationField(n_jobs=0).fit(X, y, confidence=f)
     with pytest.raises(InputError, match="too few rows"):
-        MiscalibrationField().fit(X[:20], y[:20], confidence=f[:20])
+        MiscalibrationField().fit(X[:19], y[:19], confidence=f[:19])
     with pytest.raises(InputError, match="100"):
         MiscalibrationField().fit(X, y[:99], confidence=f)
 

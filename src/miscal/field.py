@@ -51,6 +51,8 @@ class MiscalibrationField(BaseEstimator):
     settings_ : dict
         What was chosen, as JSON values.
     n_features_in_ : int
+    seed_ : int
+        `random_state`, or what was drawn from it.
 
     Examples
     --------
@@ -104,8 +106,9 @@ class MiscalibrationField(BaseEstimator):
             raise InputError(f"method must be one of {', '.join(METHODS)}; {self.method!r} came")
         _check_seed(self.random_state)
         n_workers(self.n_jobs, 1)
+        self.seed_ = _drawn_seed(self.random_state)
         options = {"n_jobs": self.n_jobs} if self.method == "paper" else {}
-        fitted = METHODS[self.method](random_state=self.random_state, **options).fit(
+        fitted = METHODS[self.method](random_state=self.seed_, **options).fit(
             X, y, confidence=confidence, sample_weight=sample_weight, groups=groups, split=split
         )
         self._adopt(fitted, check_features(X).shape[1])
@@ -228,6 +231,11 @@ def _check_seed(seed: Any) -> None:
         )
 
 
+def _drawn_seed(state: int | np.random.Generator) -> int:
+    """Draw a seed from a generator once: processes would each go on from their own copy of it."""
+    return int(state.integers(2**31)) if isinstance(state, np.random.Generator) else int(state)
+
+
 def honest_field(
     field: MiscalibrationField,
     X: Any,
@@ -261,7 +269,9 @@ def honest_field(
         In the order of the rows.
     """
     rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
-    folds = rows.folds(field, n_folds)
+    if not hasattr(field, "seed_"):
+        field.seed_ = _drawn_seed(field.random_state)
+    folds = rows.folds(field.seed_, n_folds)
     return _assemble(field, rows, folds, _in_parallel(field, _fold_tasks(field, rows, folds)))
 
 
@@ -290,16 +300,17 @@ def fit_honest(
         K-fold values, in the order of the rows.
     """
     rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
-    folds = rows.folds(field, None)
-    tasks = _fold_tasks(field, rows, folds)
     if field.method == "auto":
+        field.seed_ = _drawn_seed(field.random_state)
+        folds = rows.folds(field.seed_, None)
         # the fit on all rows is the longest: it starts first
-        fitted, *estimates = _in_parallel(field, [(_whole, field, rows), *tasks])
+        fitted, *estimates = _in_parallel(field, [(_whole, field, rows), *_fold_tasks(field, rows, folds)])
         field._adopt(fitted, rows.X.shape[1])
     else:
         # the folds keep what this fit chooses
         field.fit(rows.X, rows.y, confidence=rows.f, groups=groups, split=split, sample_weight=sample_weight)
-        estimates = _in_parallel(field, tasks)
+        folds = rows.folds(field.seed_, None)
+        estimates = _in_parallel(field, _fold_tasks(field, rows, folds))
     return _assemble(field, rows, folds, estimates)
 
 
@@ -327,8 +338,7 @@ class _Rows:
             None if sample_weight is None else check_weight(sample_weight, n),
         )
 
-    def folds(self, field: MiscalibrationField, n_folds: int | None) -> np.ndarray:
-        seed = field.random_state if isinstance(field.random_state, int) else 0
+    def folds(self, seed: int, n_folds: int | None) -> np.ndarray:
         count = n_folds or (10 if len(self.y) < 1_000 else 4 if len(self.y) <= 50_000 else 3)
         return assign_folds(self.group, count, np.random.default_rng((seed, 7)))
 
@@ -372,14 +382,14 @@ def _fold(field: MiscalibrationField, rows: _Rows, inside: np.ndarray) -> FieldE
 def _unfitted(field: MiscalibrationField) -> AutoField | PaperField:
     fitted = getattr(field, "fitted_", None)
     if field.method == "auto":
-        return AutoField(random_state=field.random_state)
+        return AutoField(random_state=field.seed_)
     if fitted is None:
-        return PaperField(random_state=field.random_state, n_jobs=1)
+        return PaperField(random_state=field.seed_, n_jobs=1)
     return PaperField(
         sigmas=[fitted.sigma_],
         lambdas=[fitted.penalty_],
         max_epochs=fitted.epoch_,
-        random_state=field.random_state,
+        random_state=field.seed_,
         n_jobs=1,
     )
 

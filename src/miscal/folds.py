@@ -1,4 +1,4 @@
-"""Folds that keep equal inputs together."""
+"""Folds that keep equal inputs, or named groups, together."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
 def assign_folds(groups: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Folds that keep equal groups together, as even as a random deal of groups makes them.
 
-    Where that leaves too little to learn from (fewer groups than folds, or one group over a fifth of the rows), rows
-    are dealt one by one.
+    Of few groups, or where one holds over a fifth of the rows, the largest are dealt first, each to the fold with the
+    fewest rows; with fewer groups than folds there are fewer folds. Only a group of over half the rows is broken up,
+    as too little would be left to learn from without it: its rows are dealt one by one.
 
     Parameters
     ----------
     groups : ndarray of shape (n,), int
         Rows with the same number stay together.
     n_folds : int
+        At least 2.
     rng : numpy.random.Generator
 
     Returns
@@ -59,9 +61,32 @@ def assign_folds(groups: NDArray[np.integer], n_folds: int, rng: np.random.Gener
     >>> folds = assign_folds(np.repeat(np.arange(10), 2), 2, np.random.default_rng(0))
     >>> bool((folds[::2] == folds[1::2]).all())
     True
+    >>> assign_folds(np.repeat([0, 1, 2], [5, 3, 2]), 2, np.random.default_rng(0)).tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
-    _, number, size = np.unique(groups, return_inverse=True, return_counts=True)
-    if len(size) < 2 * n_folds or size.max() > len(groups) / 5:
-        number = np.arange(len(groups))
-    deal = rng.permutation(number.max() + 1) % n_folds
+    number = _whole_or_broken(groups)
+    size = np.bincount(number)
+    if len(size) < 2 * n_folds or size.max() > len(number) / 5:
+        return _evenly(size, min(n_folds, len(size)), rng)[number]
+    deal = rng.permutation(len(size)) % n_folds
     return deal[number].astype(np.int64)
+
+
+def _whole_or_broken(groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Count groups from 0, (n,); the rows of one that holds over half of them become groups of their own."""
+    _, number, size = np.unique(groups, return_inverse=True, return_counts=True)
+    broken = (size > len(number) / 2)[number]
+    if broken.any():
+        number = np.where(broken, len(size) + np.arange(len(number)), number)
+        number = np.unique(number, return_inverse=True)[1]
+    return number
+
+
+def _evenly(size: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Fold of each group: the largest first, each to the fold with the fewest rows."""
+    fold, rows = np.empty(len(size), np.int64), np.zeros(n_folds, np.int64)
+    shuffled = rng.permutation(len(size))
+    for group in shuffled[np.argsort(-size[shuffled], kind="stable")]:
+        fold[group] = rows.argmin()
+        rows[fold[group]] += size[group]
+    return fold

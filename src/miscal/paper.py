@@ -30,7 +30,7 @@ BANK_SIZE = 20_000
 MIN_MASS = 1.0
 """Smallest mass of a supported estimate: the weight of one row at the query itself."""
 
-MIN_TRAIN, MIN_VAL = 20, 5
+MIN_TRAIN, MIN_VAL = 20, 2
 """Fewest rows to train on, the mass a row should have, and to choose by."""
 
 ALPHAS = np.geomspace(0.01, 100.0, 161)
@@ -183,7 +183,7 @@ class PaperField:
         Raises
         ------
         InputError
-            For input that cannot be used, or fewer than 20 training or 5 validation rows.
+            For input that cannot be used, or fewer than 20 training or 2 validation rows.
         """
         n = check_lengths(X=X, y=y, confidence=confidence, sample_weight=sample_weight, groups=groups, split=split)
         X, f, y = check_features(X), check_confidence(confidence), check_correct(y, name="y")

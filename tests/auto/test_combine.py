@@ -14,7 +14,8 @@ def drawn(seed, n=200, noise=0.3):
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=n)
     y = (rng.random(n) < expit(truth)).astype(float)
-    rows = _Rows(None, y, np.zeros(n), np.zeros(n), rng.integers(0, 5, n), np.arange(1), None, 0)
+    groups, folds = np.arange(n), rng.integers(0, 5, n)
+    rows = _Rows(None, y, np.zeros(n), np.zeros(n), groups, folds, np.arange(1), None, 0)
     members = {"right": truth, "near": truth + noise * rng.normal(size=n)}
     return rows, members, {"refined": rng.normal(size=n)}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.auto.local import LocalShift, _Sums, fit_local
+from miscal.auto.local import LocalShift, _one_step, _Sums, fit_local
 
 
 def fixed(n=200, seed=0, ridge=2.0, **changes):
@@ -71,6 +71,7 @@ def test_a_repeated_row_is_weight_two():
     )  # fmt: skip
     weighted = replace(local, weight=np.where(np.arange(200) < 30, 2, 1).astype(np.float32))
     a, b = repeated.read(QUERIES), weighted.read(QUERIES)
+    assert a.shift_error == pytest.approx(b.shift_error, rel=1e-4)
     assert a.shift == pytest.approx(b.shift, abs=1e-4)
     assert a.mass == pytest.approx(b.mass, rel=1e-4)
 
@@ -111,12 +112,51 @@ def test_the_same_seed_gives_the_same_geometry():
     assert (a.axes == b.axes).all()
 
 
-def test_the_written_out_gradient_of_the_kernel_sums_equals_the_automatic_one():
+@pytest.mark.parametrize("copies", [2, 5])
+def test_a_geometry_learned_from_repeated_rows_is_as_good_as_from_each_once(copies):
+    x, offset, y, _ = wavy(1500, 4, frequency=1, amplitude=1.5)
+    fresh, _, _, shift = wavy(500, 5, frequency=1, amplitude=1.5)
+
+    def learned(times):
+        number = np.repeat(np.arange(len(y)), times)
+        local = fit_local(x[number], y[number], offset[number], rng=np.random.default_rng(0), groups=number, steps=20)
+        return local.read(fresh)
+
+    once, repeated = learned(1), learned(copies)
+    assert np.corrcoef(repeated.shift, shift)[0, 1] > np.corrcoef(once.shift, shift)[0, 1] - 0.05
+    assert np.median(repeated.mass) > np.median(once.mass)
+
+
+def test_rows_of_a_group_are_left_out_together():
+    local, some = fixed(), np.array([3, 4, 10])
+    group = torch.arange(200) // 2
+    found = np.array(_one_step(local, some, group))
+    for column, row in zip(found.T, some, strict=True):
+        others = np.flatnonzero(np.arange(200) // 2 != row // 2)
+        K = np.exp(-np.sum((local.bank[row] - local.bank[others]) ** 2, 1))
+        p = expit(local.offset[others])
+        assert column == pytest.approx([K @ (local.outcome[others] - p), K @ (p * (1 - p))], rel=1e-4, abs=1e-4)
+
+
+def test_groups_of_one_row_each_change_nothing():
+    x, offset, y, _ = wavy(600, 3)
+    a, b = (
+        fit_local(x, y, offset, rng=np.random.default_rng(5), groups=groups, steps=5)
+        for groups in (None, np.arange(600)[::-1])
+    )
+    assert (a.axes == b.axes).all()
+    assert a.ridge == b.ridge
+
+
+@pytest.mark.parametrize("size", [None, 4])
+def test_the_written_out_gradient_of_the_kernel_sums_equals_the_automatic_one(size):
     rng = np.random.default_rng(0)
     z, values, g = (torch.from_numpy(rng.normal(size=(40, k)).astype(np.float32)) for k in (3, 2, 2))
     plain, ours = z.clone().requires_grad_(), z.clone().requires_grad_()
-    kernel = torch.exp(-(plain[:, None] - plain[None]).square().sum(-1)) * (1 - torch.eye(40))
-    expected, found = kernel @ values, _Sums.apply(ours, values)
+    group = None if size is None else torch.arange(40) // size
+    kernel = torch.exp(-(plain[:, None] - plain[None]).square().sum(-1))
+    kernel = kernel * (1 - torch.eye(40) if group is None else (group[:, None] != group).float())
+    expected, found = kernel @ values, _Sums.apply(ours, values, group)
     (expected * g).sum().backward()
     (found * g).sum().backward()
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

@@ -30,6 +30,7 @@ from miscal.auto.local import LocalShift, fit_local
 from miscal.auto.model import CLUSTERS, LOCAL, TREES, AutoModel, Candidate, Scores, beside_components, refined_columns
 from miscal.auto.ridge import negative_log_likelihood
 from miscal.auto.stack import stack_out_of_fold, stack_weights
+from miscal.auto.support import find_support
 from miscal.auto.trees import TreeScore, crossfit_trees, tree_columns
 from miscal.calibrators import LOGIT_CLIP, logit
 from miscal.folds import assign_folds
@@ -41,8 +42,8 @@ _LANDMARKS = 500
 _LEAST_TREE_ROWS = 300
 # fewer rows do not carry a second stage of scores
 _LEAST_REFINED_ROWS = 2_000
-# seeds of the geometry fitted on all rows and of the clusters; folds use 0, 1, ...
-_FINAL, _CENTRES = 99, 98
+# seeds of the geometry fitted on all rows, of the clusters and of the support; folds use 0, 1, ...
+_FINAL, _CENTRES, _SUPPORT = 99, 98, 97
 # a wide place starts from a fitted score and has less far to go
 _FOLD_STEPS, _FINAL_STEPS = 40, 60
 
@@ -66,23 +67,6 @@ _REFINED = (
 )
 
 
-def _reach(landmarks: Array) -> float:
-    """Twice the distance from its nearest other that one landmark in a hundred exceeds; repeats count once.
-
-    New rows lie as far from the landmarks as these from each other: nearly all are within reach. An outlier among the
-    landmarks does not stretch it.
-    """
-    different = np.unique(landmarks, axis=0)
-    square = (different**2).sum(1)
-    # distances are differences of large squares: what rounding makes of 0 is within reach
-    rounding = 1e-3 * float(np.sqrt(square.max()))
-    if len(different) == 1:
-        return rounding
-    distance = square[:, None] + square - 2 * different @ different.T
-    np.fill_diagonal(distance, np.inf)
-    return max(2 * float(np.sqrt(max(np.quantile(distance.min(1), 0.99), 0))), rounding)
-
-
 def inner_folds(n: int) -> int:
     """Count the folds of the cross-fitting: 5 up to 50,000 rows, then 3."""
     return 5 if n <= 50_000 else 3
@@ -99,13 +83,15 @@ def _candidate(name, y, log_odds, weight, *, chosen=False, settings=None) -> Can
 class _Rows:
     """What every stage learns from.
 
-    `offset`: out-of-fold log-odds of the global map; `raw`: log-odds of the confidences; `landmarks`: row numbers.
+    `offset`: out-of-fold log-odds of the global map; `raw`: log-odds of the confidences; `groups`: rows with the same
+    number are of one fold; `landmarks`: row numbers.
     """
 
     inputs: Inputs
     y: Array
     offset: Array
     raw: Array
+    groups: NDArray[np.integer]
     folds: NDArray[np.integer]
     landmarks: NDArray[np.integer]
     weight: Array | None
@@ -169,7 +155,7 @@ def fit_auto(
     scaler = fit_scaler(X, confidence, rng)
     landmarks = np.sort(rng.choice(len(y), min(_LANDMARKS, len(y)), replace=False))
     rows = _Rows(
-        scaler(X, confidence), y, maps.log_odds[maps.chosen], logit(confidence), folds, landmarks, weight, seed
+        scaler(X, confidence), y, maps.log_odds[maps.chosen], logit(confidence), groups, folds, landmarks, weight, seed
     )
 
     members = _first_members(rows)
@@ -199,7 +185,6 @@ def fit_auto(
         local_in_stack=local_shift is not None,
         local_from_raw=from_raw,
     )
-    landmark_rows = rows.inputs.x[landmarks]
     return AutoModel(
         global_map=maps.map,
         scaler=scaler,
@@ -207,8 +192,7 @@ def fit_auto(
         place_scale=place.scale,
         local=local,
         scores=scores if evidence.structure else None,
-        reach=_reach(landmark_rows),
-        landmarks=landmark_rows,
+        support=find_support(rows.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
         candidates=(*_global_candidates(maps, y, weight), *combined.candidates),
         evidence=evidence,
     )
@@ -329,7 +313,8 @@ def _fit_local(rows: _Rows, place: Array, base: Array, kept: NDArray[np.bool_], 
     loo_rows = 10_000 if rows.few_columns else 3_000
     weight = None if rows.weight is None else rows.weight[kept]
     rng = np.random.default_rng((rows.seed, stream))
-    return fit_local(place[kept], rows.y[kept], base[kept], rng=rng, weight=weight, steps=steps, loo_rows=loo_rows)
+    told = {"weight": weight, "groups": rows.groups[kept], "steps": steps, "loo_rows": loo_rows}
+    return fit_local(place[kept], rows.y[kept], base[kept], rng=rng, **told)
 
 
 def _local_out_of_fold(
@@ -349,7 +334,9 @@ def _local_out_of_fold(
 
     first = folds == 0
     trials = {raw: held_out(0, raw) for raw in bases}
-    from_raw = min(trials, key=lambda r: negative_log_likelihood(y[first], offset[first] + trials[r]).mean())
+    weight = None if rows.weight is None else rows.weight[first]
+    losses = {raw: negative_log_likelihood(y[first], offset[first] + trial) for raw, trial in trials.items()}
+    from_raw = min(trials, key=lambda raw: np.average(losses[raw], weights=weight))
     if not rows.few_columns and not _worth_adding(rows, parts, first, trials[from_raw]):
         return from_raw, None
     shift = np.zeros(len(y))
@@ -364,5 +351,6 @@ def _worth_adding(rows: _Rows, parts: Array, first: NDArray[np.bool_], trial: Ar
     weight = None if rows.weight is None else rows.weight[~first]
     others = parts[first] @ stack_weights(parts[~first], rows.y[~first], rows.offset[~first], weight)
     base = rows.offset[first]
-    gain, error = gain_in_log_loss(rows.y[first], base + others, base + 0.8 * others + 0.2 * trial)
+    judged = None if rows.weight is None else rows.weight[first]
+    gain, error = gain_in_log_loss(rows.y[first], base + others, base + 0.8 * others + 0.2 * trial, judged)
     return gain >= error

@@ -41,8 +41,13 @@ class Evidence:
 
     @property
     def structure(self) -> bool:
-        """Whether local structure is claimed: a gain beyond noise, or a gain with a score beyond noise."""
-        return self.gain > STANDARD_ERRORS * self.gain_error or (self.gain > 0 and self.score > LEAST_SCORE)
+        """Whether local structure is claimed: a gain beyond noise, or a gain with a score beyond noise.
+
+        A score of exactly 0 says that outcome or shift is the same throughout each level of the confidence: what is
+        gained all the same, with no noise where all outcomes agree, is the global map's, or the clipping's.
+        """
+        beyond_noise = self.gain > STANDARD_ERRORS * self.gain_error or self.score > LEAST_SCORE
+        return self.gain > 0 and self.score != 0 and beyond_noise
 
 
 def weigh(

@@ -14,6 +14,7 @@ from miscal.auto.inputs import Scaler
 from miscal.auto.kernels import KernelScore, KernelSpec
 from miscal.auto.local import LocalShift
 from miscal.auto.model import AutoModel, Candidate, Scores
+from miscal.auto.support import Support
 from miscal.auto.trees import TreeScore
 from miscal.calibrators import CALIBRATORS
 from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
@@ -21,8 +22,8 @@ from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
 from miscal.folds import row_groups
 
-MIN_ROWS = 50
-"""Fewest rows of positive weight to learn from."""
+MIN_ROWS = 20
+"""Fewest rows of positive weight to learn from: some fewer than a run asks for, whose folds leave rows out."""
 
 
 class AutoField:
@@ -77,7 +78,7 @@ class AutoField:
         Raises
         ------
         InputError
-            For input that cannot be used, or fewer than 50 rows.
+            For input that cannot be used, or fewer than 20 rows.
         """
         n = check_lengths(X=X, y=y, confidence=confidence, sample_weight=sample_weight, groups=groups)
         X, f, y = check_features(X), check_confidence(confidence), check_correct(y, name="y")
@@ -165,12 +166,12 @@ class AutoField:
         content: dict[str, Any] = {
             "global_map": m.global_map.name,
             "place_scale": m.place_scale,
-            "reach": m.reach,
+            "reach": m.support.reach,
             "evidence": m.evidence.__dict__,
             "ridge": m.local.ridge,
             "candidates": [c.__dict__ for c in m.candidates],
         }
-        arrays = {"rows": self.rows_, "landmarks": m.landmarks}
+        arrays = {"rows": self.rows_, "landmarks": m.support.landmarks}
         arrays |= _prefixed("global_map", m.global_map.state()) | _prefixed("scaler", m.scaler.state())
         local = {k: v for k, v in m.local.__dict__.items() if k != "ridge"}
         arrays |= _prefixed("local", local)
@@ -193,8 +194,7 @@ class AutoField:
                 place_scale=content["place_scale"],
                 local=LocalShift(**_under("local", arrays), ridge=content["ridge"]),
                 scores=_scores_from(content["scores"], arrays) if "scores" in content else None,
-                reach=content["reach"],
-                landmarks=arrays["landmarks"],
+                support=Support(arrays["landmarks"], content["reach"]),
                 candidates=tuple(Candidate(**c) for c in content["candidates"]),
                 evidence=Evidence(**content["evidence"]),
             )

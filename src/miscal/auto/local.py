@@ -5,7 +5,8 @@ At a query the readout finds the shift D that makes its neighbours calibrated in
     sum_i K(z, z_i) (y_i - sigmoid(o_i + D)) = ridge * D,        K(z, z') = exp(-|z - z'|^2),
 
 so it stays in range by itself and one D serves inputs of every confidence. The geometry z = x A is learned by the
-leave-one-out likelihood of y under sigmoid(o + D): without a self-term, isolating points gains nothing.
+leave-one-out likelihood of y under sigmoid(o + D): without a self-term, isolating points gains nothing. Rows of one
+group (equal inputs, say) are left out together, or a copy would stand in for the row itself.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ def _read(z: NDArray[np.float32], local: LocalShift, steps: int = 3) -> LocalRea
             D = D + ((right - _row_dots(K, p) - local.ridge * D) / curvature).clamp_(-2, 2)
         shift.append(D)
         mass.append(total)
-        error.append(_row_dots(K.square_(), v).sqrt_() / curvature)
+        # K holds w once; the variance of w copies of a row does too
+        error.append(_row_dots(K.square_().div_(w), v).sqrt_() / curvature)
     return LocalReadout(*(torch.cat(a).numpy().astype(np.float64) for a in (shift, mass, error)))
 
 
@@ -138,6 +140,7 @@ def fit_local(
     *,
     rng: np.random.Generator,
     weight: Array | None = None,
+    groups: NDArray[np.integer] | None = None,
     steps: int = 60,
     loo_rows: int = 10_000,
 ) -> LocalShift:
@@ -152,6 +155,8 @@ def fit_local(
         Log-odds that the shift is added to.
     rng : numpy.random.Generator
     weight : ndarray of shape (n,), optional
+    groups : ndarray of shape (n,), int, optional
+        Rows with the same number are left out together; by default every row alone.
     steps : int, default 60
         Adam steps from the best start.
     loo_rows : int, default 10,000
@@ -174,17 +179,18 @@ def fit_local(
     """
     x = np.asarray(x, np.float32)
     w = np.ones(len(y)) if weight is None else weight
+    together = None if groups is None or len(np.unique(groups)) == len(groups) else groups
     rows = np.sort(rng.choice(len(x), min(BANK_ROWS, len(x)), replace=False))
 
     # one sample for all, or its noise would choose
     some = rng.choice(len(rows), min(loo_rows, len(rows)), replace=False)
 
     def tuned(axes):
-        return _tune_ridge(_bank(x, y, offset, w, rows, axes, _RIDGES[0]), some)
+        return _tune_ridge(_bank(x, y, offset, w, rows, axes, _RIDGES[0]), some, _of(together, rows))
 
-    best = min((tuned(start) for start in _starts(x, y, offset, w, rng)), key=lambda pair: pair[0])
+    best = min((tuned(start) for start in _starts(x, y, offset, w, together, rng)), key=lambda pair: pair[0])
     # steps on random batches can lose what the search over all rows found: the better of the two stays
-    trained = tuned(_train(x, y, offset, w, best[1].axes, best[1].ridge, rng, steps))
+    trained = tuned(_train(x, y, offset, w, together, best[1].axes, best[1].ridge, rng, steps))
     return min(best, trained, key=lambda pair: pair[0])[1]
 
 
@@ -193,9 +199,14 @@ def _bank(x, y, offset, w, rows, axes, ridge) -> LocalShift:
     return LocalShift(axes, ridge, x[rows] @ axes, o, outcome, weight, rows.astype(np.int64))
 
 
-def _tune_ridge(local: LocalShift, some: NDArray[np.integer]) -> tuple[float, LocalShift]:
+def _of(groups: NDArray[np.integer] | None, rows: NDArray[np.integer]) -> torch.Tensor | None:
+    """Group numbers of some rows, (k,); None where every row is alone."""
+    return None if groups is None else torch.from_numpy(groups[rows])
+
+
+def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: torch.Tensor | None) -> tuple[float, LocalShift]:
     """Choose the ridge by the leave-one-out log loss of bank rows `some`; return that loss and the shift."""
-    residual, curvature = _one_step(local, some)
+    residual, curvature = _one_step(local, some, group)
     losses = [
         np.average(
             negative_log_likelihood(local.outcome[some], local.offset[some] + residual / (curvature + ridge)),
@@ -208,8 +219,10 @@ def _tune_ridge(local: LocalShift, some: NDArray[np.integer]) -> tuple[float, Lo
 
 
 @torch.no_grad()
-def _one_step(local: LocalShift, some: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gradient and curvature of the shift at D = 0 for bank rows `some`, each row itself left out."""
+def _one_step(
+    local: LocalShift, some: NDArray, group: torch.Tensor | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gradient and curvature of the shift at D = 0 for bank rows `some`, each row and its group left out."""
     bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
     p = torch.sigmoid(o)
     values = torch.stack([w * (y - p), w * p * (1 - p)], 1)
@@ -218,12 +231,15 @@ def _one_step(local: LocalShift, some: NDArray) -> tuple[NDArray[np.float64], ND
     for i in range(0, len(own), _TILE):
         part = own[i : i + _TILE]
         K = _weights(bank[part], bank)
-        K[torch.arange(len(part)), part] = 0
+        if group is None:
+            K[torch.arange(len(part)), part] = 0
+        else:
+            K.masked_fill_(group[part, None] == group, 0)
         out.append(K @ values)
     return tuple(torch.cat(out).numpy().astype(np.float64).T)
 
 
-def _starts(x, y, offset, w, rng) -> list[NDArray[np.float32]]:
+def _starts(x, y, offset, w, groups, rng) -> list[NDArray[np.float32]]:
     """Propose the best single direction, and the whole space at a middling bandwidth; (p, k) each."""
     p = x.shape[1]
     k = min(p, _DIMENSIONS)
@@ -231,7 +247,7 @@ def _starts(x, y, offset, w, rng) -> list[NDArray[np.float32]]:
     whole = np.zeros((p, k), np.float32)
     # leading columns first: callers order columns by importance
     whole[np.arange(k), np.arange(k)] = 1.5 / sd[:k] / np.sqrt(np.minimum(k, 1 + np.arange(k)))
-    direction, scale = _best_direction(x / sd, y, offset, w, rng)
+    direction, scale = _best_direction(x / sd, y, offset, w, groups, rng)
     single = np.zeros((p, k), np.float32)
     single[:, 0] = direction * scale / sd
     # the other axes start small, so that the gradient can still find them
@@ -240,7 +256,7 @@ def _starts(x, y, offset, w, rng) -> list[NDArray[np.float32]]:
     return [single, whole]
 
 
-def _best_direction(x, y, offset, w, rng) -> tuple[NDArray[np.float64], float]:
+def _best_direction(x, y, offset, w, groups, rng) -> tuple[NDArray[np.float64], float]:
     """Direction and scale with the best leave-one-out likelihood along one axis (binned, O(n) each)."""
     p = x.shape[1]
     if p == 1:
@@ -256,35 +272,41 @@ def _best_direction(x, y, offset, w, rng) -> tuple[NDArray[np.float64], float]:
     residual = w * (y - expit(offset))
     for direction in directions:
         t = x @ direction
-        for loss, scale in _binned_losses(t, y, offset, residual, variance, w):
+        for loss, scale in _binned_losses(t, y, offset, residual, variance, w, groups):
             if loss < best[0]:
                 best = (loss, direction, scale)
     return best[1], best[2]
 
 
-def _binned_losses(t, y, offset, residual, variance, w):
+def _binned_losses(t, y, offset, residual, variance, w, groups):
     low, high = np.quantile(t, [0.001, 0.999])
     width = max(high - low, 1e-9) / (_GRID - 1)
     cell = np.clip((t - low) / width + 0.5, 0, _GRID - 1).astype(int)
     size = 2 * _GRID
     moments = np.fft.rfft([np.bincount(cell, residual, _GRID), np.bincount(cell, variance, _GRID)], size, axis=1)
+    own = residual, variance
+    if groups is not None:
+        # what a row's group has in its own cell: all of it where equal inputs are the group
+        pair = np.unique(groups.astype(np.int64) * _GRID + cell, return_inverse=True)[1]
+        own = tuple(np.bincount(pair, values)[pair] for values in own)
     lag = np.minimum(np.arange(size), size - np.arange(size)) * width
     for bandwidth in (0.04, 0.08, 0.16, 0.32, 0.64):
         kernel = np.exp(-np.minimum((lag / bandwidth) ** 2, 80))
         smooth = np.fft.irfft(moments * np.fft.rfft(kernel), size, axis=1)[:, :_GRID]
-        D = (smooth[0][cell] - residual) / (np.maximum(smooth[1][cell] - variance, 0) + 5.0)
+        D = (smooth[0][cell] - own[0]) / (np.maximum(smooth[1][cell] - own[1], 0) + 5.0)
         yield float(np.average(negative_log_likelihood(y, offset + D), weights=w)), 1 / bandwidth
 
 
 class _Sums(torch.autograd.Function):
-    """S = K v over rows z, no row in its own sum, with the gradient in z written out.
+    """S = K v over rows z, no row of its own group in a row's sum, with the gradient in z written out.
 
     With G = dL/dS and P_ij = K_ij (G_i v_j + v_i G_j):  dL/dz = -2 (P1 * z - P z).
     """
 
     @staticmethod
-    def forward(ctx, z: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        K = _weights(z, z).fill_diagonal_(0.0)
+    def forward(ctx, z: torch.Tensor, values: torch.Tensor, group: torch.Tensor | None = None) -> torch.Tensor:
+        K = _weights(z, z)
+        K = K.fill_diagonal_(0.0) if group is None else K.masked_fill_(group[:, None] == group, 0.0)
         ctx.save_for_backward(z, values, K)
         return K @ values
 
@@ -294,7 +316,7 @@ class _Sums(torch.autograd.Function):
         rows, columns = torch.cat([grad_output, values], 1), torch.cat([values, grad_output], 1)
         P = (rows @ columns.T).mul_(K)
         product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
-        return (product[:, -1:] * z - product[:, :-1]).mul_(-2.0), None
+        return (product[:, -1:] * z - product[:, :-1]).mul_(-2.0), None, None
 
 
 class _Adam:
@@ -315,7 +337,7 @@ class _Adam:
             )  # fmt: skip
 
 
-def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
+def _train(x, y, offset, w, groups, start, ridge, rng, steps) -> NDArray[np.float32]:
     """Adam on random batches; the kernel sums are scaled up to the size of the bank."""
     n = len(x)
     inputs, outcome, base, mass = (torch.from_numpy(np.asarray(a, np.float32)) for a in (x, y, offset, w))
@@ -327,10 +349,12 @@ def _train(x, y, offset, w, start, ridge, rng, steps) -> NDArray[np.float32]:
     descend = _Adam([axes, log_ridge])
     grow = min(n, BANK_ROWS) / batch
     for step in range(steps):
-        rows = torch.from_numpy(rng.choice(n, batch, replace=False))
+        drawn = rng.choice(n, batch, replace=False)
+        rows, group = torch.from_numpy(drawn), _of(groups, drawn)
         z = inputs[rows] @ axes * size
         p, heavy = torch.sigmoid(base[rows]), mass[rows] * grow
-        residual, curvature = _Sums.apply(z, torch.stack([heavy * (outcome[rows] - p), heavy * p * (1 - p)], 1)).T
+        values = torch.stack([heavy * (outcome[rows] - p), heavy * p * (1 - p)], 1)
+        residual, curvature = _Sums.apply(z, values, group).T
         D = residual / (curvature + log_ridge.exp())
         losses = torch.nn.functional.binary_cross_entropy_with_logits(base[rows] + D, outcome[rows], reduction="none")
         loss = (losses * mass[rows]).mean()

@@ -13,6 +13,7 @@ from miscal.auto.evidence import Evidence
 from miscal.auto.inputs import Inputs, Scaler
 from miscal.auto.kernels import KernelScore
 from miscal.auto.local import LocalReadout, LocalShift
+from miscal.auto.support import Support
 from miscal.auto.trees import TreeScore, tree_columns
 from miscal.calibrators import logit
 
@@ -120,10 +121,8 @@ class AutoModel:
     local : LocalShift
     scores : Scores or None
         None where no local structure is claimed.
-    reach : float
-        Distance of a landmark from its nearest other, times two, that one landmark in a hundred exceeds: farther from
-        all of them a row is unsupported.
-    landmarks : ndarray of shape (m, p), float32
+    support : Support
+        Where there are rows learned from.
     candidates : tuple of Candidate
     evidence : Evidence
         For local structure, out of fold.
@@ -135,8 +134,7 @@ class AutoModel:
     place_scale: float
     local: LocalShift
     scores: Scores | None
-    reach: float
-    landmarks: NDArray[np.float32]
+    support: Support
     candidates: tuple[Candidate, ...]
     evidence: Evidence
 
@@ -158,7 +156,7 @@ class AutoModel:
 
     def supported(self, inputs: Inputs) -> NDArray[np.bool_]:
         """Tell rows with a training row near by, (n,). What a single score does not know it leaves at 0 by itself."""
-        return _nearest_landmark(inputs.x, self.landmarks) <= self.reach
+        return self.support.holds(inputs.x)
 
     def corrected(
         self, inputs: Inputs, confidence: Array, local: LocalReadout, supported: NDArray[np.bool_]
@@ -184,13 +182,3 @@ def refined_columns(inputs: Inputs, first: Array) -> list[NDArray[np.float32]]:
         np.concatenate([score, np.float32(0.3) * inputs.components[:, :_LEADING], inputs.level[:, None]], 1),
         np.concatenate([score, np.float32(0.5) * inputs.components[:, :_LEADING], inputs.rank[:, None]], 1),
     ]
-
-
-def _nearest_landmark(x: Array, landmarks: Array) -> NDArray[np.float64]:
-    out = np.empty(len(x))
-    square = (landmarks**2).sum(1)
-    for i in range(0, len(x), 8192):
-        part = x[i : i + 8192]
-        distance = (part**2).sum(1)[:, None] + square - 2 * part @ landmarks.T
-        out[i : i + 8192] = np.sqrt(np.maximum(distance.min(1), 0))
-    return out

@@ -88,7 +88,8 @@ Features = Annotated[
 ]
 Text = Annotated[str | None, typer.Option(metavar="COL", help="Column of text; the source of x when nothing else is.")]
 Metadata = Annotated[
-    str | None, typer.Option(metavar="COL,COL", help="Columns that describe rows; a pattern of features passes over them.")
+    str | None,
+    typer.Option(metavar="COL,COL", help="Columns that describe rows; patterns of features pass over them."),
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
 Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of everything random.")]
