@@ -11,7 +11,7 @@ import numpy as np
 from miscal import measure
 from miscal.audit.certificates import Certificate, certificate
 from miscal.field import FieldEstimate, MiscalibrationField
-from miscal.regimes import Subregimes
+from miscal.regimes import Subregimes, holm, mean_residual
 from miscal.summary import CertificateNumbers, Columns, Data, MapInfo, Regime, Selection, Subregime, Summary, plain
 from miscal.triples import Triples
 from miscal.verdict import LEVEL, Claim, Place, sentence, visible_size
@@ -134,29 +134,46 @@ def _verdict(findings: Findings, proof: Certificate, regimes: Sequence[Regime], 
         n_test=proof.n,
         detectable=visible_size(proof.detectable, rate),
     )
-    return sentence(claim, places(regimes, subregimes))
+    parts, y = findings.parts.name[test], findings.triples.correct[test]
+    regime = findings.regime[test]
+    named = [(f'"{part.name}"', part.residual.value, parts == part.name) for part in subregimes if part.confirmed]
+    whole = [(f"{r.share:.0%} of the rows", r.residual.value, regime == r.name) for r in regimes if _shown(r)]
+    return sentence(claim, places(named, y, rate) or places(whole, y, rate))
 
 
-def places(regimes: Sequence[Regime], subregimes: Sequence[Subregime]) -> list[Place]:
-    """Choose what the verdict names: the confirmed subregimes, else the regimes whose residual is confirmed.
+def places(regions: Sequence[tuple[str, float, np.ndarray]], y: np.ndarray, rate: np.ndarray) -> list[Place]:
+    """Choose what the verdict names: regions that err to the same side beyond what the confidence tells.
+
+    A region can be over-confident as all rows of its confidence are: that is visible, and no place of what is hidden.
 
     Parameters
     ----------
-    regimes : sequence of Regime
-        Measured on test rows.
-    subregimes : sequence of Subregime
-        Measured on test rows.
+    regions : sequence of (str, float, ndarray of bool, shape (n,))
+        Name, mean of y - f, and which test rows are in it.
+    y, rate : ndarray of float64, shape (n,)
+        Outcomes of the test rows, and mu(f), the rate of y given the confidence alone.
 
     Returns
     -------
     list of Place
-        Those that carry most miscalibration (size times rows) first.
+        Those whose mean of y - mu(f) has the sign of their residual, at 0.05 after Holm's adjustment; those that carry
+        most of what is hidden (size times rows) first.
+
+    Examples
+    --------
+    >>> typical, worse = np.arange(400) < 300, np.arange(400) >= 300
+    >>> y, rate = np.r_[np.arange(300) % 5 < 3, np.zeros(100)], np.full(400, 0.6)
+    >>> [place.name for place in places([("typical", -0.2, typical), ("worse", -0.8, worse)], y, rate)]
+    ['worse']
     """
-    confirmed = [part for part in subregimes if part.confirmed]
-    named = [(part.n, Place(f'"{part.name}"', part.residual.value)) for part in confirmed]
-    if not named:
-        named = [(one.n, Place(f"{one.share:.0%} of the rows", one.residual.value)) for one in regimes if _shown(one)]
-    return [place for _, place in sorted(named, key=lambda item: -item[0] * abs(item[1].residual))]
+    hidden = [mean_residual(y[rows], rate[rows]) for _, _, rows in regions]
+    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in hidden]))
+    found = [
+        (-abs(one.value) * rows.sum(), Place(name, residual, one.value))
+        for (name, residual, rows), one, p_value in zip(regions, hidden, adjusted, strict=True)
+        if p_value < LEVEL and one.value * residual > 0
+    ]
+    return [place for _, place in sorted(found, key=lambda item: item[0])]
 
 
 def _shown(regime: Regime) -> bool:

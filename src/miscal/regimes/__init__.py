@@ -7,7 +7,7 @@ cut and subregimes put them together.
 
 from miscal.regimes.cut import EPSILON, cut
 from miscal.regimes.enrichment import Enriched
-from miscal.regimes.residuals import Residual, mean_residual
+from miscal.regimes.residuals import Residual, holm, mean_residual
 from miscal.regimes.subregimes import Partition, Subregime, Subregimes, find_subregimes
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "Subregimes",
     "cut",
     "find_subregimes",
+    "holm",
     "mean_residual",
 ]
