@@ -342,7 +342,7 @@ def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndar
     Parameters
     ----------
     values : array-like of shape (n,) or None
-        Non-negative and finite, not all 0; only their ratios matter. None means 1 for every row.
+        Non-negative and finite, not all 0. None means 1 for every row.
     n : int
         The number of rows they must match.
     name : str, default "sample_weight"

@@ -43,7 +43,8 @@ class Triples:
     correct : float64 array of shape (n,)
         The outcome, 0 or 1.
     weight : float64 array of shape (n,), optional
-        Row weights, non-negative.
+        Numbers of rows, non-negative, for the fit (:meth:`miscal.MiscalibrationField.fit`). What is measured on test
+        rows counts every one of them once.
     group : array of shape (n,), optional
         Rows with the same value must stay on one side of every split.
     split : str array of shape (n,), optional

@@ -229,7 +229,8 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
         },
         "verdict": "Hidden miscalibration: at least 0.094 on average (95 % limit, "
         f'{test.height:,} test rows), where: over-confident on "topic = contract law" (-0.22, hidden -0.20); '
-        'under-confident on "topic = geography" (+0.20, hidden +0.21); over-confident on "topic = chemistry" (-0.14, hidden -0.12).',
+        'under-confident on "topic = geography" (+0.20, hidden +0.21); '
+        'over-confident on "topic = chemistry" (-0.14, hidden -0.12).',
         "warnings": ["214 rows share their input with another row; each such group was kept on one side of the split."],
         "correction": {
             method: {name: scores(part, shrink) for name, part in slices.items()}
