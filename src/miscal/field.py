@@ -85,8 +85,9 @@ class MiscalibrationField(BaseEstimator):
         confidence : array-like of shape (n,), in [0, 1]
             The model's confidence f.
         sample_weight : array-like of shape (n,), optional
-            Numbers of rows, not negative: 2 is a row that came twice, 0 leaves it out. Their sum is taken for the number
-            of rows that were seen, so weights that are no counts (1 / probability of being drawn) need a mean of 1.
+            Numbers of rows, not negative: 2 is a row that came twice, 0 leaves it out. Their sum is taken for the
+            number of rows that were seen, so weights that are no counts (1 / probability of being drawn) need a
+            mean of 1.
         groups : array-like of shape (n,), optional
             Rows with the same value stay on one side of every internal split; by default rows with equal inputs.
         split : array-like of shape (n,), optional
