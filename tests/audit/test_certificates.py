@@ -44,7 +44,7 @@ def test_count_tail_is_the_convolution(p, data):
 
 
 @pytest.mark.parametrize("n", [100, 2_001, 50_000])
-@pytest.mark.parametrize("p", [0.001, 0.3, 0.5])
+@pytest.mark.parametrize("p", [1e-5, 0.001, 0.3, 0.5])
 def test_count_tail_of_equal_probabilities_is_binomial(n, p):
     count = int(n * p + 2 * np.sqrt(n * p * (1 - p)))
     assert count_p_value(np.full(n, p), count) == pytest.approx(binom.sf(count - 1, n, p), abs=1e-11)
@@ -312,3 +312,40 @@ def test_limits_cover_what_is_hidden(n):
         covered[0] += proof.hidden.low <= hidden
         covered[1] += proof.total.low <= total
     assert min(covered) / repeats >= 0.95 - 2.5 * np.sqrt(0.05 * 0.95 / repeats)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("tied", [False, True])
+def test_size_of_many_rows_with_rare_outcomes_and_a_field_on_few_of_them(tied):
+    n, repeats, share = 5_200, 200, 0.05
+    p, low = [], []
+    for seed in range(repeats):
+        rng = np.random.default_rng([seed, n])
+        f = np.full(9 * n, 1e-3) if tied else rng.uniform(5e-4, 15e-4, 9 * n)
+        y = (rng.random(9 * n) < f).astype(float)
+        field = 0.1 * (rng.random(n) < share)
+        proof = certify((f[:n], y[:n]), (f[n:], y[n:]), field, n_draws=999, random_state=seed).hidden
+        p.append(proof.p_value)
+        low.append(proof.low)
+    for level in (0.001, 0.01, 0.05, 0.1):
+        allowed = level + 3 * np.sqrt(level * (1 - level) / repeats)
+        assert np.mean(np.array(p) <= level) <= allowed
+    assert np.mean(np.array(low) > 0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_limits_cover_what_is_hidden_where_outcomes_are_rare():
+    n, repeats, share, rate, more = 6_000, 150, 0.1, 1e-3, 0.02
+    truth = 2 * more * share * (1 - share)  # mean |h|: more * (1 - share) on the share, more * share on the others
+    above, found = [], []
+    for seed in range(repeats):
+        rng = np.random.default_rng([seed, n])
+        f, inside = np.full(9 * n, rate), rng.random(9 * n) < share
+        y = (rng.random(9 * n) < f + more * inside).astype(float)
+        low = certify((f[:n], y[:n]), (f[n:], y[n:]), more * inside[:n], random_state=seed).hidden.low
+        above.append(low > truth)
+        found.append(low > 0)
+    assert np.mean(above) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / repeats)
+    assert np.mean(found) > 0.9

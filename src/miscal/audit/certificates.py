@@ -13,7 +13,8 @@ correlated with t, and the limit too high. A limit above 0 is given only where t
 
 Both limits are of the mean over the test rows, which are taken to be independent given inputs and confidences. That of
 the total is exact for any n, worst case included; that of the hidden part is inverted from a simulated test and leans
-on mu. See :mod:`miscal.audit.limits`.
+on mu. Above 5,000 rows what is near to normal is not simulated: see :mod:`miscal.audit.limits` and, for what counts as
+near, :mod:`miscal.audit.sums`.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def certificate(
         Rows outside the test set, for E[y | f].
     level : float in (0, 1), default 0.95
     n_draws : int, default 1999
-        Draws behind the hidden limit and p-value.
+        Draws behind the hidden limit and p-value; above 5,000 rows there are none where the normal law is near enough.
     random_state : int or numpy.random.Generator, default 0
 
     Returns

@@ -2,18 +2,23 @@
 
 Two limits. :func:`agreement_limit` is for known probabilities: how far must they be wrong, on average, to explain
 that outcomes agree with s so often? The answer is exact, the worst case included. :func:`shift_limit` is for
-estimated probabilities and weights of any size, and inverts a simulated test.
+estimated probabilities and weights of any size, and inverts a simulated test, which above 5,000 rows is normal as far
+as that is near enough.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr
+
+from miscal.audit.sums import bernoulli_sums, near_normal
 
 Floats = NDArray[np.float64]
 
-SIMULATED_ROWS = 5_000  # above this a sum of so many terms is normal for every purpose here
+SIMULATED_ROWS = 5_000  # above this, rows are only drawn where their sum is not near to normal
 _HALVINGS = 20
 _HALVINGS_SIMULATED = 12
 
@@ -101,9 +106,10 @@ def shift_limit(
 ) -> float:
     """Lower limit of the mean of weight * (p - centre), where y ~ Bernoulli(p).
 
-    Up to 5,000 rows: the smallest shift of the probabilities from `centre` in the direction of the weights under which
-    a sum as large as the observed one is no longer rare, by simulation. Above: value less a normal quantile of
-    standard errors, from the variance under `centre`, which is the larger where p is spread around `centre`.
+    The smallest shift of the probabilities from `centre` in the direction of the weights under which a sum as large as
+    the observed one is no longer rare, by simulation. Above 5,000 rows only those are drawn whose sum is not near
+    enough to normal (:func:`~miscal.audit.sums.near_normal`); the sum of the others is taken as normal, its variance
+    that under the shift or that under `centre`, the larger (where p is spread around `centre`, that under `centre` is).
 
     Parameters
     ----------
@@ -129,25 +135,52 @@ def shift_limit(
     True
     """
     observed = float(weight @ (correct - centre))
-    if len(weight) > SIMULATED_ROWS:
-        error = np.sqrt(np.sum(weight**2 * centre * (1 - centre)))
-        return float(max(0.0, (observed - ndtri(level) * error) / len(weight)))
-    uniform = rng.random((n_draws, len(weight)), dtype=np.float32)
     direction = np.sign(weight)
     bar = observed - 1e-9 * float(np.abs(weight).sum())
+    simulated = len(weight) <= SIMULATED_ROWS
+    tail = _simulated_tail(weight, centre, bar, n_draws, rng) if simulated else _tail(weight, centre, bar, n_draws, rng)
 
     def shifted(size: float) -> Floats:
         return np.clip(centre + size * direction, 0.0, 1.0)
 
-    def rare(size: float) -> bool:
-        p = shifted(size)
-        sums = (uniform < p.astype(np.float32)) @ weight - weight @ centre
-        return (1 + int(np.sum(sums >= bar))) / (1 + n_draws) <= 1 - level
-
-    if not rare(0.0):
+    if tail(shifted(0.0)) > 1 - level:
         return 0.0
     low, high = 0.0, 1.0
-    for _ in range(_HALVINGS_SIMULATED):
+    for _ in range(_HALVINGS_SIMULATED if simulated else _HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if rare(middle) else (low, middle)
+        low, high = (middle, high) if tail(shifted(middle)) <= 1 - level else (low, middle)
     return float(np.mean(weight * (shifted(low) - centre)))
+
+
+def _simulated_tail(
+    weight: Floats, centre: Floats, bar: float, n_draws: int, rng: np.random.Generator
+) -> Callable[[Floats], float]:
+    """P(sum weight * (y - centre) >= bar) as a function of the probabilities of y; every row is drawn, once for all."""
+    uniform = rng.random((n_draws, len(weight)), dtype=np.float32)
+
+    def tail(p: Floats) -> float:
+        sums = (uniform < p.astype(np.float32)) @ weight - weight @ centre
+        return (1 + int(np.sum(sums >= bar))) / (1 + n_draws)
+
+    return tail
+
+
+def _tail(
+    weight: Floats, centre: Floats, bar: float, n_draws: int, rng: np.random.Generator
+) -> Callable[[Floats], float]:
+    """As `_simulated_tail`, but rows whose sum is near to normal are taken as normal, and need not be drawn."""
+    seed = int(rng.integers(1 << 62))
+    stated = weight**2 * centre * (1 - centre)
+
+    def tail(p: Floats) -> float:
+        variance = weight**2 * p * (1 - p)
+        normal = near_normal(variance, np.abs(weight) * variance * (p**2 + (1 - p) ** 2))
+        spread = float(np.sqrt(max(variance[normal].sum(), stated[normal].sum())))
+        above = bar - float(weight @ (p - centre))
+        if normal.all() and spread > 0:
+            return float(ndtr(-above / spread))
+        again = np.random.default_rng(seed)
+        sums = bernoulli_sums(weight[~normal], p[~normal], n_draws, again) + spread * again.standard_normal(n_draws)
+        return (1 + int(np.sum(sums >= above))) / (1 + n_draws)
+
+    return tail
