@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from miscal.errors import InputError
 from miscal.metrics import (
@@ -217,6 +219,50 @@ def test_gap_p_values_are_uniform_for_a_calibrated_model():
     assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
+def off(rng, counts, biases, low=0.45, high=0.55):
+    """Rows of the over, the under and no regime that are off by a constant each, in random order."""
+    kind = rng.permutation(np.repeat([0, 1, 2], counts))
+    f = rng.uniform(low, high, len(kind))
+    y = (rng.random(len(kind)) < f + np.array(biases)[kind]).astype(float)
+    return y, f, np.array(["over", "under", None], dtype=object)[kind]
+
+
+def true_gap(counts, biases):
+    """A constant residual has smECE of its absolute value, also a mixture if it is the same at every confidence."""
+    counts, biases = np.array(counts), np.array(biases)
+    return np.abs(biases[:2][counts[:2] > 0]).max() - abs(counts @ biases) / counts.sum()
+
+
+BELOW_ZERO = {
+    "over less off": ((120, 0, 600), (-0.08, 0, -0.4)),
+    "under right": ((0, 300, 300), (0, 0.01, 0.4)),
+    "nearly all over": ((900, 50, 100), (-0.2, -0.1, -0.45)),
+    "both right": ((300, 300, 1400), (0, 0, 0.15)),
+}
+SLIGHTLY_BELOW = {"slightly": ((80, 80, 240), (-0.06, 0.06, -0.14))}
+"""Rows of each regime and of none, and how far they are off."""
+
+
+@pytest.mark.parametrize("name", list(BELOW_ZERO))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_gap_below_zero_lies_inside_its_interval(name, seed):
+    counts, biases = BELOW_ZERO[name]
+    found = measure_gap(*off(np.random.default_rng(seed), counts, biases), n_draws=60, random_state=seed)
+    low, high = found.interval
+    assert -1 <= low < found.value < min(high, 0)
+    assert low <= true_gap(counts, biases) <= high
+
+
+@settings(max_examples=20)
+@given(st.tuples(*[st.integers(30, 90)] * 2, st.integers(0, 400)), st.tuples(*[st.floats(-0.4, 0.4)] * 3))
+@example((40, 0, 200), (-0.05, 0, -0.4))
+def test_no_interval_of_a_gap_is_a_point(counts, biases):
+    found = measure_gap(*off(np.random.default_rng(0), counts, biases), n_draws=20)
+    low, high = found.interval
+    assert -1 <= low < high <= 1
+    assert found.value >= -0.05 or low < found.value < high
+
+
 # --- coverage -----------------------------------------------------------------------------------------------------
 
 WORLDS = {
@@ -254,3 +300,17 @@ def test_intervals_cover(name, n):
     assert covered >= 0.90
     if name == "calibrated":
         assert excluded <= 0.07
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", [*BELOW_ZERO, *SLIGHTLY_BELOW])
+def test_intervals_of_gaps_below_zero_cover(name):
+    """Combined ends are wider than they need be."""
+    counts, biases = (BELOW_ZERO | SLIGHTLY_BELOW)[name]
+    truth, rng, covered = true_gap(counts, biases), np.random.default_rng(0), 0
+    for seed in range(100):
+        low, high = measure_gap(*off(rng, counts, biases), n_draws=100, random_state=seed).interval
+        covered += low <= truth <= high
+    print(f"{name:16s} true {truth:+.3f} covered {covered}")
+    assert covered >= 95

@@ -145,6 +145,19 @@ def test_one_row_has_no_interval():
     assert mean_residual([1], [0.4]).interval is None
 
 
+@given(st.lists(st.floats(-330, -12), min_size=1, max_size=40), st.floats(-5, 5), st.booleans())
+def test_rows_of_vanishing_weight_leave_one_row(exponents, value, first):
+    values = [value, *np.arange(len(exponents)) % 2]
+    weight = [1.0, *10.0 ** np.array(exponents)]
+    order = slice(None) if first else slice(None, None, -1)
+    found = mean_interval(values[order], sample_weight=weight[order])
+    assert found.value == pytest.approx(value, abs=1e-9)
+    assert (found.standard_error, found.interval, found.p_value) == (None, None, None)
+    residual = mean_residual(np.ones(len(values)), np.full(len(values), 0.25), sample_weight=weight)
+    assert (residual.value, residual.interval) == (pytest.approx(0.75), None)
+    assert mean_interval([0, 1, 1], sample_weight=[1, 0.1, 0.1]).interval is not None
+
+
 def test_constant_values():
     assert mean_interval([0.5, 0.5]).p_value == 0.0
     assert mean_interval([0.0, 0.0]).p_value == 1.0

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from miscal.regimes.enrichment import encode, enrich, odds_ratio
+from miscal.regimes.enrichment import MIN_COUNT, Column, encode, enrich, odds_ratio
 from miscal.regimes.naming import compose_names, feature_rules, keywords, metadata_clause
 
 PART = np.repeat([0, 1, -1], [100, 100, 200])
@@ -99,6 +99,40 @@ def test_metadata_of_chance_is_rarely_enriched():
     rng = np.random.default_rng(2)
     columns = [encode(f"c{i}", rng.choice(list("abcdef"), 400)) for i in range(50)]
     assert sum(len(items) for items in enrich(columns, PART, 2)) <= 2
+
+
+@pytest.mark.parametrize(("n_values", "n_parts"), [(600, 1), (300, 3), (1500, 1), (5, 1)])
+def test_metadata_of_chance_are_enriched_in_one_run_of_twenty_however_many_values(n_values, n_parts):
+    """The minimum of rows in the part is part of the test; as a filter before the correction it let 60 % through."""
+    rng = np.random.default_rng(3)
+    labels, found = [f"= {value}" for value in range(n_values)], 0
+    for _ in range(200):
+        column = Column("kind", tuple(labels), rng.integers(n_values, size=3000))
+        part = rng.choice([-1, *range(n_parts)], 3000, p=[1 - 0.3 * n_parts, *[0.3] * n_parts])
+        found += any(enrich([column], part, n_parts))
+    assert found <= 10
+
+
+@given(st.integers(2, 600), st.integers(0, 2**32))
+def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_enough(n_values, seed):
+    rng = np.random.default_rng(seed)
+    part = np.where(rng.random(3000) < 0.3, 0, -1)
+    codes = rng.integers(1, n_values, size=3000)
+    codes[np.flatnonzero(part == 0)[:30]] = codes[np.flatnonzero(part == -1)[:5]] = 0
+    column = Column("kind", tuple(f"= {value}" for value in range(n_values)), codes)
+    (items,) = enrich([column], part, 1)
+    (planted,) = [item for item in items if item.value == "= 0"]
+    size = int((part == 0).sum())
+    raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
+    tests = int((np.bincount(codes, minlength=n_values) >= MIN_COUNT).sum())
+    assert planted.p_value == pytest.approx(raw * tests, rel=1e-6, abs=0)
+    assert planted.n == 30
+
+
+def test_values_too_rare_to_be_shown_are_not_tested():
+    column = encode("kind", list("aabbccddee"))
+    assert enrich([column], np.repeat([0, -1], 5), 1) == [()]
+    assert enrich([column], np.full(10, -1), 0) == []
 
 
 def test_a_clause_joins_values_of_one_column_and_prefers_the_first_of_equal_columns():

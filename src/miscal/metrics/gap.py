@@ -1,4 +1,11 @@
-"""The worst-slice gap: how much worse calibrated the worse of the over and under regimes is than all rows."""
+"""The worst-slice gap: how much worse calibrated the worse of the over and under regimes is than all rows.
+
+It is a difference and can be negative: where the rows of neither regime are the worst, all rows are further off than
+either. Its interval is found by `invert` where the residual curves seen have a gap above 0. Below 0 the curves that
+`invert` tries are no guide, all of them being the ones seen, scaled alike and clipped to [0, 1]: gaps further from 0
+than the one seen may not occur among them, and the slices' errors and that of all rows vary only together. There the
+interval is put together from those of the slices and of all rows.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +16,16 @@ import numpy as np
 
 from miscal.checks import check_lengths
 from miscal.errors import InputError
-from miscal.metrics.inference import RandomState, invert, mean_limit, null_draws, p_value_of
-from miscal.metrics.population import Population, Statistic, merge, observed, smece_statistic, smooth_residual
+from miscal.metrics.inference import RandomState, invert, mean_limit, null_draws, p_value_of, smece_interval
+from miscal.metrics.population import (
+    Population,
+    Statistic,
+    expected,
+    merge,
+    observed,
+    smece_statistic,
+    smooth_residual,
+)
 from miscal.metrics.smooth import check_pair, smece_of_residuals
 
 SLICES = ("over", "under")
@@ -49,7 +64,9 @@ class GapEstimate:
     value, worst, smece, slices
         As in `Gap`.
     interval : (float, float) or None
-        At 95 %, by inversion of a test; it starts at 0 where "calibrated" is not excluded.
+        At 95 %. Where the curves seen have a gap above 0, by inversion of a test among gaps of at least 0. Where that
+        does not exclude 0, or they have none, the lower end (and without a test the upper) combines the intervals of
+        the slices with that of all rows, which covers more than 95 %.
     floor : float or None
         The mean gap of a calibrated model with these confidences and slices.
     p_value : float or None
@@ -233,7 +250,32 @@ def measure_gap(
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
     in_slice = [label == SLICES.index(name) for name in found.slices]
-    least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
-    interval = invert(cells, statistic, _sliced_shape(cells), least_high, min(n_draws, _DRAWS), random_state)
+    shape, n_draws = _sliced_shape(cells), min(n_draws, _DRAWS)
+    low, high = 0.0, 1.0
+    above_zero = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0
+    if above_zero:
+        least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
+        low, high = invert(cells, statistic, shape, least_high, n_draws, random_state)
+    if low == 0:
+        combined = _combined(y, f, weight, in_slice, n_draws, random_state)
+        low, high = min(0.0, combined[0]), high if above_zero else combined[1]
+    interval = low, high
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
+
+
+def _combined(
+    y: np.ndarray,
+    f: np.ndarray,
+    weight: np.ndarray,
+    in_slice: list[np.ndarray],
+    n_draws: int,
+    random_state: RandomState,
+) -> tuple[float, float]:
+    """Combine intervals of the slices' smECE and of all rows': the least and the largest gap that they allow."""
+    ends = [
+        smece_interval(y[rows], f[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state)
+        for rows in (*in_slice, np.ones(len(y), dtype=bool))
+    ]
+    low, high = np.max(ends[:-1], axis=0).tolist()
+    return low - ends[-1][1], high - ends[-1][0]

@@ -354,6 +354,7 @@ def invert(
     ----------
     cells : Population
     statistic : Statistic
+        An error of at least 0, or what is above 0 for the curve seen: of anything below 0 no interval can be had here.
     shape : float array of shape (G,)
         The residual curve seen; positive is under-confident.
     least_high : float
@@ -376,7 +377,7 @@ def _invert(
     """Scales are measured so that 1 gives the error seen, before clipping; the grid follows the spread found there."""
     seen = observed(cells, statistic)
     full = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0))
-    if full <= 0:
+    if full <= 0:  # no error is seen, and `least_high` alone says how large it may be
         return 0.0, 0.0
     unit = min(max(seen, 1 / cells.count.sum()) / full, 1 / np.abs(shape).max())
     points: dict[float, list[float]] = {}

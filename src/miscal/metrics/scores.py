@@ -18,6 +18,9 @@ LOG_LOSS_CLIP = 1e-4
 LEVEL = 0.95
 """Coverage of every interval, two-sided."""
 
+_ROUNDING = 1e-9
+"""Effective rows beyond one that may be rounding: what such a number says of the spread is chance."""
+
 
 @dataclass(frozen=True)
 class MeanEstimate:
@@ -28,11 +31,11 @@ class MeanEstimate:
     value : float
         The weighted mean.
     standard_error : float or None
-        None where a single row makes it undefined.
+        None where a single row, or a single one that has any weight to speak of, makes it undefined.
     interval : (float, float) or None
-        Low and high at 95 %.
+        Low and high at 95 %; None likewise.
     p_value : float or None
-        Two-sided, against the value under the null hypothesis, 0 unless said otherwise.
+        Two-sided, against the value under the null hypothesis, 0 unless said otherwise; None likewise.
     n : int
         Rows of positive weight.
     """
@@ -234,6 +237,7 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
 
     The variance of a weighted mean is sum w^2 (v - mean)^2 n_eff / (n_eff - 1), with weights summing to 1 and
     n_eff = 1 / sum w^2. Weights say how much a row matters, not that it was seen so often: repeat rows for that.
+    Where n_eff is 1 up to rounding, as with a single row, there is neither interval nor p-value.
 
     Parameters
     ----------
@@ -267,7 +271,7 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
     v, weight = v[weight > 0], weight[weight > 0]
     weight = weight / weight.sum()
     mean, n_eff = float(weight @ v), 1 / float(weight @ weight)
-    if len(v) < 2:
+    if n_eff < 1 + _ROUNDING:
         return MeanEstimate(mean, None, None, None, len(v))
     squares = float(np.square(weight) @ np.square(v - mean)) + (unit / n_eff) ** 2
     error = math.sqrt(squares * n_eff / (n_eff - 1))

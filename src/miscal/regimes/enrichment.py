@@ -13,6 +13,8 @@ import numpy as np
 LEVEL = 0.05
 MAX_ITEMS = 6
 MIN_COUNT = 5
+"""Rows that a value needs in a part to be shown, and hence in all to be tested."""
+
 NUMERIC_VALUES = 12
 """A numeric column with more distinct values than this is cut at its quartiles."""
 
@@ -60,7 +62,8 @@ class Enriched:
     interval : tuple of float
         95 % interval of the odds ratio (Woolf).
     p_value : float
-        One-sided (commoner) Fisher exact test, adjusted by Benjamini and Hochberg over all values of all parts.
+        One-sided (commoner) Fisher exact test, adjusted by Benjamini and Hochberg over all values of all parts, of
+        every column; values of fewer than `MIN_COUNT` rows in all are not tested.
     """
 
     column: str
@@ -161,7 +164,8 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
     -------
     list of tuple of Enriched
         Per part at most `MAX_ITEMS` values with adjusted p at most `LEVEL`, those that tell most first: by
-        ``share * log(lift)``, the value's term in the divergence of the part from all rows.
+        ``share * log(lift)``, the value's term in the divergence of the part from all rows. Each has at least
+        `MIN_COUNT` rows in the part.
 
     Examples
     --------
@@ -170,15 +174,10 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
     >>> item.value, item.share, round(item.lift, 2)
     ('= law', 1.0, 3.33)
     """
-    found: list[tuple[int, Enriched]] = []
-    for column in columns:
-        for index in range(n_parts):
-            found += [(index, item) for item in _tests(column, part == index)]
-    adjusted = _benjamini_hochberg([item.p_value for _, item in found])
+    tested = [_test(column, part == index, index) for column in columns for index in range(n_parts)]
     kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
-    for (index, item), p_value in zip(found, adjusted, strict=True):
-        if p_value <= LEVEL and item.lift > 1.0:
-            kept[index].append(Enriched(**{**item.__dict__, "p_value": p_value}))
+    for one, adjusted in zip(tested, _benjamini_hochberg([one.p_values for one in tested]), strict=True):
+        kept[one.part] += [_item(one, at, float(adjusted[at])) for at in np.flatnonzero(adjusted <= LEVEL)]
     return [tuple(sorted(items, key=_telling)[:MAX_ITEMS]) for items in kept]
 
 
@@ -186,30 +185,59 @@ def _telling(item: Enriched) -> tuple[float, str, str]:
     return (-item.share * np.log(item.lift), item.column, item.value)
 
 
-def _benjamini_hochberg(p_values: list[float]) -> list[float]:
+def _benjamini_hochberg(p_values: list[np.ndarray]) -> list[np.ndarray]:
+    """Adjust all p-values together; the arrays keep their shapes."""
     from scipy.stats import false_discovery_control
 
-    return false_discovery_control(p_values).tolist() if p_values else []
+    if not p_values:
+        return []
+    adjusted = false_discovery_control(np.concatenate(p_values))
+    return np.split(adjusted, np.cumsum([len(some) for some in p_values])[:-1])
 
 
-def _tests(column: Column, inside: np.ndarray) -> list[Enriched]:
+@dataclass(frozen=True)
+class _Tested:
+    """The values of a column that have `MIN_COUNT` rows, and their p-values in one part."""
+
+    column: Column
+    part: int
+    size: int
+    codes: np.ndarray
+    hits: np.ndarray
+    total: np.ndarray
+    p_values: np.ndarray
+
+
+def _test(column: Column, inside: np.ndarray, part: int) -> _Tested:
+    """Test every value that could be shown.
+
+    Only the total, which says nothing of membership, chooses what enters the correction. A value that is common enough
+    but has fewer than `MIN_COUNT` rows in the part has p-value 1: had it been left out for its rows in the part, the
+    others would be corrected for too few tests, and dropped after the correction it would have made theirs milder.
+    """
+    total = np.bincount(column.codes, minlength=len(column.labels))
+    codes = np.flatnonzero(total >= MIN_COUNT)
+    total, hits = total[codes], np.bincount(column.codes[inside], minlength=len(column.labels))[codes]
+    size, p_values = int(inside.sum()), np.ones(len(codes))
+    enough = hits >= MIN_COUNT
+    p_values[enough] = _fisher(hits[enough], total[enough], size, len(inside))
+    return _Tested(column, part, size, codes, hits, total, p_values)
+
+
+def _fisher(hits: np.ndarray, total: np.ndarray, size: int, n: int) -> np.ndarray:
+    """One-sided p-values; a tail takes up to a millisecond, and of many values many have the same counts."""
     from scipy.stats import hypergeom
 
-    total = np.bincount(column.codes, minlength=len(column.labels))
-    hits = np.bincount(column.codes[inside], minlength=len(column.labels))
-    n, size = len(inside), int(inside.sum())
-    p_values = hypergeom.sf(hits - 1, n, total, size)
-    return [
-        _item(column, code, (int(hits[code]), size, int(total[code]), n), min(1.0, float(p_values[code])))
-        for code in np.flatnonzero(hits >= MIN_COUNT)
-    ]
+    pairs, which = np.unique(total * (n + 1) + hits, return_inverse=True)
+    return np.minimum(hypergeom.sf(pairs % (n + 1) - 1, n, pairs // (n + 1), size), 1.0)[which]
 
 
-def _item(column: Column, code: int, counts: tuple[int, int, int, int], p_value: float) -> Enriched:
-    hits, size, total, n = counts
-    ratio, interval = odds_ratio(hits, size - hits, total - hits, n - size - total + hits)
-    share, overall = hits / size, total / n
-    return Enriched(column.name, column.labels[code], hits, share, overall, share / overall, ratio, interval, p_value)
+def _item(one: _Tested, at: int, p_value: float) -> Enriched:
+    n, code, hits, total = len(one.column.codes), one.codes[at], int(one.hits[at]), int(one.total[at])
+    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits)
+    share, overall = hits / one.size, total / n
+    name, label = one.column.name, one.column.labels[code]
+    return Enriched(name, label, hits, share, overall, share / overall, ratio, interval, p_value)
 
 
 def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, float]]:
