@@ -134,52 +134,46 @@ def _verdict(findings: Findings, proof: Certificate, regimes: Sequence[Regime], 
         n_test=proof.n,
         detectable=visible_size(proof.detectable, rate),
     )
-    parts, y = findings.parts.name[test], findings.triples.correct[test]
-    regime = findings.regime[test]
-    named = [(f'"{part.name}"', part.residual.value, parts == part.name) for part in subregimes if part.confirmed]
-    whole = [(f"{r.share:.0%} of the rows", r.residual.value, regime == r.name) for r in regimes if _shown(r)]
+    y, part, regime = findings.triples.correct[test], findings.parts.name[test], findings.regime[test]
+    named = [(f'"{one.name}"', part == one.name) for one in subregimes]
+    whole = [(f"the {r.share:.0%} found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"]
     return sentence(claim, places(named, y, rate) or places(whole, y, rate))
 
 
-def places(regions: Sequence[tuple[str, float, np.ndarray]], y: np.ndarray, rate: np.ndarray) -> list[Place]:
-    """Choose what the verdict names: regions that err to the same side beyond what the confidence tells.
+def places(regions: Sequence[tuple[str, np.ndarray]], y: np.ndarray, rate: np.ndarray) -> list[Place]:
+    """Choose what the verdict names: regions that are right more or less often than rows of like confidence.
 
-    A region can be over-confident as all rows of its confidence are: that is visible, and no place of what is hidden.
+    That is another question than whether they are over- or under-confident: where all rows are, a region that is less
+    so than others is a place of what is hidden, and one that is as much so is none.
 
     Parameters
     ----------
-    regions : sequence of (str, float, ndarray of bool, shape (n,))
-        Name, mean of y - f, and which test rows are in it.
+    regions : sequence of (str, ndarray of bool, shape (n,))
+        Name, and which test rows are in it.
     y, rate : ndarray of float64, shape (n,)
         Outcomes of the test rows, and mu(f), the rate of y given the confidence alone.
 
     Returns
     -------
     list of Place
-        Those whose mean of y - mu(f) has the sign of their residual, at 0.05 after Holm's adjustment; those that carry
-        most of what is hidden (size times rows) first.
+        Those whose mean of y - mu(f) differs from 0, at 0.05 after Holm's adjustment; those that carry most (size times
+        rows) first.
 
     Examples
     --------
     >>> typical, worse = np.arange(400) < 300, np.arange(400) >= 300
     >>> y, rate = np.r_[np.arange(300) % 5 < 3, np.zeros(100)], np.full(400, 0.6)
-    >>> [place.name for place in places([("typical", -0.2, typical), ("worse", -0.8, worse)], y, rate)]
-    ['worse']
+    >>> places([("typical", typical), ("worse", worse)], y, rate)
+    [Place(name='worse', hidden=-0.6)]
     """
-    hidden = [mean_residual(y[rows], rate[rows]) for _, _, rows in regions]
-    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in hidden]))
-    found = [
-        (-abs(one.value) * rows.sum(), Place(name, residual, one.value))
-        for (name, residual, rows), one, p_value in zip(regions, hidden, adjusted, strict=True)
-        if p_value < LEVEL and one.value * residual > 0
+    found = [mean_residual(y[rows], rate[rows]) for _, rows in regions]
+    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in found]))
+    kept = [
+        (-abs(one.value) * rows.sum(), Place(name, one.value))
+        for (name, rows), one, p_value in zip(regions, found, adjusted, strict=True)
+        if p_value < LEVEL
     ]
-    return [place for _, place in sorted(found, key=lambda item: item[0])]
-
-
-def _shown(regime: Regime) -> bool:
-    sign = {"over": -1.0, "under": 1.0}.get(regime.name, 0.0)
-    residual = regime.residual
-    return residual.value is not None and residual.p_value < LEVEL and sign * residual.value > 0
+    return [place for _, place in sorted(kept, key=lambda item: item[0])]
 
 
 def _remarks(regimes: Sequence[Regime], regime: np.ndarray, y: np.ndarray) -> list[str]:

@@ -52,14 +52,11 @@ class Place:
     ----------
     name : str
         What the region is called, with quotation marks if it is a name.
-    residual : float
-        Mean of y - f over its test rows: negative means over-confident.
     hidden : float
-        Mean of y - mu(f) over them, of the same sign: what the confidence alone does not tell.
+        Mean of y - mu(f) over its test rows: negative where they are less often right than rows of like confidence.
     """
 
     name: str
-    residual: float
     hidden: float
 
 
@@ -104,9 +101,9 @@ def sentence(claim: Claim, places: Sequence[Place] = ()) -> str:
     Examples
     --------
     >>> found = Claim(structure=True, lower_limit=0.042, p_value=0.001, n_test=1000, detectable=0.03)
-    >>> print(sentence(found, [Place('"law, court"', -0.21, -0.15), Place('"sums"', 0.08, 0.09)]))
-    Hidden miscalibration: at least 0.042 on average (95 % limit, 1,000 test rows), where: over-confident on "law,
-    court" (-0.21, hidden -0.15); under-confident on "sums" (+0.08, hidden +0.09).
+    >>> print(sentence(found, [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
+    Hidden miscalibration: at least 0.042 on average (95 % limit, 1,000 test rows); against rows of like
+    confidence, less often right on "law, court" (-0.15), more often right on "sums" (+0.09).
     >>> nothing = Claim(structure=False, lower_limit=0.0, p_value=1.0, n_test=1000, detectable=0.03)
     >>> print(sentence(nothing))
     Hidden miscalibration: none found; with these 1,000 test rows hidden miscalibration above 0.030 on average would
@@ -116,7 +113,7 @@ def sentence(claim: Claim, places: Sequence[Place] = ()) -> str:
 
 
 def _found(claim: Claim, places: Sequence[Place]) -> str:
-    return f"at least {_size(claim.lower_limit)} on average (95 % limit, {claim.n_test:,} test rows), {_where(places)}"
+    return f"at least {_size(claim.lower_limit)} on average (95 % limit, {claim.n_test:,} test rows){_where(places)}"
 
 
 def _not_found(claim: Claim) -> str:
@@ -130,10 +127,9 @@ def _size(value: float) -> str:
 
 def _where(places: Sequence[Place]) -> str:
     if not places:
-        return "spread so that no single part of it could be confirmed by itself"
-    return "where: " + "; ".join(
-        f"{'over' if place.residual < 0 else 'under'}-confident on {place.name} "
-        f"({place.residual:+.2f}, hidden {place.hidden:+.2f})"
+        return ", spread so that no single part of it could be confirmed by itself"
+    return "; against rows of like confidence, " + ", ".join(
+        f"{'less' if place.hidden < 0 else 'more'} often right on {place.name} ({place.hidden:+.2f})"
         for place in places[:3]
     )
 

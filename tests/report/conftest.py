@@ -228,9 +228,9 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "p_value_total": 0.0002,
         },
         "verdict": "Hidden miscalibration: at least 0.094 on average (95 % limit, "
-        f'{test.height:,} test rows), where: over-confident on "topic = contract law" (-0.22, hidden -0.20); '
-        'under-confident on "topic = geography" (+0.20, hidden +0.21); '
-        'over-confident on "topic = chemistry" (-0.14, hidden -0.12).',
+        f"{test.height:,} test rows); against rows of like confidence, less often right on "
+        '"topic = contract law" (-0.20), '
+        'more often right on "topic = geography" (+0.21), less often right on "topic = chemistry" (-0.12).',
         "warnings": ["214 rows share their input with another row; each such group was kept on one side of the split."],
         "correction": {
             method: {name: scores(part, shrink) for name, part in slices.items()}
