@@ -336,6 +336,26 @@ def _n_rows(values: Any, name: str) -> int:
         raise InputError(f"{name} must have one entry per row; a {type(values).__name__} came") from None
 
 
+def drawn_seed(state: int | np.random.Generator) -> int:
+    """Draw a seed from a generator once: processes would each go on from their own copy of it.
+
+    Parameters
+    ----------
+    state : int or numpy.random.Generator
+        A seed, or what to draw one from.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> drawn_seed(3), drawn_seed(np.random.default_rng(0)) == drawn_seed(np.random.default_rng(0))
+    (3, True)
+    """
+    return int(state.integers(2**31)) if isinstance(state, np.random.Generator) else int(state)
+
+
 def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndarray:
     """Check row weights.
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from miscal.auto import AutoField
 from miscal.bundles import load_bundle, save_bundle
-from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
+from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
 from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
 from miscal.folds import assign_folds, row_groups
@@ -108,7 +108,7 @@ class MiscalibrationField(BaseEstimator):
             raise InputError(f"method must be one of {', '.join(METHODS)}; {self.method!r} came")
         _check_seed(self.random_state)
         n_workers(self.n_jobs, 1)
-        self.seed_ = _drawn_seed(self.random_state)
+        self.seed_ = drawn_seed(self.random_state)
         options = {"n_jobs": self.n_jobs} if self.method == "paper" else {}
         fitted = METHODS[self.method](random_state=self.seed_, **options).fit(
             X, y, confidence=confidence, sample_weight=sample_weight, groups=groups, split=split
@@ -233,11 +233,6 @@ def _check_seed(seed: Any) -> None:
         )
 
 
-def _drawn_seed(state: int | np.random.Generator) -> int:
-    """Draw a seed from a generator once: processes would each go on from their own copy of it."""
-    return int(state.integers(2**31)) if isinstance(state, np.random.Generator) else int(state)
-
-
 def honest_field(
     field: MiscalibrationField,
     X: Any,
@@ -272,7 +267,7 @@ def honest_field(
     """
     rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
     if not hasattr(field, "seed_"):
-        field.seed_ = _drawn_seed(field.random_state)
+        field.seed_ = drawn_seed(field.random_state)
     folds = rows.folds(field.seed_, n_folds)
     return _assemble(field, rows, folds, _in_parallel(field, _fold_tasks(field, rows, folds)))
 
@@ -303,7 +298,7 @@ def fit_honest(
     """
     rows = _Rows.of(X, y, confidence, groups, split, sample_weight)
     if field.method == "auto":
-        field.seed_ = _drawn_seed(field.random_state)
+        field.seed_ = drawn_seed(field.random_state)
         folds = rows.folds(field.seed_, None)
         # the fit on all rows is the longest: it starts first
         fitted, *estimates = _in_parallel(field, [(_whole, field, rows), *_fold_tasks(field, rows, folds)])

@@ -17,7 +17,7 @@ from miscal.auto.model import AutoModel, Candidate, Scores
 from miscal.auto.support import Support
 from miscal.auto.trees import TreeScore
 from miscal.calibrators import CALIBRATORS
-from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
+from miscal.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
 from miscal.errors import InputError
 from miscal.estimate import FieldEstimate
 from miscal.folds import row_groups
@@ -90,10 +90,7 @@ class AutoField:
         self.rows_ = np.arange(n) if weight is None else np.flatnonzero(kept)
         if len(y) < MIN_ROWS:
             raise InputError(f"too few rows: {len(y)} of positive weight came; at least {MIN_ROWS} are needed")
-        seed = self.random_state
-        if isinstance(seed, np.random.Generator):
-            seed = int(seed.integers(2**31))
-        self._keep(fit_auto(X, y, f, groups=number, weight=weight, seed=seed))
+        self._keep(fit_auto(X, y, f, groups=number, weight=weight, seed=drawn_seed(self.random_state)))
         return self
 
     def _keep(self, model: AutoModel) -> None:

@@ -251,15 +251,15 @@ def measure_gap(
     null = null_draws(cells, statistic, n_draws, random_state)
     in_slice = [label == SLICES.index(name) for name in found.slices]
     shape, n_draws = _sliced_shape(cells), min(n_draws, _DRAWS)
-    low, high = 0.0, 1.0
-    above_zero = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0
-    if above_zero:
+    tested = None
+    if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
         least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
-        low, high = invert(cells, statistic, shape, least_high, n_draws, random_state)
-    if low == 0:
-        combined = _combined(y, f, weight, in_slice, n_draws, random_state)
-        low, high = min(0.0, combined[0]), high if above_zero else combined[1]
-    interval = low, high
+        tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
+    if tested and tested[0] > 0:
+        interval = tested
+    else:
+        low, high = _combined(y, f, weight, in_slice, n_draws, random_state)
+        interval = min(0.0, low), tested[1] if tested else high
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
 
