@@ -24,18 +24,6 @@ from miscal.experiments.scores import correlation
 from miscal.folds import assign_folds, row_groups
 
 FIELDS = ("set", "seed", "method")
-DEFAULT = [
-    "raw",
-    "temperature",
-    "isotonic",
-    "ridge",
-    "ridge_isotonic",
-    "trees",
-    "mcgrad",
-    "raw_kernel",
-    "paper",
-    "auto",
-]
 
 
 def cross_fitted(folder: Path, n_folds: int, name: str, seed: int, method: str) -> dict:
@@ -81,7 +69,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the parquet files and embeddings")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--folds", type=int, default=10)
-    parser.add_argument("--methods", nargs="+", choices=sorted(METHODS), default=DEFAULT)
+    parser.add_argument("--methods", nargs="+", choices=sorted(METHODS), default=list(METHODS))
     parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
     parser.add_argument("--cache", type=Path, default=Path("bench_cache/lifeeval.jsonl"))
     parser.add_argument("--refresh", action="store_true", help="compute again what is cached")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -55,19 +56,23 @@ class ResidualNetwork(_ResidualModel):
     name = "residual_network"
 
     def _options(self) -> tuple:
-        return (1e-3, 1.0, 30.0)
+        return (1e-3, 1.0, 10.0, 30.0)
 
     def _regress(self, columns, residual, option, seed):
+        from sklearn.exceptions import ConvergenceWarning
         from sklearn.neural_network import MLPRegressor
 
-        return MLPRegressor(
+        network = MLPRegressor(
             hidden_layer_sizes=(128, 128),
             alpha=option,
             early_stopping=True,
             n_iter_no_change=5,
             max_iter=60,
             random_state=seed,
-        ).fit(columns, residual)
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # early stopping ends most fits before the limit
+            return network.fit(columns, residual)
 
 
 class Multiaccuracy(_ResidualModel):
