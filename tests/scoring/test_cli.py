@@ -5,10 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
+import psutil
 import pytest
 
 from miscal.cli import main
@@ -71,15 +71,15 @@ def test_wrong_arguments_are_one_line_and_status_two(arguments, change, said, ca
     assert told.count("\n") == 1
 
 
-def started(arguments, **options):
+def started(arguments):
     return subprocess.Popen(
         [sys.executable, "-m", "miscal", *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        **options,
     )
 
 
@@ -100,27 +100,12 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, 
     assert len(pl.read_parquet(tmp_path / "out" / "triples.parquet")) == 120
 
 
-def children(number):
-    """Give the processes that a process has started and that still run."""
-    tasks = Path(f"/proc/{number}/task")
-    return [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
-
-
-def runs(number):
-    """Say whether a process is there, and not only because nobody has asked how it ended."""
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.timeout(120)
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 @pytest.mark.parametrize("delay", [0.2, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (0.0, 0.1, 1.0))])
 def test_ctrl_c_ends_the_workers_without_a_word(arguments, delay):
     """A terminal sends it to all of them, whether they still import or compute already."""
-    with started([*arguments, "--workers", "2", "--batch-tokens", "1"], start_new_session=True) as process:
-        while len(working := children(process.pid)) < 3:  # two, and the one that tidies up after them
+    with started([*arguments, "--workers", "2", "--batch-tokens", "1"]) as process:
+        while len(working := psutil.Process(process.pid).children()) < 3:  # two, and the one that tidies up after them
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)
         time.sleep(delay)
@@ -128,6 +113,4 @@ def test_ctrl_c_ends_the_workers_without_a_word(arguments, delay):
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said == "miscal: stopped; nothing was left half-written; the same command goes on from here\n"
-    for number in working:
-        while runs(number):
-            time.sleep(0.01)
+    assert not psutil.wait_procs(working, timeout=60)[1]
