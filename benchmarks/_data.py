@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from miscal.readers import read_triples
+from miscal.data.readers import read_triples
 from miscal.scoring.demo import path as demo_path
-from miscal.triples import split_by
+from miscal.data.triples import split_by
 
 DEMO = "demo/SmolLM2-135M-Instruct"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from _data import RealSet
-from miscal.audit.certificates import Certificate, certificate
-from miscal.estimate import FieldEstimate
-from miscal.experiments.scores import correlation
-from miscal.field import MiscalibrationField
-from miscal.metrics import worst_slice_gap
-from miscal.regimes import EPSILON
-from miscal.verdict import Claim
+from miscal.evidence.certificates import Certificate, certificate
+from miscal.estimators.estimate import FieldEstimate
+from miscal.synthetic.scores import correlation
+from miscal.estimators.field import MiscalibrationField
+from miscal.calibration.metrics import worst_slice_gap
+from miscal.findings import EPSILON
+from miscal.findings.verdict import Claim
 
 
 def gap_found(data: RealSet, seed: int, record: dict) -> float:

@@ -60,7 +60,7 @@ def discover_cell(n: int, d: int, setting: str) -> dict:
 def _write_world(data: Path, x: Path, n: int, d: int) -> None:
     import polars as pl
 
-    from miscal.synthetic import planted
+    from miscal.synthetic.worlds import planted
 
     world = planted(n, d, random_state=SEED)
     np.save(x, world.X)
@@ -95,9 +95,9 @@ def stream_cell(n: int, d: int, setting: str) -> dict:
 
 
 def _stream(n: int, d: int, queries: int) -> dict:
-    from miscal.field import MiscalibrationField
-    from miscal.synthetic import planted
-    from miscal.threads import one_thread
+    from miscal.estimators.field import MiscalibrationField
+    from miscal.synthetic.worlds import planted
+    from miscal.base.threads import one_thread
 
     world = planted(n + queries, d, random_state=SEED)
     X, f = world.X, world.confidence
@@ -124,7 +124,7 @@ def _smoothing(n: int, d: int, sigma: float, rounds: int = 5) -> dict:
     import torch
 
     from bench_kernel import median_of, smoothing_floor
-    from miscal.kernel import smooth
+    from miscal.estimators.kernel import smooth
 
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(SEED)
@@ -143,9 +143,9 @@ def _grid(n: int, d: int, setting: str) -> dict:
     import torch
 
     from bench_kernel import epoch_floor, seconds, step_products
-    from miscal.representation import TrainingData, layer_sizes
-    from miscal.selection import LAMBDAS, SIGMAS, search
-    from miscal.synthetic import planted
+    from miscal.estimators.paper.phi import TrainingData, layer_sizes
+    from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
+    from miscal.synthetic.worlds import planted
 
     torch.set_num_threads(1)
     n_sigmas, n_lambdas = map(int, setting.split(" x "))
@@ -175,8 +175,8 @@ def _neighbours(n: int, d: int, sigma: float, ks: tuple[int, ...] = (64, 256, 10
     import torch
 
     from bench_kernel import median_of
-    from miscal.kernel import smooth
-    from miscal.synthetic import planted
+    from miscal.estimators.kernel import smooth
+    from miscal.synthetic.worlds import planted
 
     torch.set_num_threads(1)
     world = planted(n + NEIGHBOUR_QUERIES, d, contrast=2.0, random_state=SEED)

@@ -20,7 +20,7 @@ import time
 import numpy as np
 from scipy.stats import binomtest
 
-from miscal.audit.certificates import certificate
+from miscal.evidence.certificates import certificate
 
 FIT_PER_TEST = 8
 DRAWS = 499

@@ -25,8 +25,8 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize
 
-from miscal.kernel import TILE, smooth
-from miscal.representation import BATCH, Training
+from miscal.estimators.kernel import TILE, smooth
+from miscal.estimators.paper.phi import BATCH, Training
 
 QUERIES, BANK, WIDTH = 9_103, 20_000, 128
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)

@@ -17,8 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from miscal.metrics import smece, smece_bootstrap, smece_null
-from miscal.metrics.smooth import bin_residuals, cells_of_rows
+from miscal.calibration.metrics import smece, smece_bootstrap, smece_null
+from miscal.calibration.metrics.smooth import bin_residuals, cells_of_rows
 
 TARGET, BOOTSTRAP_TARGET = 10, 20
 

@@ -20,8 +20,8 @@ import numpy as np
 from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
 from miscal.baselines import METHODS
-from miscal.experiments.scores import correlation
-from miscal.folds import assign_folds, row_groups
+from miscal.synthetic.scores import correlation
+from miscal.base.folds import assign_folds, row_groups
 
 FIELDS = ("set", "seed", "method")
 

@@ -29,9 +29,9 @@ from scipy.stats import kstest
 from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
 from _findings import claim_of
-from miscal.calibrators import Isotonic, logit
-from miscal.field import MiscalibrationField
-from miscal.verdict import LEVEL
+from miscal.calibration.calibrators import Isotonic, logit
+from miscal.estimators.field import MiscalibrationField
+from miscal.findings.verdict import LEVEL
 
 FIELDS = ("set", "world", "strength", "draw")
 SHARE = (0.10, 0.20)

@@ -24,15 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from miscal.experiments.cells import Record, cells_of
-from miscal.experiments.fits import RESREG
-from miscal.experiments.numbers import duration
-from miscal.experiments.output import cost_total, costs
-from miscal.experiments.run import run
-from miscal.experiments.scores import judge_table
-from miscal.experiments.sections import BUILDERS, Section
-from miscal.experiments.settings import AMPLITUDES, CAPACITIES, EXPERIMENTS, Settings, n_parameters
-from miscal.experiments.store import Store
+from miscal.synthetic.cells import Record, cells_of
+from miscal.synthetic.fits import RESREG
+from miscal.synthetic.numbers import duration
+from miscal.synthetic.output import cost_total, costs
+from miscal.synthetic.run import run
+from miscal.synthetic.scores import judge_table
+from miscal.synthetic.sections import BUILDERS, Section
+from miscal.synthetic.settings import AMPLITUDES, CAPACITIES, EXPERIMENTS, Settings, n_parameters
+from miscal.synthetic.store import Store
 
 CLUSTERS_R, MOST_REGRET, MOST_TIMES_FLOOR = (0.93, 0.97), 0.02, 2.0
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5

@@ -24,7 +24,7 @@ from _data import read_set, set_names
 from _findings import gap_found, hidden_limit
 from _measure import peak_mb
 from miscal.baselines import METHODS
-from miscal.metrics import log_losses, paired_difference, smece
+from miscal.calibration.metrics import log_losses, paired_difference, smece
 
 PEERS = [name for name in METHODS if name not in ("raw", "auto")]
 FIELDS = ("set", "seed", "method")

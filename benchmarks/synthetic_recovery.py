@@ -25,9 +25,9 @@ from joblib import cpu_count
 
 from _cache import Cache, compute, limit_threads
 from lifeeval import agreement
-from miscal.experiments.candidates import judged_candidates
-from miscal.experiments.scores import judge_table
-from miscal.synthetic import World, known_coordinate_limit, random_split, sinusoid, three_clusters
+from miscal.synthetic.candidates import judged_candidates
+from miscal.synthetic.scores import judge_table
+from miscal.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 
 AMPLITUDES, FREQUENCIES = (0.2, 0.4, 0.6, 0.8, 1.0), (1, 2, 3, 4, 5)
 TARGETS = {"paper": (0.93, 0.97), "auto": (0.98, 1.0)}
@@ -36,10 +36,10 @@ MOST_GAP, WORST_GAP, MOST_REGRET = 0.05, 0.08, 0.005
 
 def new_field(method: str, seed: int, n_jobs: int | None):
     if method == "paper":
-        from miscal.paper import PaperField
+        from miscal.estimators.paper.field import PaperField
 
         return PaperField(random_state=seed, n_jobs=n_jobs)
-    from miscal.field import MiscalibrationField
+    from miscal.estimators.field import MiscalibrationField
 
     return MiscalibrationField(method="auto", random_state=seed, n_jobs=n_jobs)
 

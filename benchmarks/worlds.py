@@ -2,7 +2,7 @@
 
     python benchmarks/worlds.py --seeds 10 --jobs 2 [--first-seed 20] [--worlds planted] [--methods slices auto]
 
-Worlds are those of miscal.synthetic as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed, split
+Worlds are those of miscal.synthetic.worlds as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed, split
 80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
 truth: no test outcome is used. `paper`, which searches a grid of networks, runs only when named.
 
@@ -26,8 +26,8 @@ from scipy import stats
 from _cache import Cache, compute, limit_threads, print_costs
 from _findings import recovery
 from miscal.baselines import METHODS
-from miscal.metrics import log_losses
-from miscal.synthetic import WORLDS, random_split
+from miscal.calibration.metrics import log_losses
+from miscal.synthetic.worlds import WORLDS, random_split
 
 FIELDS = ("n", "world", "seed", "method")
 SLOW = ("paper",)

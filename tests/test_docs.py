@@ -9,7 +9,7 @@ import pytest
 import typer.main
 
 from miscal.cli.app import build
-from miscal.summary import Summary
+from miscal.discovery.summary import Summary
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from miscal import calibrators, metrics, synthetic
-    from miscal.discovery import Discovery, discover
-    from miscal.errors import MiscalError
-    from miscal.field import FieldEstimate, MiscalibrationField, honest_field
-    from miscal.readers import read_triples
-    from miscal.saved import load_model, read_run, write_run
-    from miscal.triples import Triples
+    from miscal.calibration import calibrators
+    from miscal.calibration import metrics
+    from miscal.synthetic.worlds import worlds as synthetic
+    from miscal.discovery.discover import Discovery, discover
+    from miscal.base.errors import MiscalError
+    from miscal.estimators.field import FieldEstimate, MiscalibrationField, honest_field
+    from miscal.data.readers import read_triples
+    from miscal.discovery.run_folder import load_model, read_run, write_run
+    from miscal.data.triples import Triples
 
 __all__ = [
     "Discovery",

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 from miscal.baselines import METHODS
-from miscal.errors import InputError
+from miscal.base.errors import InputError
 
 GLOBAL = {"raw", "temperature", "platt", "beta", "isotonic"}
 SLOW = {"paper", "auto", "mcgrad"}

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from miscal import errors
+from miscal.base import errors
 from miscal.cli import main
 from miscal.cli.outcome import guarded, one_line, verdict_on
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from miscal.errors import CorruptFile, FileError, MismatchError
+from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.report import render
 from miscal.report.inline import digest, embed
 from miscal.report.map_data import MAX_ROWS, map_payload

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from safetensors.numpy import load_file
 
-from miscal.errors import FileError, InputError, MismatchError, MissingColumn
+from miscal.base.errors import FileError, InputError, MismatchError, MissingColumn
 from miscal.scoring.command import run
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.errors import FileError, InputError
+from miscal.base.errors import FileError, InputError
 from miscal.scoring import FakeModel, Question, demo
 from miscal.scoring.registry import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge

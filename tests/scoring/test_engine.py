@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.errors import InputError, ResourceError
+from miscal.base.errors import InputError, ResourceError
 from miscal.scoring import FakeModel
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded

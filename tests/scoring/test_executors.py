@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from miscal.errors import InputError, ResourceError
+from miscal.base.errors import InputError, ResourceError
 from miscal.scoring import FakeModel, ModelSpec, Question
 from miscal.scoring.executors import Local, Processes, Ray, executor
 from miscal.scoring.folder import score_folder

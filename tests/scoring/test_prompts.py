@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.errors import FileError, InputError
+from miscal.base.errors import FileError, InputError
 from miscal.scoring.prompts import MULTIPLE_CHOICE, PREFERENCE, check_template, lettered, read_template, render
 
 

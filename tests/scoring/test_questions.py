@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from miscal.errors import InputError
+from miscal.base.errors import InputError
 from miscal.scoring import Pair, Question
 from miscal.scoring.questions import FORMS, chosen_first, pair_items, question_items, text_items
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import torch
 
-from miscal.errors import FileError
+from miscal.base.errors import FileError
 from miscal.scoring import HuggingFaceModel, ModelSpec
 from miscal.scoring.registry import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from miscal.errors import FileError, InputError, TrustError
+from miscal.base.errors import FileError, InputError, TrustError
 from miscal.scoring import HuggingFaceModel, ModelSpec
 from miscal.scoring.source import asks_for_code, fingerprint, locate, redact, retried
 

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from miscal.errors import CorruptFile, FileError, InputError, MissingColumn
+from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn
 from miscal.scoring.questions import question_items
 from miscal.scoring.tasks import read_task, rows_to_questions, split_dialogues
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.baselines.protocol import Baseline, Floats
-from miscal.field import MiscalibrationField
+from miscal.estimators.field import MiscalibrationField
 
 
 class Paper(Baseline):

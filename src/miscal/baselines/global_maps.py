@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.baselines.protocol import Baseline, Floats
-from miscal.calibrators import CALIBRATORS
+from miscal.calibration.calibrators import CALIBRATORS
 
 
 class Raw(Baseline):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
-from miscal.calibrators import LOGIT_CLIP
-from miscal.errors import InputError
-from miscal.metrics import log_losses
+from miscal.calibration.calibrators import LOGIT_CLIP
+from miscal.base.errors import InputError
+from miscal.calibration.metrics import log_losses
 
 COMPONENTS = (32, 64)
 LEAF_ROWS = (160, 40)  # its default, and leaves small enough for a few thousand rows

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.checks import check_confidence, check_correct, check_features, check_lengths
-from miscal.errors import InputError
+from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths
+from miscal.base.errors import InputError
 
 Floats = NDArray[np.float64]
 

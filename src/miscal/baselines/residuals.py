@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
-from miscal.calibrators import logit
-from miscal.metrics import log_losses
+from miscal.calibration.calibrators import logit
+from miscal.calibration.metrics import log_losses
 
 _EDGE = 0.01  # as in smoothing: how close to 0 and 1 an additive correction may come
 

@@ -11,8 +11,8 @@ from scipy.special import expit
 from miscal.baselines.choosing import BASES, base_offset, best, fit_base, held_out, make_folds
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
-from miscal.calibrators import logit
-from miscal.metrics import log_losses
+from miscal.calibration.calibrators import logit
+from miscal.calibration.metrics import log_losses
 
 N_SLICES = (4, 8, 16, 32, 64)
 RIDGES = (1.0, 4.0, 16.0)

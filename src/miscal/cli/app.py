@@ -9,13 +9,13 @@ import typer
 
 COMMANDS = {
     "demo": ("demo", "miscal.scoring.demo"),
-    "discover": ("discover", "miscal.discovery"),
-    "calibrate": ("calibrate", "miscal.discovery"),
-    "audit": ("audit", "miscal.auditing"),
+    "discover": ("discover", "miscal.discovery.discover"),
+    "calibrate": ("calibrate", "miscal.discovery.discover"),
+    "audit": ("audit", "miscal.discovery.audit"),
     "report": ("report", "miscal.report"),
     "score": ("score", "miscal.scoring.command"),
-    "import": ("import_", "miscal.importers"),
-    "synthetic": ("synthetic", "miscal.experiments"),
+    "import": ("import_", "miscal.data.importers"),
+    "synthetic": ("synthetic", "miscal.synthetic"),
 }
 """Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from miscal.errors import InternalError, MiscalError
+from miscal.base.errors import InternalError, MiscalError
 
 DONE, OUR_FAULT, USERS_TO_MEND = 0, 1, 2
 REPORT = "this is a fault of miscal, please report it: run the same command with --debug and send what it prints"

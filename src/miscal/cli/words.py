@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from miscal.summary import Measure, Summary
+from miscal.discovery.summary import Measure, Summary
 
 
 def lines(summary: Summary, out: Path) -> list[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from miscal.errors import FileError
+from miscal.base.errors import FileError
 from miscal.report import words
 from miscal.report.inline import digest, embed, templates
 from miscal.report.panels import PANELS
 from miscal.report.source import Source, read_source
-from miscal.runs import replace_file
+from miscal.base.files import replace_file
 
 HERE = Path(__file__).parent
 STYLES = ("base.css", "tables.css", "figures.css", "cards.css", "atlas.css", "print.css")
@@ -54,7 +54,7 @@ def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
     >>> render("no/such/folder")
     Traceback (most recent call last):
     ...
-    miscal.errors.FileError: no/such/folder: no such run folder; give the folder that `miscal discover` wrote
+    miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder that `miscal discover` wrote
     """
     folder = Path(run_dir)
     page = build(read_source(folder, redact_text=redact_text))

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miscal.errors import CorruptFile, FileError
+from miscal.base.errors import CorruptFile, FileError
 from miscal.report.words import clean
-from miscal.summary import read_summary
+from miscal.discovery.summary import read_summary
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miscal.errors import InputError
+from miscal.base.errors import InputError
 from miscal.scoring.candidates import Encoded
 
 

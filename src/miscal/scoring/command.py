@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from miscal.errors import InputError, MissingColumn
+from miscal.base.errors import InputError, MissingColumn
 from miscal.scoring.executors import executor
 from miscal.scoring.folder import TRIPLES, Progress, Run, score_folder
 from miscal.scoring.prompts import DEFAULTS, read_template

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from miscal.errors import CorruptFile, InputError
+from miscal.base.errors import CorruptFile, InputError
 from miscal.scoring.questions import Question, question_items
-from miscal.triples import Triples
+from miscal.data.triples import Triples
 
 MODEL = "smollm2-135m-instruct"
 DIMENSIONS = 128

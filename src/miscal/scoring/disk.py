@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from miscal.errors import FileError, LockedError, MiscalError, ResourceError
+from miscal.base.errors import FileError, LockedError, MiscalError, ResourceError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from miscal.errors import MiscalError, ResourceError
+from miscal.base.errors import MiscalError, ResourceError
 from miscal.scoring.candidates import Encoded
 
 _MEMORY_SIGNS = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc")

@@ -13,7 +13,7 @@ from functools import lru_cache
 from multiprocessing import get_context, resource_tracker
 from typing import Any, Protocol
 
-from miscal.errors import InputError, ResourceError
+from miscal.base.errors import InputError, ResourceError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import BatchResult, LanguageModel, Runner
 from miscal.scoring.source import ModelSpec

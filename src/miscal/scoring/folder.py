@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from miscal.errors import CorruptFile, FileError, InputError
-from miscal.runs import digest, intact
+from miscal.base.errors import CorruptFile, FileError, InputError
+from miscal.base.files import digest, intact
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.disk import float_table, owned, write_atomically, write_json

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from miscal.errors import FileError, InputError
+from miscal.base.errors import FileError, InputError
 
 MULTIPLE_CHOICE = "Question: {question}\n\n{choices}\n\nThe correct answer is:"
 

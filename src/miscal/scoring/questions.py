@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from miscal.errors import InputError
+from miscal.base.errors import InputError
 from miscal.scoring.prompts import DEFAULTS, LETTERS, check_template, lettered, render
 
 FORMS = ("letter", "text", "text_per_token", "text_per_byte")

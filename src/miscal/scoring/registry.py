@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from miscal.errors import FileError
+from miscal.base.errors import FileError
 
 
 @dataclass(frozen=True, slots=True)

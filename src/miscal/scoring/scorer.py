@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.errors import InputError
+from miscal.base.errors import InputError
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel, Runner
@@ -15,7 +15,7 @@ from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import Item, Pair, Question, pair_items, question_items
 from miscal.scoring.scored import Scored, assemble
 from miscal.scoring.source import ModelSpec
-from miscal.triples import Triples
+from miscal.data.triples import Triples
 
 BATCH_TOKENS = 1024
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from miscal.errors import CorruptFile, MismatchError
+from miscal.base.errors import CorruptFile, MismatchError
 from miscal.scoring.questions import Item
 
 FORMAT = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from miscal.runs import digest
+from miscal.base.files import digest
 from miscal.scoring.disk import disk_errors, write_atomically, write_json
 from miscal.scoring.engine import BatchResult
 

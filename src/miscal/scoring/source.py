@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from miscal.errors import FileError, InputError, MiscalError, TrustError
+from miscal.base.errors import FileError, InputError, MiscalError, TrustError
 from miscal.scoring.registry import BASE_MODELS, SMOLLM2, resolve_name
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from miscal.errors import CorruptFile, InputError, MissingColumn
-from miscal.readers import open_table
-from miscal.readers.table import existing
+from miscal.base.errors import CorruptFile, InputError, MissingColumn
+from miscal.data.readers import open_table
+from miscal.data.readers.table import existing
 from miscal.scoring.prompts import LETTERS, read_template
 from miscal.scoring.questions import FORMS, Pair, Question
 from miscal.scoring.source import first_line, redact, retried
@@ -217,7 +217,7 @@ def _refuse_twins(ids: Sequence[str], what: str) -> None:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read a table of any kind that `miscal.readers` knows: parquet, jsonl, csv, a folder of ``miscal score``.
+    """Read a table of any kind that `miscal.data.readers` knows: parquet, jsonl, csv, a folder of ``miscal score``.
 
     Raises
     ------

@@ -33,12 +33,12 @@ def command(
     import json as writer
 
     from miscal.cli.progress import stages
-    from miscal.runs import check_seal, locked, replace_file, seal
+    from miscal.base.files import check_seal, locked, replace_file, seal
 
     check_seal(run_dir)
     with locked(run_dir), stages() as progress:
-        from miscal.auditing import audit_run
-        from miscal.saved import read_run
+        from miscal.discovery.audit import audit_run
+        from miscal.discovery.run_folder import read_run
 
         found = audit_run(read_run(run_dir), null=null.value, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
         text = writer.dumps(found, indent=1, allow_nan=False) + "\n"

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from miscal.cli import options
-from miscal.errors import InputError
+from miscal.base.errors import InputError
 
 ModelDir = Annotated[str, typer.Argument(metavar="MODEL_DIR", help="A run folder, or the model folder in one.")]
 Rows = Annotated[str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file of new rows, without outcomes.")]
@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Correct the confidences of new rows; writes row, delta, corrected, mass and supported."""
     from miscal.cli.progress import stages
-    from miscal.runs import check_new_file, resolve
-    from miscal.tables import table_format, write_table
+    from miscal.base.files import check_new_file, resolve
+    from miscal.data.writing import table_format, write_table
 
     table_format(out)
     place = check_new_file(out, overwrite=overwrite)
@@ -35,8 +35,8 @@ def command(
         raise InputError(f"{out} holds the rows to correct: give another --out")
     with stages() as progress:
         progress("loading the model")
-        from miscal.readers import read_inputs
-        from miscal.saved import load_model
+        from miscal.data.readers import read_inputs
+        from miscal.discovery.run_folder import load_model
 
         model = load_model(model_dir)
         if model.encoder is None:

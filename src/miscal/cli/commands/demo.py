@@ -8,7 +8,7 @@ from miscal.cli import options
 from miscal.cli.commands.discover import run_discovery
 
 if TYPE_CHECKING:
-    from miscal.triples import Triples
+    from miscal.data.triples import Triples
 
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make; a run there is replaced.")]
 
@@ -24,7 +24,7 @@ def command(
     settings = {"method": "auto", "seed": seed, "epsilon": 0.05, "map_method": map_method.value}
 
     def read() -> "Triples":
-        from miscal.readers import read_triples
+        from miscal.data.readers import read_triples
         from miscal.scoring.demo import live as ask_again
         from miscal.scoring.demo import path
 

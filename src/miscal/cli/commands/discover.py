@@ -10,8 +10,8 @@ from miscal.cli import options
 from miscal.cli.options import Method, OnInvalid
 
 if TYPE_CHECKING:
-    from miscal.discovery import Discovery
-    from miscal.triples import Triples
+    from miscal.discovery.discover import Discovery
+    from miscal.data.triples import Triples
 
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make.")]
 
@@ -56,7 +56,7 @@ def command(
     settings = {"method": method.value, "seed": seed, "epsilon": epsilon, "map_method": map_method.value}
 
     def read() -> "Triples":
-        from miscal.readers import read_triples
+        from miscal.data.readers import read_triples
 
         return read_triples(data, seed=seed, **columns)
 
@@ -73,20 +73,20 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
     out : str
         The run folder to make.
     settings : dict
-        Options of :func:`miscal.discovery.discover`.
+        Options of :func:`miscal.discovery.discover.discover`.
     overwrite, json : bool
         Replace an existing run; print the summary as JSON.
     """
     from miscal.cli.progress import stages
-    from miscal.runs import run_folder
+    from miscal.base.files import run_folder
 
     with run_folder(out, overwrite=overwrite) as folder, stages() as progress:
         progress("reading")
         triples = read()
         # the heavy import comes after the folder is known to be writable and the data to be sound
-        from miscal.discovery import discover
+        from miscal.discovery.discover import discover
         from miscal.report import render
-        from miscal.saved import write_files
+        from miscal.discovery.run_folder import write_files
 
         found = discover(triples, progress=progress, **settings)
         progress("report")

@@ -31,8 +31,8 @@ def command(
 
     with stages() as progress:
         progress("reading")
-        from miscal.importers import read_log
-        from miscal.importers.registry import check_out
+        from miscal.data.importers import read_log
+        from miscal.data.importers.registry import check_out
 
         check_out(out, overwrite=overwrite)
         found = read_log(tool.value, path)

@@ -6,7 +6,7 @@ from miscal.cli.options import RunDir
 def command(run_dir: RunDir) -> None:
     """Draw the report of a run again, from what the run folder keeps."""
     from miscal.report import render
-    from miscal.runs import check_seal, locked
+    from miscal.base.files import check_seal, locked
 
     check_seal(run_dir)
     with locked(run_dir):

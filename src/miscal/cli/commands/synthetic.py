@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from miscal.cli.options import Method, fraction, numbers, whole
-from miscal.errors import InputError
+from miscal.base.errors import InputError
 
 _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
 
@@ -84,8 +84,8 @@ def command(
             raise InputError(f"--{name} means nothing to {experiment.value}: leave it out")
     with stages() as progress:
         progress("loading")
-        from miscal.experiments.run import run
-        from miscal.experiments.settings import Settings
+        from miscal.synthetic.run import run
+        from miscal.synthetic.settings import Settings
 
         given = {name: value for name, value in chosen.items() if value is not None}
         done = run(Settings(experiment.value, method.value, seeds, **given), out, n_jobs=jobs, progress=progress)

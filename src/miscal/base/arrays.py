@@ -1,0 +1,200 @@
+"""Arrays of every make, turned into numpy exactly or refused by name; and the phrases that error messages share."""
+
+from __future__ import annotations
+
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from miscal.base.errors import InputError
+
+SHOWN = 5
+"""How many row numbers or values a message lists."""
+
+
+# --- messages -----------------------------------------------------------------------------------------------------
+
+
+def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
+    """Name the first rows where `bad` is true.
+
+    Parameters
+    ----------
+    bad : bool array of shape (n,)
+        The rows to name.
+    rows : int array of shape (n,), optional
+        Row numbers in the caller's file; positions from 0 by default.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> row_list(np.array([False, True, True]))
+    'rows 1, 2'
+    >>> row_list(np.ones(7, bool))
+    'rows 0, 1, 2, 3, 4, ...'
+    """
+    index = np.flatnonzero(bad)
+    shown = index[:SHOWN] if rows is None else np.asarray(rows)[index[:SHOWN]]
+    more = ", ..." if len(index) > SHOWN else ""
+    return ("row " if len(index) == 1 else "rows ") + ", ".join(str(int(i)) for i in shown) + more
+
+
+def value_list(values: Any) -> str:
+    """Write the first distinct values for a message, strings quoted and shortened.
+
+    Examples
+    --------
+    >>> value_list(["a", 2.0, True])
+    "'a', 2, True"
+    """
+    distinct = list(dict.fromkeys(_plain(v) for v in values))
+    return ", ".join(distinct[:SHOWN]) + (f", ... ({len(distinct)} in all)" if len(distinct) > SHOWN else "")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+# --- conversion ---------------------------------------------------------------------------------------------------
+
+
+def is_frame(values: Any) -> bool:
+    """Whether `values` is a table (pandas, polars, pyarrow) rather than an array."""
+    return hasattr(values, "columns") and not isinstance(values, np.ndarray)
+
+
+def _is_torch(values: Any) -> bool:
+    return type(values).__module__.split(".")[0] == "torch" and hasattr(values, "detach")
+
+
+def _from_torch(values: Any, name: str) -> np.ndarray:
+    if str(values.layout) != "torch.strided":
+        raise InputError(f"{name} is a sparse torch tensor ({values.layout}); give a dense one: {name}.to_dense()")
+    values = values.detach().cpu()
+    return (values.float() if str(values.dtype) in ("torch.bfloat16", "torch.float16") else values).numpy()
+
+
+def _from_series(values: Any, name: str) -> np.ndarray | None:
+    """Convert a pandas, polars or pyarrow series, NaN for missing; None if it is not a series."""
+    import narwhals as nw
+
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return None
+    if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object, nw.Categorical, nw.Unknown)):
+        null = series.dtype == nw.String and len(series) > 0 and series.is_null().all()
+        if not null:
+            raise _dtype_error(name, str(series.dtype), series.drop_nulls().head(1).to_list())
+    missing = series.is_null().to_numpy()
+    if not missing.any():
+        return np.asarray(series.to_numpy())
+    out = np.full(len(series), np.nan)
+    kept = numeric(np.asarray(series.drop_nulls().to_numpy()), name)
+    out[~missing] = kept
+    return out
+
+
+class DtypeError(InputError):
+    """An array of some other dtype than numbers; `dtype` names it."""
+
+    def __init__(self, name: str, dtype: str, came: str = "") -> None:
+        self.dtype = dtype
+        super().__init__(f"{name} must be numbers; its dtype is {dtype}{came}. Convert it first, e.g. astype(float)")
+
+
+def _dtype_error(name: str, dtype: str, examples: Any = ()) -> DtypeError:
+    return DtypeError(name, dtype, f" (first: {value_list(examples)})" if len(examples) else "")
+
+
+def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
+    """Exact conversion of Python numbers; None and pandas.NA become NaN."""
+    flat = values.ravel()
+    out = np.empty(flat.shape, dtype=np.float64)
+    for i, value in enumerate(flat):
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            out[i] = np.nan
+        elif isinstance(value, (numbers.Real, Decimal, np.bool_)):
+            try:
+                out[i] = float(value)
+            except OverflowError:
+                out[i] = np.inf
+        else:
+            raise DtypeError(name, "object", f" and it holds a {type(value).__name__}: {_plain(value)}")
+    return out.reshape(values.shape)
+
+
+def numeric(values: Any, name: str) -> np.ndarray:
+    """`values` as a numpy array of booleans, integers or floats; missing entries become NaN.
+
+    Parameters
+    ----------
+    values : array-like
+        Anything the module accepts, of any number of dimensions.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    numpy.ndarray
+        dtype of kind b, i, u or f. May share memory with `values`; never write to it.
+
+    Raises
+    ------
+    InputError
+        If a value is not a number (strings of digits are not), or the array is ragged, sparse or complex.
+
+    Examples
+    --------
+    >>> numeric([1, None, 0.5], "confidence")
+    array([1. , nan, 0.5])
+    """
+    if values is None:
+        raise InputError(f"{name} is missing (None); give one number per row")
+    if hasattr(values, "tocsr"):
+        raise InputError(f"{name} is a sparse matrix ({type(values).__name__}); give a dense one: {name}.toarray()")
+    if _is_torch(values):
+        values = _from_torch(values, name)
+    elif not isinstance(values, (np.ndarray, list, tuple)):
+        series = _from_series(values, name)
+        values = values if series is None else series
+    return _checked_dtype(_plain_array(values, name), name)
+
+
+def _plain_array(values: Any, name: str) -> np.ndarray:
+    if np.ma.isMaskedArray(values):
+        return _masked(values, name)
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is not a regular array: {error}") from None
+
+
+def _masked(values: Any, name: str) -> np.ndarray:
+    data, mask = np.asarray(values.data), np.ma.getmaskarray(values)
+    if not mask.any():
+        return data
+    out = _checked_dtype(data, name).astype(np.float64)
+    out[mask] = np.nan
+    return out
+
+
+def _checked_dtype(values: np.ndarray, name: str) -> np.ndarray:
+    if values.dtype.kind == "O":
+        return _from_objects(values, name)
+    if values.dtype.kind == "c":
+        raise InputError(f"{name} must be real numbers; its dtype is {values.dtype}. Complex data not supported")
+    if values.dtype.name.startswith(("bfloat16", "float8")):  # ml_dtypes: numpy has no kind for them
+        return values.astype(np.float32)
+    if values.dtype.kind not in "biuf":
+        raise _dtype_error(name, str(values.dtype), values.ravel()[:1].tolist())
+    return values

@@ -1,0 +1,397 @@
+"""What may come in: every array is checked once, here, at the border.
+
+The functions accept lists, numpy arrays (masked, read-only, any byte order or strides), pandas and polars
+series and frames (nullable too), pyarrow and torch tensors. Nothing is changed in place, nothing is broadcast,
+nothing is guessed: a value either converts exactly or is refused with an :class:`~miscal.base.errors.InputError`
+naming the argument, the rule, what came (count and first five rows, counted from 0) and the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from miscal.base.arrays import SHOWN, DtypeError, is_frame, numeric, row_list, value_list
+from miscal.base.errors import InputError
+
+CLIP_TOLERANCE = 1e-6
+"""A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""
+
+DROP = "drop those rows (discover: --on-invalid drop; in Python: on_invalid='drop')"
+"""What can be done about rows that cannot be used, where they are read from a file."""
+
+_RECODE = "Recode it to 0 and 1; in Python, pos_label names the value that means right"
+
+_BLOCK_VALUES = 1 << 22
+
+
+def _vector(values: Any, name: str, *, copy: bool = True) -> np.ndarray:
+    """Return a float64 vector of at least one entry, a new one unless told that none is needed."""
+    if is_frame(values):
+        raise InputError(f"{name} must be one column; a table came. Select the column, e.g. frame[{name!r}]")
+    array = numeric(values, name)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional, of shape (n,); its shape is {array.shape}")
+    if array.size == 0:
+        raise InputError(f"{name} is empty; at least one row is needed")
+    return array.astype(np.float64, copy=copy)
+
+
+def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise InputError(
+            f"{name}: {int(bad.sum())} of {len(values)} values are missing, NaN or infinite ({row_list(bad, rows)}); "
+            f"give finite numbers, or {DROP}"
+        )
+
+
+def looks_like_percentages(values: np.ndarray) -> bool:
+    """Whether numbers meant as confidences look like percentages: max > 1 and at least 90 % in [1, 100].
+
+    Examples
+    --------
+    >>> looks_like_percentages(np.array([80.0, 95.0, 100.0])), looks_like_percentages(np.array([0.8, 1.2]))
+    (True, False)
+    """
+    return bool(values.max() > 1 + CLIP_TOLERANCE and ((values >= 1) & (values <= 100)).mean() >= 0.9)
+
+
+def outside_unit(values: np.ndarray) -> np.ndarray:
+    """Rows further outside [0, 1] than rounding explains (:data:`CLIP_TOLERANCE`); bool array of shape (n,)."""
+    return (values < -CLIP_TOLERANCE) | (values > 1 + CLIP_TOLERANCE)
+
+
+def check_confidence(
+    values: Any, *, name: str = "confidence", rows: np.ndarray | None = None, copy: bool = True
+) -> np.ndarray:
+    """Check confidences.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        The model's confidences, in [0, 1]. Up to 1e-6 outside is taken for rounding and clipped.
+    name : str, default "confidence"
+        What messages call it.
+    rows : int array of shape (n,), optional
+        The row numbers that messages quote; positions from 0 by default.
+    copy : bool, default True
+        If False, the result may be `values` itself; never write to it then.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n,), in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If not one-dimensional, empty, not numbers, not finite or outside [0, 1]; percentages are recognised in
+        the message but never divided.
+
+    Examples
+    --------
+    >>> check_confidence([0.5, 1.0000001])
+    array([0.5, 1. ])
+    >>> check_confidence([80, 95])
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: confidence must lie in [0, 1]; it looks like percentages; divide by 100 (2 of 2 values outside, 80 to 95; rows 0, 1)
+    """  # noqa: E501
+    array = _vector(values, name, copy=copy)
+    _refuse_non_finite(array, name, rows)
+    bad = outside_unit(array)
+    if bad.any():
+        hint = " it looks like percentages; divide by 100" if looks_like_percentages(array) else " correct or drop them"
+        came = f"{array[bad].min():.6g} to {array[bad].max():.6g}"
+        raise InputError(
+            f"{name} must lie in [0, 1];{hint} ({int(bad.sum())} of {len(array)} values outside, {came}; "
+            f"{row_list(bad, rows)})"
+        )
+    return array if array.min() >= 0 and array.max() <= 1 else np.clip(array, 0.0, 1.0)
+
+
+def check_correct(
+    values: Any,
+    *,
+    name: str = "correct",
+    pos_label: Any = None,
+    rows: np.ndarray | None = None,
+    copy: bool = True,
+) -> np.ndarray:
+    """Check outcomes.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        1 (True) where the model was right, 0 (False) where not. One class alone passes: whether that is enough
+        is for the caller to say.
+    name : str, default "correct"
+        What messages call it.
+    pos_label : scalar, optional
+        The value that means "right", for outcomes coded otherwise, e.g. ``"yes"`` or 2; then `values` may hold
+        one other value, of any type.
+    rows : int array of shape (n,), optional
+        The row numbers that messages quote; positions from 0 by default.
+    copy : bool, default True
+        If False, the result may be `values` itself; never write to it then.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n,), each 0 or 1.
+
+    Raises
+    ------
+    InputError
+        If there is anything but 0/1 or True/False; the message lists the values that came.
+
+    Examples
+    --------
+    >>> check_correct([True, False, True])
+    array([1., 0., 1.])
+    >>> check_correct(["no", "yes"], pos_label="yes")
+    array([0., 1.])
+    >>> check_correct([0, 1, 2])
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: correct must hold only 0/1 or True/False; it holds 0, 1, 2 (1 of 3 values are neither; row 2). ...
+    """  # noqa: E501
+    if pos_label is not None:
+        return _by_label(values, name, pos_label)
+    try:
+        array = _vector(values, name, copy=copy)
+    except DtypeError as error:
+        raise InputError(
+            f"{name} must hold only 0/1 or True/False; it holds {value_list(_entries(values))} "
+            f"(dtype {error.dtype}). {_RECODE}"
+        ) from None
+    _refuse_non_finite(array, name, rows)
+    bad = (array != 0) & (array != 1)
+    if bad.any():
+        raise InputError(
+            f"{name} must hold only 0/1 or True/False; it holds {value_list(np.unique(array))} "
+            f"({int(bad.sum())} of {len(array)} values are neither; {row_list(bad, rows)}). {_RECODE}"
+        )
+    return array
+
+
+def _entries(values: Any) -> list:
+    for convert in ("to_list", "tolist", "to_pylist"):
+        if hasattr(values, convert):
+            return list(getattr(values, convert)())
+    return list(values) if hasattr(values, "__iter__") else [values]
+
+
+def _by_label(values: Any, name: str, pos_label: Any) -> np.ndarray:
+    entries = _entries(values)
+    distinct = list(dict.fromkeys(entries))
+    if len(distinct) > 2 or pos_label not in distinct:
+        raise InputError(
+            f"{name} must hold pos_label={pos_label!r} and at most one other value; it holds {value_list(distinct)}"
+        )
+    return np.array([entry == pos_label for entry in entries], dtype=np.float64)
+
+
+def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -> np.ndarray:
+    """Check inputs or embeddings.
+
+    Parameters
+    ----------
+    X : array-like or table of shape (n, d)
+        Finite numbers. float16, bfloat16 and integers are computed in float32; an infinity that came from a
+        float16 overflow is refused like any other.
+    name : str, default "X"
+        What messages call it.
+    rows : int array of shape (n,), optional
+        The row numbers that messages quote; positions from 0 by default.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32, shape (n, d), C-contiguous, finite. Shares memory with `X` if that already is so.
+
+    Raises
+    ------
+    InputError
+        If not two-dimensional, without rows or columns, not numbers, not finite, or too large for float32.
+
+    Examples
+    --------
+    >>> check_features([[1, 2], [3, 4]]).dtype
+    dtype('float32')
+    >>> check_features([[1.0, float("nan")]])
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: X: 1 of 1 rows hold a missing value, NaN or infinity (row 0; column 1); ...
+    """
+    columns: list[str] | None = None
+    if is_frame(X):
+        X, columns = _frame_values(X, name)
+    array = numeric(X, name)
+    _check_matrix_shape(array, name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = np.ascontiguousarray(array, dtype=np.float32)
+    _refuse_non_finite_rows(out, array, name, columns, rows)
+    return out
+
+
+def _frame_values(frame: Any, name: str) -> tuple[np.ndarray, list[str]]:
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    columns = [numeric(table[column].to_native(), f"{name}, column {column!r}") for column in table.columns]
+    values = np.column_stack(columns) if columns else np.empty((len(table), 0))
+    return values, list(table.columns)
+
+
+def _check_matrix_shape(array: np.ndarray, name: str) -> None:
+    if array.ndim == 1:
+        raise InputError(
+            f"{name} must be two-dimensional, of shape (n, d); its shape is {array.shape}. "
+            f"Reshape your data: {name}.reshape(-1, 1) if it is one feature, {name}.reshape(1, -1) if it is one row"
+        )
+    if array.ndim != 2:
+        raise InputError(f"{name} must be two-dimensional, of shape (n, d); its shape is {array.shape}")
+    for size, what in zip(array.shape, ("sample(s)", "feature(s)"), strict=True):
+        if size == 0:
+            raise InputError(f"{name} has 0 {what} (shape={array.shape}) while a minimum of 1 is required.")
+
+
+def _blocks(array: np.ndarray) -> Iterator[slice]:
+    """Row blocks, so that a check of a very large matrix needs little memory of its own."""
+    step = max(1, _BLOCK_VALUES // array.shape[1])
+    for start in range(0, len(array), step):
+        yield slice(start, start + step)
+
+
+def _refuse_non_finite_rows(
+    out: np.ndarray, array: np.ndarray, name: str, columns: list[str] | None, rows: np.ndarray | None
+) -> None:
+    bad = non_finite_rows(out)
+    if not bad.any():
+        return
+    first = np.flatnonzero(bad)[:SHOWN]
+    hit = ~np.isfinite(out[first])
+    where = np.flatnonzero(hit.any(axis=0))
+    named = value_list([columns[j] for j in where]) if columns is not None else value_list(where.tolist())
+    overflow = np.isfinite(np.asarray(array[first], dtype=np.float64))[hit].all()
+    what = "a value too large for float32" if overflow else "a missing value, NaN or infinity"
+    raise InputError(
+        f"{name}: {int(bad.sum())} of {len(out)} rows hold {what} ({row_list(bad, rows)}; "
+        f"{'column' if len(where) == 1 else 'columns'} {named}); give finite numbers, or {DROP}"
+    )
+
+
+def non_finite_rows(X: np.ndarray) -> np.ndarray:
+    """Rows of a float matrix with a NaN or an infinity; bool array of shape (n,).
+
+    Examples
+    --------
+    >>> non_finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]]))
+    array([False,  True])
+    """
+    bad = np.zeros(len(X), dtype=bool)
+    for block in _blocks(X):
+        bad[block] = ~np.isfinite(X[block]).all(axis=1)
+    return bad
+
+
+def check_lengths(**arrays: Any) -> int:
+    """Check that all arrays have the same number of rows, and return it. None stands for an absent array.
+
+    Raises
+    ------
+    InputError
+        With both lengths; a length of 1 is not broadcast.
+
+    Examples
+    --------
+    >>> check_lengths(X=[[1], [2]], confidence=[0.1, 0.2], weight=None)
+    2
+    >>> check_lengths(confidence=[0.1, 0.2], correct=[1])
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: lengths differ: confidence has 2 rows, correct has 1; ...
+    """
+    lengths = {name: _n_rows(values, name) for name, values in arrays.items() if values is not None}
+    (first, n), *rest = lengths.items()
+    for name, length in rest:
+        if length != n:
+            raise InputError(
+                f"lengths differ: {first} has {n} rows, {name} has {length}; give one entry per row in each"
+            )
+    return n
+
+
+def _n_rows(values: Any, name: str) -> int:
+    shape = getattr(values, "shape", None)
+    if shape is not None and len(shape) == 0:
+        raise InputError(f"{name} must have one entry per row; it is a single value")
+    try:
+        return int(shape[0]) if shape is not None else len(values)
+    except TypeError:
+        raise InputError(f"{name} must have one entry per row; a {type(values).__name__} came") from None
+
+
+def drawn_seed(state: int | np.random.Generator) -> int:
+    """Draw a seed from a generator once: processes would each go on from their own copy of it.
+
+    Parameters
+    ----------
+    state : int or numpy.random.Generator
+        A seed, or what to draw one from.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> drawn_seed(3), drawn_seed(np.random.default_rng(0)) == drawn_seed(np.random.default_rng(0))
+    (3, True)
+    """
+    return int(state.integers(2**31)) if isinstance(state, np.random.Generator) else int(state)
+
+
+def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndarray:
+    """Check row weights.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,) or None
+        Non-negative and finite, not all 0. None means 1 for every row.
+    n : int
+        The number of rows they must match.
+    name : str, default "sample_weight"
+        What messages call it.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n,), as given (not normalised).
+
+    Raises
+    ------
+    InputError
+        If the length is not `n`, or a weight is negative or not finite, or all are 0.
+
+    Examples
+    --------
+    >>> check_weight(None, 2), check_weight([0, 3], 2)
+    (array([1., 1.]), array([0., 3.]))
+    """
+    if values is None:
+        return np.ones(n)
+    array = _vector(values, name)
+    if len(array) != n:
+        raise InputError(f"lengths differ: {name} has {len(array)} rows, the data have {n}; give one weight per row")
+    _refuse_non_finite(array, name, None)
+    if (array < 0).any():
+        bad = array < 0
+        raise InputError(f"{name} must not be negative; {int(bad.sum())} of {n} are ({row_list(bad)})")
+    if not array.any():
+        raise InputError(f"{name} is 0 in all {n} rows; at least one must be positive")
+    return array

@@ -1,0 +1,395 @@
+"""Run folders: locked, written beside their final place, renamed when whole, checked when read.
+
+A run folder is never half there: everything is written to a hidden sibling, flushed to disk and renamed in one step.
+A failure of any kind, a signal included, removes the sibling; what a killed process left is removed by the next run.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from miscal.base.errors import CorruptFile, FileError, InputError, LockedError
+
+MANIFEST = "manifest.json"
+CHECKED = ("summary.json", "field.parquet", "map.parquet", "audit.json")
+"""Files whose sha256 the manifest keeps; the model folder has a manifest of its own, the report can be redrawn."""
+
+OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})
+
+
+def _sibling(out: Path, kind: str) -> Path:
+    # a digest, not the name: a name of 255 bytes leaves no room for a suffix
+    return out.parent / f".miscal-{hashlib.sha256(os.fsencode(out.name)).hexdigest()[:12]}.{kind}"
+
+
+def resolve(out: str | Path) -> Path:
+    """Return the absolute place of a run folder, symbolic links followed.
+
+    Parameters
+    ----------
+    out : str or Path
+        The folder as the user gave it.
+
+    Returns
+    -------
+    Path
+        Absolute path.
+
+    Raises
+    ------
+    InputError
+        If the path is empty, holds a NUL, or its links go in a circle.
+    """
+    if not str(out) or "\0" in str(out):
+        raise InputError("the output folder needs a name without NUL characters: give --out DIR")
+    place = Path(os.path.realpath(out))
+    if place.is_symlink() or not place.name:
+        raise InputError(f"{out} cannot be an output folder (a circle of links, or a root): give another --out")
+    return place
+
+
+@contextlib.contextmanager
+def locked(out: str | Path) -> Iterator[None]:
+    """Own a run folder for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    out : str or Path
+        The run folder; it need not exist, its parent must.
+
+    Raises
+    ------
+    LockedError
+        At once, if another process owns it. A process that died owns nothing: the lock is the kernel's.
+
+    Notes
+    -----
+    The lock is an advisory ``flock`` on a hidden file beside the folder. Where the system has none (Windows), there
+    is no protection.
+    """
+    path = _sibling(resolve(out), "lock")
+    handle = _lock_file(path, out)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        os.close(handle)
+
+
+def _lock_file(path: Path, out: str | Path) -> int:
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            _flock(handle, out)
+            # the owner before us may have removed the file between our open and our lock
+            if _same_file(handle, path):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _flock(handle: int, out: str | Path) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise LockedError(
+            f"another miscal process is writing {out}: wait for it to end, or give another folder"
+        ) from None
+
+
+def _same_file(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def check_target(out: str | Path, *, overwrite: bool = False) -> None:
+    """Refuse an output folder that must not be written.
+
+    Parameters
+    ----------
+    out : str or Path
+        The folder a run is to become.
+    overwrite : bool, default False
+        Allow an existing run folder, and nothing else, to be replaced.
+
+    Raises
+    ------
+    InputError
+        If it exists and ``overwrite`` is off, or if it holds files that miscal did not write.
+    """
+    place = resolve(out)
+    if not os.path.lexists(place):
+        return
+    if not place.is_dir():
+        raise InputError(f"{out} is a file, not a folder: give another --out")
+    _refuse_existing(out, overwrite)
+    foreign = sorted(entry for entry in os.listdir(place) if entry not in OURS)
+    if foreign:
+        raise InputError(
+            f"{out} holds {len(foreign)} entries that miscal did not write ({', '.join(map(repr, foreign[:5]))}): "
+            "--overwrite replaces run folders only; give another --out"
+        )
+
+
+def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
+    """Refuse a file that must not be written, before any work is done for it.
+
+    Parameters
+    ----------
+    out : str or Path
+        The file as the user gave it.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute path, links followed.
+
+    Raises
+    ------
+    InputError
+        If it is a folder, or exists and ``overwrite`` is off.
+    """
+    place = resolve(out)
+    if place.is_dir():
+        raise InputError(f"{out} is a folder, not a file: give another --out")
+    if place.exists():
+        _refuse_existing(out, overwrite)
+    return place
+
+
+def _refuse_existing(out: str | Path, overwrite: bool) -> None:
+    if not overwrite:
+        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
+
+
+@contextlib.contextmanager
+def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield an empty folder that becomes ``out`` when the block ends well, and vanishes when it does not.
+
+    Parameters
+    ----------
+    out : str or Path
+        The run folder to make. Missing parents are made.
+    overwrite : bool, default False
+        Replace an existing run folder, after the new one is complete.
+
+    Yields
+    ------
+    Path
+        The folder to write into: a hidden sibling of ``out``.
+
+    Raises
+    ------
+    InputError
+        If ``out`` exists and ``overwrite`` is off, or is not a run folder.
+    LockedError
+        If another process is writing ``out``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> out = pathlib.Path(tempfile.mkdtemp()) / "run"
+    >>> with run_folder(out) as folder:
+    ...     _ = (folder / "note.txt").write_text("done")
+    ...     out.exists()
+    False
+    >>> (out / "note.txt").read_text()
+    'done'
+    """
+    place = resolve(out)
+    made = _make_parents(place)
+    try:
+        with locked(place):
+            _restore(place)
+            check_target(out, overwrite=overwrite)
+            yield from _fill(place)
+    except BaseException:
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _fill(place: Path) -> Iterator[Path]:
+    partial = _sibling(place, "partial")
+    _remove(partial)
+    partial.mkdir()
+    try:
+        yield partial
+        _sync_tree(partial)
+        _swap(partial, place)
+    except BaseException:
+        _remove(partial)
+        raise
+
+
+def _make_parents(place: Path) -> list[Path]:
+    missing = [folder for folder in reversed(place.parents) if not folder.exists()]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _restore(place: Path) -> None:
+    """Put back the old folder if a killed process had moved it away and not yet put the new one in its place."""
+    old = _sibling(place, "old")
+    if os.path.lexists(place):
+        _remove(old)
+    elif old.exists():
+        os.rename(old, place)
+
+
+def _swap(new: Path, place: Path) -> None:
+    old = _sibling(place, "old")
+    if place.exists():
+        os.rename(place, old)
+    try:
+        os.rename(new, place)
+    except BaseException:
+        if old.exists():
+            os.rename(old, place)
+        raise
+    _sync(place.parent)
+    _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    if os.path.lexists(folder):
+        shutil.rmtree(folder)
+
+
+def _sync_tree(folder: Path) -> None:
+    for path in sorted(folder.rglob("*")):
+        _sync(path)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace_file(path: str | Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    content : bytes
+        All of it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.json"
+    >>> replace_file(path, b"{}"); path.read_bytes()
+    b'{}'
+    """
+    place = resolve(path)
+    partial = _sibling(place, "partial")
+    try:
+        with open(partial, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(partial, place)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            partial.unlink()
+        raise
+    _sync(place.parent)
+
+
+def digest(path: str | Path) -> str:
+    """Return the sha256 of a file, read in blocks.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def intact(path: Path, wanted: str) -> bool:
+    """Whether the file is there and has the sha256 it should have."""
+    return path.is_file() and digest(path) == wanted
+
+
+def seal(folder: str | Path) -> None:
+    """Write the manifest of a run folder: the sha256 of each file that must not change.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder, with its files in place.
+    """
+    folder = Path(folder)
+    sums = {name: digest(folder / name) for name in CHECKED if (folder / name).exists()}
+    replace_file(folder / MANIFEST, (json.dumps({"sha256": sums}, indent=1) + "\n").encode())
+
+
+def check_seal(folder: str | Path) -> None:
+    """Refuse a folder that is not a run, or whose files changed since they were written.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A run folder.
+
+    Raises
+    ------
+    FileError
+        If it is not a run folder.
+    CorruptFile
+        If a file is missing or differs from the manifest.
+    """
+    folder = Path(folder)
+    for name, wanted in _manifest(folder).items():
+        path = folder / name
+        if not path.is_file():
+            raise CorruptFile(f"{path} is missing from the run: run `miscal discover` again")
+        if digest(path) != wanted:
+            raise CorruptFile(f"{path} changed since miscal wrote it (sha256 differs): run `miscal discover` again")
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise FileError(f"{folder} is not a folder: give the one that `miscal discover` wrote")
+    try:
+        sums = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sha256"]
+        wanted = {name: sums[name] for name in sums if name in CHECKED}
+    except FileNotFoundError:
+        raise FileError(
+            f"{folder} is not a run folder (no {MANIFEST}): give the one that `miscal discover` wrote"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again") from None
+    if len(wanted) != len(sums) or "summary.json" not in wanted or "field.parquet" not in wanted:
+        raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again")
+    return wanted

@@ -1,0 +1,148 @@
+"""Saved learned values: a folder of JSON and safetensors, checked by sha256, and nothing that could run code.
+
+::
+
+    DIR/config.json           {"format", "version", "content", "sha256"}
+    DIR/tensors.safetensors   the arrays
+
+Anything else in the folder is refused, and there is no other loader to fall back on.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miscal.base.errors import CorruptFile, FileError, MismatchError, TrustError
+
+VERSION = 2
+CONFIG, TENSORS = "config.json", "tensors.safetensors"
+_REMEDY = "save the model again, with `miscal discover`"
+
+
+def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
+    """Write a bundle.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder; made if it is not there. Written in place: give it a folder that nobody reads yet.
+    form : str
+        What is saved, e.g. ``"miscal-field"``; the loader asks for it by this name.
+    content : mapping
+        JSON values.
+    tensors : mapping of str to ndarray
+        Arrays of numbers or booleans.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> save_bundle(folder, "example", {"scale": 2.0}, {"w": np.arange(3.0)})
+    >>> content, tensors = load_bundle(folder, "example")
+    >>> content, tensors["w"].tolist()
+    ({'scale': 2.0}, [0.0, 1.0, 2.0])
+    """
+    from safetensors.numpy import save
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    blob = save({name: np.require(array, requirements="C") for name, array in tensors.items()})
+    (folder / TENSORS).write_bytes(blob)
+    sums = {TENSORS: hashlib.sha256(blob).hexdigest(), "content": _content_digest(form, VERSION, content)}
+    config = {"format": form, "version": VERSION, "content": content, "sha256": sums}
+    (folder / CONFIG).write_text(json.dumps(config, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def load_bundle(
+    folder: str | Path, form: str, *, beside: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a bundle back.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder.
+    form : str
+        What it has to hold.
+    beside : collection of str
+        Names of further entries that may lie in the folder; they are not read.
+
+    Returns
+    -------
+    content : dict
+        JSON values.
+    tensors : dict of str to ndarray
+        Arrays.
+
+    Raises
+    ------
+    FileError
+        If there is no bundle.
+    TrustError
+        If the folder holds files that miscal does not write.
+    CorruptFile
+        If a file is damaged or was changed.
+    MismatchError
+        If it holds something else, or another version of miscal wrote it.
+    """
+    folder = Path(folder)
+    config = _read_config(folder)
+    _refuse_strangers(folder, {CONFIG, TENSORS, *beside})
+    if config["version"] != VERSION:
+        age, remedy = ("a newer", "upgrade miscal") if config["version"] > VERSION else ("an older", _REMEDY)
+        raise MismatchError(f"{folder} was saved by {age} miscal (version {config['version']} of the form): {remedy}")
+    if config["format"] != form:
+        raise MismatchError(f"{folder} holds {config['format']!r}, not {form!r}: give another folder")
+    if config["sha256"]["content"] != _content_digest(config["format"], config["version"], config["content"]):
+        raise CorruptFile(f"{folder / CONFIG} changed since it was written (sha256 differs): {_REMEDY}")
+    return config["content"], _read_tensors(folder / TENSORS, config["sha256"][TENSORS])
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise FileError(f"{folder} is not a folder: give the one a model was saved in")
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        shapes = {"format": str, "version": int, "content": dict, "sha256": dict}
+        if not all(isinstance(config[key], kind) for key, kind in shapes.items()):
+            raise ValueError
+        config["sha256"][TENSORS], config["sha256"]["content"]
+    except FileNotFoundError:
+        raise FileError(f"{folder} holds no saved model (no {CONFIG})") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CorruptFile(f"{folder / CONFIG} is damaged, or not miscal's: {_REMEDY}") from None
+    return config
+
+
+def _refuse_strangers(folder: Path, known: set[str]) -> None:
+    strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in known or entry.is_symlink())
+    if strangers:
+        raise TrustError(
+            f"{folder} holds {len(strangers)} entries that miscal did not write "
+            f"({', '.join(map(repr, strangers[:5]))}): it is not loaded; take them out if the rest is yours"
+        )
+
+
+def _read_tensors(path: Path, wanted: str) -> dict[str, np.ndarray]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        blob = path.read_bytes()
+    except FileNotFoundError:
+        raise CorruptFile(f"{path} is missing: {_REMEDY}") from None
+    if hashlib.sha256(blob).hexdigest() != wanted:
+        raise CorruptFile(f"{path} changed since it was written ({len(blob)} bytes, sha256 differs): {_REMEDY}")
+    try:
+        return load(blob)
+    except SafetensorError as error:
+        raise CorruptFile(f"{path} is not safetensors ({error}): {_REMEDY}") from None
+
+
+def _content_digest(form: str, version: int, content: Mapping[str, Any]) -> str:
+    canonical = json.dumps([form, version, content], sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,281 @@
+"""The worst-slice gap: how much worse calibrated the worse of the over and under regimes is than all rows.
+
+It is a difference and can be negative: where the rows of neither regime are the worst, all rows are further off than
+either. Its interval is found by `invert` where the residual curves seen have a gap above 0. Below 0 the curves that
+`invert` tries are no guide, all of them being the ones seen, scaled alike and clipped to [0, 1]: gaps further from 0
+than the one seen may not occur among them, and the slices' errors and that of all rows vary only together. There the
+interval is put together from those of the slices and of all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miscal.base.checks import check_lengths
+from miscal.base.errors import InputError
+from miscal.calibration.metrics.inference import RandomState, invert, mean_limit, null_draws, p_value_of, smece_interval
+from miscal.calibration.metrics.population import (
+    Population,
+    Statistic,
+    expected,
+    merge,
+    observed,
+    smece_statistic,
+    smooth_residual,
+)
+from miscal.calibration.metrics.smooth import check_pair, smece_of_residuals
+
+SLICES = ("over", "under")
+MIN_ROWS = 30
+_DRAWS = 300
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The worst-slice gap.
+
+    Attributes
+    ----------
+    value : float or None
+        max(smECE of over, smECE of under) - smECE of all; None if both slices are too small.
+    worst : str or None
+        "over" or "under", the slice with the larger smECE.
+    smece : float
+        smECE of all rows.
+    slices : dict of str to float
+        smECE of each slice that has enough rows.
+    """
+
+    value: float | None
+    worst: str | None
+    smece: float
+    slices: dict[str, float]
+
+
+@dataclass(frozen=True)
+class GapEstimate:
+    """The gap with what is needed to read it; all but `slices` and `smece` are None where the gap is.
+
+    Attributes
+    ----------
+    value, worst, smece, slices
+        As in `Gap`.
+    interval : (float, float) or None
+        At 95 %. Where the curves seen have a gap above 0, by inversion of a test among gaps of at least 0. Where that
+        does not exclude 0, or they have none, the lower end (and without a test the upper) combines the intervals of
+        the slices with that of all rows, which covers more than 95 %.
+    floor : float or None
+        The mean gap of a calibrated model with these confidences and slices.
+    p_value : float or None
+        Against "calibrated": the share of draws y* ~ Bernoulli(f), slices kept, with at least this gap.
+    """
+
+    value: float | None
+    worst: str | None
+    smece: float
+    slices: dict[str, float]
+    interval: tuple[float, float] | None = None
+    floor: float | None = None
+    p_value: float | None = None
+
+
+def worst_slice_gap(
+    y_true: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
+) -> Gap:
+    """Worst-slice smECE gap.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    regime : array-like of str, shape (n,)
+        "over", "under" and, for all that count only towards the whole, anything else or None.
+    min_rows : int, default 30
+        Rows of positive weight that a slice needs.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    Gap
+        With value None where neither slice has `min_rows` rows.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> gap = worst_slice_gap([0, 1] * 30, [0.5] * 60, ["over", "under"] * 30)
+    >>> round(gap.value, 4), round(gap.smece, 4)
+    (0.5, 0.0)
+    """
+    y, f, weight, label = _check(y_true, confidence, regime, sample_weight)
+    value = weight * (y - f)
+    whole = smece_of_residuals(f, value)
+    slices = {}
+    for name in _large_enough(label, min_rows):
+        rows = label == SLICES.index(name)
+        slices[name] = smece_of_residuals(f[rows], value[rows] / weight[rows].sum())
+    if not slices:
+        return Gap(None, None, whole, {})
+    worst = max(slices, key=lambda name: slices[name])
+    return Gap(slices[worst] - whole, worst, whole, slices)
+
+
+def _check(
+    y_true: Any, confidence: Any, regime: Any, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    check_lengths(y_true=y_true, confidence=confidence, regime=regime, sample_weight=sample_weight)
+    names = np.asarray(regime, dtype=object)
+    if names.ndim != 1:
+        raise InputError(f"regime must be one-dimensional, of shape (n,); its shape is {names.shape}")
+    label = np.full(len(names), len(SLICES))
+    for code, name in enumerate(SLICES):
+        label[names == name] = code
+    if sample_weight is not None:
+        label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
+    return (*check_pair(y_true, confidence, sample_weight), label)
+
+
+def _large_enough(label: np.ndarray, min_rows: int) -> list[str]:
+    if min_rows != int(min_rows) or min_rows < 1:
+        raise InputError(f"min_rows must be a whole number of at least 1; it is {min_rows!r}")
+    return [name for code, name in enumerate(SLICES) if (label == code).sum() >= min_rows]
+
+
+def _gap_statistic(cells: Population, names: list[str]) -> Statistic:
+    whole = smece_statistic(cells)
+    parts = [smece_statistic(cells, cells.label == SLICES.index(name)) for name in names]
+
+    def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return np.max([part(residual, mass) for part in parts], axis=0) - whole(residual, mass)
+
+    return statistic
+
+
+def _sliced_shape(cells: Population) -> np.ndarray:
+    """Residual curve of each slice, smoothed at the slice's own smECE; the remaining rows are a slice here."""
+    shape = np.zeros(len(cells.location))
+    for code in np.unique(cells.label):
+        rows = cells.label == code
+        part = Population(
+            cells.location[rows],
+            cells.count[rows],
+            cells.ones[rows],
+            cells.weight[rows] / cells.mass[rows].sum(),
+            cells.label[rows],
+            cells.n_cells,
+        )
+        sigma = observed(part, smece_statistic(part))
+        shape[rows] = smooth_residual(part, sigma)
+    return shape
+
+
+def gap_null(
+    confidence: Any,
+    regime: Any,
+    *,
+    min_rows: int = MIN_ROWS,
+    sample_weight: Any = None,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> np.ndarray:
+    """Gaps of draws y* ~ Bernoulli(f) with the same slices.
+
+    Parameters as for `worst_slice_gap` and `smece_null`. Returns float64 of shape (n_draws,), or of shape (0,) where
+    neither slice has `min_rows` rows.
+
+    Examples
+    --------
+    >>> gap_null([1.0] * 60, ["over"] * 60, n_draws=2)
+    array([0., 0.])
+    """
+    n = check_lengths(confidence=confidence, regime=regime)
+    y, f, weight, label = _check(np.zeros(n), confidence, regime, sample_weight)
+    names = _large_enough(label, min_rows)
+    if not names:
+        return np.empty(0)
+    cells = merge(y, f, weight, label)
+    return null_draws(cells, _gap_statistic(cells, names), n_draws, random_state)
+
+
+def measure_gap(
+    y_true: Any,
+    confidence: Any,
+    regime: Any,
+    *,
+    min_rows: int = MIN_ROWS,
+    sample_weight: Any = None,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> GapEstimate:
+    """Gap with interval, floor and p-value.
+
+    Parameters
+    ----------
+    y_true, confidence, regime, min_rows, sample_weight
+        As for `worst_slice_gap`.
+    n_draws : int, default 1000
+        Draws for floor and p-value; the interval takes at most 300 at each of its scales.
+    random_state : int or numpy.random.Generator, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    GapEstimate
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> gap = measure_gap([0, 1] * 30, [0.5] * 60, ["over", "under"] * 30, n_draws=100)
+    >>> gap.p_value < 0.05, gap.interval[0] > 0.3
+    (True, True)
+    """
+    found = worst_slice_gap(y_true, confidence, regime, min_rows=min_rows, sample_weight=sample_weight)
+    if found.value is None:
+        return GapEstimate(None, None, found.smece, {})
+    y, f, weight, label = _check(y_true, confidence, regime, sample_weight)
+    cells = merge(y, f, weight, label)
+    statistic = _gap_statistic(cells, list(found.slices))
+    null = null_draws(cells, statistic, n_draws, random_state)
+    in_slice = [label == SLICES.index(name) for name in found.slices]
+    shape, n_draws = _sliced_shape(cells), min(n_draws, _DRAWS)
+    tested = None
+    if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
+        least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
+        tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
+    if tested and tested[0] > 0:
+        interval = tested
+    else:
+        low, high = _combined(y, f, weight, in_slice, n_draws, random_state)
+        interval = min(0.0, low), tested[1] if tested else high
+    p_value = p_value_of(null, observed(cells, statistic))
+    return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
+
+
+def _combined(
+    y: np.ndarray,
+    f: np.ndarray,
+    weight: np.ndarray,
+    in_slice: list[np.ndarray],
+    n_draws: int,
+    random_state: RandomState,
+) -> tuple[float, float]:
+    """Combine intervals of the slices' smECE and of all rows': the least and the largest gap that they allow."""
+    ends = [
+        smece_interval(y[rows], f[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state)
+        for rows in (*in_slice, np.ones(len(y), dtype=bool))
+    ]
+    low, high = np.max(ends[:-1], axis=0).tolist()
+    return low - ends[-1][1], high - ends[-1][0]

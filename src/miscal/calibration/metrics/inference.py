@@ -1,0 +1,423 @@
+"""How sure a calibration error is: bootstrap, noise floor, p-value and an interval that covers.
+
+SmoothECE and binned ECE are sums of absolute values, so noise adds to them and never takes away. Percentile
+intervals of the bootstrap add the noise a second time: for a calibrated model they never cover 0. The intervals here
+invert a test instead. Let m(f) be the residual curve seen in the data, smoothed at its own smECE. For a scale s >= 0
+let outcomes be drawn as y* ~ Bernoulli(clip(f + s m(f), 0, 1)) for rows drawn with replacement: theta(s) is then the
+true error, and the error of the draw has known quantiles. The interval holds the theta(s) for which the error seen
+lies between the 2.5 % and the 97.5 % quantile. At s = 0 that is the test of "calibrated", so an interval that starts
+at 0 says that the data do not exclude it. Two rules keep the upper end from being too low: an error seen that is below
+the median of the calibrated draws is luck, and counts as that median; and since a calibration error is never less than
+the absolute mean residual, the upper end is never below that of the mean residual's interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from miscal.base.checks import check_confidence
+from miscal.base.errors import InputError
+from miscal.calibration.metrics.population import (
+    Population,
+    Statistic,
+    expected,
+    merge,
+    observed,
+    simulate,
+    smece_statistic,
+    smooth_residual,
+)
+from miscal.calibration.metrics.scores import LEVEL, bin_index, mean_residual
+from miscal.calibration.metrics.smooth import check_pair, smece_of_residuals
+
+RandomState = int | np.random.Generator
+
+_DOWN = np.array([1.5, 1.0, 0.7, 0.45, 0.25])
+_UP = np.array([0.25, 0.45, 0.7, 1.0, 1.5, 2.5])
+_DRAWS = 300
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """A calibration error with what is needed to read it.
+
+    Attributes
+    ----------
+    value : float
+        The error, unsigned.
+    interval : (float, float)
+        Low and high at 95 %; it starts at 0 where "calibrated" is not excluded.
+    floor : float
+        What a calibrated model would show on average, with these confidences.
+    p_value : float
+        Against "calibrated": the share of draws y* ~ Bernoulli(f) that show at least `value`.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    floor: float
+    p_value: float
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the p-value is at most 0.05."""
+        return self.p_value <= 1 - LEVEL
+
+    def __str__(self) -> str:
+        """Return the estimate in words."""
+        low, high = self.interval
+        text = f"{self.value:.4f} [{low:.4f}, {high:.4f}], floor {self.floor:.4f}, p = {self.p_value:.3g}"
+        return text if self.distinguishable else text + "; not distinguishable from calibrated"
+
+
+def smece_bootstrap(
+    y_true: Any,
+    confidence: Any,
+    *,
+    sample_weight: Any = None,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> np.ndarray:
+    """Return smECE of rows drawn with replacement.
+
+    Rows that agree to about 1e-3 in confidence are exchanged for each other; weights stay with their rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+    n_draws : int, default 1000
+        Replicates B.
+    random_state : int or numpy.random.Generator, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (B,). Their spread is a standard error; their quantiles are no interval: see `smece_interval`.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> smece_bootstrap([0, 0, 0], [0.5, 0.5, 0.5], n_draws=2)
+    array([0.5, 0.5])
+    """
+    cells = merge(*check_pair(y_true, confidence, sample_weight))
+    rng = generator(random_state)
+    return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
+
+
+def smece_null(
+    confidence: Any, *, sample_weight: Any = None, n_draws: int = 1000, random_state: RandomState = 0
+) -> np.ndarray:
+    """Return smECE of draws y* ~ Bernoulli(f): what a calibrated model with these confidences shows.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+    n_draws : int, default 1000
+        Draws B.
+    random_state : int or numpy.random.Generator, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (B,).
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> smece_null([0.0, 1.0], n_draws=2)
+    array([0., 0.])
+    """
+    f = check_confidence(confidence)
+    cells = merge(*check_pair(np.zeros(len(f)), f, sample_weight))
+    return null_draws(cells, smece_statistic(cells), n_draws, random_state)
+
+
+def null_draws(cells: Population, statistic: Statistic, n_draws: int, random_state: RandomState) -> np.ndarray:
+    """Return the statistic of draws y* ~ Bernoulli(f) for the same rows, float64 of shape (n_draws,)."""
+    return simulate(cells, cells.location, statistic, n_draws, generator(random_state), resample=False)
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Return the generator of a seed, or the generator given.
+
+    Examples
+    --------
+    >>> generator(0).integers(100)
+    np.int64(85)
+    """
+    seeded = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
+    if seeded or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    raise InputError(f"random_state must be a whole number of at least 0 or a numpy Generator; it is {random_state!r}")
+
+
+def p_value_of(null: np.ndarray, value: float) -> float:
+    """Share of draws at least as large, the data counted as one of them; never 0.
+
+    Examples
+    --------
+    >>> p_value_of(np.array([0.1, 0.2, 0.3]), 0.25)
+    0.5
+    """
+    return float((1 + (null >= value - 1e-12).sum()) / (1 + len(null)))
+
+
+def smece_floor(
+    confidence: Any, *, sample_weight: Any = None, n_draws: int = 1000, random_state: RandomState = 0
+) -> float:
+    """Mean smECE of a calibrated model with these confidences; parameters as for `smece_null`.
+
+    Examples
+    --------
+    >>> round(smece_floor([0.5] * 100), 2)
+    0.04
+    """
+    return float(smece_null(confidence, sample_weight=sample_weight, n_draws=n_draws, random_state=random_state).mean())
+
+
+def smece_p_value(
+    y_true: Any,
+    confidence: Any,
+    *,
+    sample_weight: Any = None,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> float:
+    """P-value of smECE against "calibrated": the share of draws y* ~ Bernoulli(f) with at least this smECE.
+
+    Parameters as for `smece_bootstrap`. Returns a float in [1 / (n_draws + 1), 1].
+
+    Examples
+    --------
+    >>> smece_p_value([1, 0] * 50, [0.5] * 100)
+    1.0
+    """
+    cells = merge(*check_pair(y_true, confidence, sample_weight))
+    statistic = smece_statistic(cells)
+    return p_value_of(null_draws(cells, statistic, n_draws, random_state), observed(cells, statistic))
+
+
+def smece_interval(
+    y_true: Any,
+    confidence: Any,
+    *,
+    sample_weight: Any = None,
+    n_draws: int = _DRAWS,
+    random_state: RandomState = 0,
+) -> tuple[float, float]:
+    """Interval of the true smECE at 95 %, by inversion of a test (see the module's description).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+    n_draws : int, default 300
+        Draws at each of about a dozen scales.
+    random_state : int or numpy.random.Generator, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    low, high : float
+        A low end of 0 says: not distinguishable from calibrated (at 2.5 %, one-sided).
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> low, high = smece_interval([1, 0] * 50, [0.5] * 100)
+    >>> low, 0.05 < high < 0.15
+    (0.0, True)
+    """
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    cells = merge(y, f, weight)
+    statistic = smece_statistic(cells)
+    shape = smooth_residual(cells, observed(cells, statistic))
+    return invert(cells, statistic, shape, mean_limit(y, f, weight), n_draws, random_state)
+
+
+def measure_smece(
+    y_true: Any,
+    confidence: Any,
+    *,
+    sample_weight: Any = None,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> ErrorEstimate:
+    """Value, interval, floor and p-value of smECE together; cheaper than one by one. Parameters as above.
+
+    Examples
+    --------
+    >>> estimate = measure_smece([1, 0, 0, 0] * 50, [0.75] * 200)
+    >>> round(estimate.value, 4), estimate.distinguishable
+    (0.5, True)
+    """
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    cells = merge(y, f, weight)
+    statistic = smece_statistic(cells)
+    null = null_draws(cells, statistic, n_draws, random_state)
+    shape = smooth_residual(cells, observed(cells, statistic))
+    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, _DRAWS), random_state)
+    p_value = p_value_of(null, observed(cells, statistic))
+    return ErrorEstimate(smece_of_residuals(f, weight * (y - f)), interval, float(null.mean()), p_value)
+
+
+def measure_ece(
+    y_true: Any,
+    confidence: Any,
+    n_bins: int = 15,
+    strategy: str = "width",
+    *,
+    sample_weight: Any = None,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> ErrorEstimate:
+    """Value, interval, floor and p-value of binned ECE, found as for smECE; the bins stay those of the data.
+
+    Examples
+    --------
+    >>> estimate = measure_ece([1, 0, 0, 0] * 50, [0.75] * 200)
+    >>> round(estimate.value, 4), estimate.distinguishable
+    (0.5, True)
+    """
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
+    statistic = _ece_statistic(cells)
+    null = null_draws(cells, statistic, n_draws, random_state)
+    value = observed(cells, statistic)
+    shape = smooth_residual(cells, observed(cells, smece_statistic(cells)))
+    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, _DRAWS), random_state)
+    return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, value))
+
+
+def _ece_statistic(cells: Population) -> Statistic:
+    member = (cells.label[:, None] == np.arange(cells.label.max() + 1)).astype(np.float64)
+
+    def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return np.abs(residual @ member).sum(axis=1) / mass.sum(axis=1)
+
+    return statistic
+
+
+def mean_limit(y: np.ndarray, f: np.ndarray, weight: np.ndarray) -> float:
+    """Return the largest absolute mean residual inside its interval; 1 where there is none.
+
+    Examples
+    --------
+    >>> round(mean_limit(np.array([1.0, 0.0] * 50), np.full(100, 0.5), np.full(100, 0.01)), 3)
+    0.102
+    """
+    interval = mean_residual(y, f, sample_weight=weight).interval
+    return 1.0 if interval is None else max(abs(end) for end in interval)
+
+
+def invert(
+    cells: Population,
+    statistic: Statistic,
+    shape: np.ndarray,
+    least_high: float,
+    n_draws: int,
+    random_state: RandomState,
+) -> tuple[float, float]:
+    """Invert the test along f + s shape(f).
+
+    Parameters
+    ----------
+    cells : Population
+    statistic : Statistic
+        An error of at least 0, or what is above 0 for the curve seen: of anything below 0 no interval can be had here.
+    shape : float array of shape (G,)
+        The residual curve seen; positive is under-confident.
+    least_high : float
+        The upper end is at least this.
+    n_draws : int
+        Draws per scale.
+    random_state : int or numpy.random.Generator
+
+    Returns
+    -------
+    low, high : float
+    """
+    low, high = _invert(cells, statistic, shape, n_draws, generator(random_state))
+    return low, max(high, least_high)
+
+
+def _invert(
+    cells: Population, statistic: Statistic, shape: np.ndarray, n_draws: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Scales are measured so that 1 gives the error seen, before clipping; the grid follows the spread found there."""
+    seen = observed(cells, statistic)
+    full = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0))
+    if full <= 0:  # no error is seen, and `least_high` alone says how large it may be
+        return 0.0, 0.0
+    unit = min(max(seen, 1 / cells.count.sum()) / full, 1 / np.abs(shape).max())
+    points: dict[float, list[float]] = {}
+
+    def visit(scale: float) -> None:
+        if scale not in points:
+            rate = np.clip(cells.location + scale * unit * shape, 0.0, 1.0)
+            draws = simulate(cells, rate, statistic, n_draws, rng, resample=True)
+            quantiles = np.quantile(draws, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
+            points[scale] = [expected(cells, statistic, rate), *quantiles.tolist()]
+
+    visit(1.0)
+    truth, lower_tail, _, upper_tail = points[1.0]
+    width = max(upper_tail - lower_tail, 8 / float(cells.count.sum())) / max(truth, 1e-12)
+    for scale in [0.0, *(1 - min(width, 0.65) * _DOWN), *(1 + width * _UP)]:
+        visit(scale)
+    for _ in range(8):
+        last, before = sorted(points)[-1], sorted(points)[-2]
+        if points[last][1] > seen or points[last][0] <= points[before][0]:  # bracketed, or clipped everywhere
+            break
+        visit(2 * last)
+    theta, tail_low, typical, tail_high = np.maximum.accumulate(np.array([points[s] for s in sorted(points)]), axis=0).T
+    return _crossing(tail_high, theta, seen, "left"), _crossing(tail_low, theta, max(seen, typical[0]), "right")
+
+
+def _crossing(tail: np.ndarray, theta: np.ndarray, seen: float, side: Literal["left", "right"]) -> float:
+    """Theta where a quantile, which increases with it, reaches ("left") or passes ("right") the value seen.
+
+    Interpolated between scales, but for few rows the quantile moves in steps: where it equals the value seen, the
+    crossing lies anywhere up to the next scale outwards, and that scale is taken.
+    """
+    tie = 1e-9
+    after = int(np.searchsorted(tail, seen + (tie if side == "right" else -tie), side=side))
+    if after == 0:
+        return float(max(theta[0], 0.0))
+    if after == len(tail):
+        return float(theta[-1])
+    if side == "right" and seen - tail[after - 1] <= tie:
+        return float(theta[after])
+    if side == "left" and tail[after] - seen <= tie:
+        return float(theta[after - 1])
+    share = (seen - tail[after - 1]) / (tail[after] - tail[after - 1])
+    return float(theta[after - 1] + share * (theta[after] - theta[after - 1]))

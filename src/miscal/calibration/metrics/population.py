@@ -1,0 +1,217 @@
+"""Rows merged into cells, random outcomes for them, and statistics of many draws at once.
+
+A bootstrap replicate, a draw under "calibrated" and a draw from any other model of the outcomes differ only in the
+rate of successes of a cell and in whether the rows are drawn anew, so one routine makes them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from miscal.base.errors import InputError
+from miscal.calibration.metrics.smooth import (
+    bin_residuals,
+    cells_of_rows,
+    cosine_moments,
+    expected_floor,
+    smoothed_density,
+    solve,
+)
+
+Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From residual mass (B, G) and row mass (B, G) of the cells to one number per draw (B,)."""
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Population:
+    """Rows merged by cell of confidence, weight and label.
+
+    Attributes
+    ----------
+    location : numpy.ndarray
+        float64, shape (G,): mean confidence of the cell's rows.
+    count, ones : numpy.ndarray
+        float64, shape (G,): rows, and rows with outcome 1.
+    weight : numpy.ndarray
+        float64, shape (G,): weight of each of its rows.
+    label : numpy.ndarray
+        int64, shape (G,): what keeps cells apart besides (a slice or a bin).
+    n_cells : int
+        Cells of [0, 1]; also the resolution at which smECE is computed.
+    """
+
+    location: np.ndarray
+    count: np.ndarray
+    ones: np.ndarray
+    weight: np.ndarray
+    label: np.ndarray
+    n_cells: int
+
+    @property
+    def rate(self) -> np.ndarray:
+        """Observed share of ones, shape (G,)."""
+        return self.ones / self.count
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Total weight of each cell, shape (G,)."""
+        return self.weight * self.count
+
+    def residual(self, rate: np.ndarray) -> np.ndarray:
+        """Residual mass of each cell if its share of ones is `rate`; positive: under-confident; shape (G,)."""
+        return self.mass * (rate - self.location)
+
+
+def merge(y: np.ndarray, f: np.ndarray, weight: np.ndarray, label: np.ndarray | None = None) -> Population:
+    """Merge rows; y, f, weight and label are checked arrays of shape (n,).
+
+    Examples
+    --------
+    >>> merge(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5)).count
+    array([2.])
+    """
+    n_cells = cells_of_rows(len(f)) // 2  # enough for draws, whose noise is far larger than what this adds
+    _, weight_rank = np.unique(weight, return_inverse=True)
+    label = np.zeros(len(f), dtype=np.int64) if label is None else label
+    key = ((f * n_cells).astype(np.int64) * (label.max() + 1) + label) * (weight_rank.max() + 1) + weight_rank
+    _, first, inverse, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    return Population(
+        location=np.clip(np.bincount(inverse, f) / count, 0.0, 1.0),
+        count=count.astype(np.float64),
+        ones=np.bincount(inverse, y),
+        weight=weight[first],
+        label=label[first],
+        n_cells=n_cells,
+    )
+
+
+def simulate(
+    population: Population,
+    rate: np.ndarray | None,
+    statistic: Statistic,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    resample: bool,
+) -> np.ndarray:
+    """Draw outcomes and return a statistic of each draw.
+
+    Parameters
+    ----------
+    population : Population
+    rate : float array of shape (G,), or None
+        Chance of a 1 in each cell, in [0, 1]; None: the rows drawn keep their outcomes, as in a plain bootstrap.
+    statistic : Statistic
+    n_draws : int
+        Number of draws B.
+    rng : numpy.random.Generator
+    resample : bool
+        Whether the rows are drawn with replacement first; otherwise only the outcomes are random. Needed if `rate` is
+        None.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (B,).
+
+    Examples
+    --------
+    >>> cells = merge(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5))
+    >>> mean = lambda residual, mass: residual.sum(axis=1) / mass.sum(axis=1)
+    >>> simulate(cells, np.ones(1), mean, 3, np.random.default_rng(0), resample=True)
+    array([0.5, 0.5, 0.5])
+    """
+    if n_draws != int(n_draws) or n_draws < 1:
+        raise InputError(f"n_draws must be a whole number of at least 1; it is {n_draws!r}")
+    step = max(1, _BLOCK // len(population.count))
+    return np.concatenate(
+        [_simulate_block(population, rate, statistic, min(step, n_draws - i), rng, resample)
+         for i in range(0, n_draws, step)]
+    )  # fmt: skip
+
+
+def _simulate_block(
+    population: Population,
+    rate: np.ndarray | None,
+    statistic: Statistic,
+    n_draws: int,
+    rng: np.random.Generator,
+    resample: bool,
+) -> np.ndarray:
+    if rate is None:
+        both = _resampled(np.concatenate([population.ones, population.count - population.ones]), n_draws, rng)
+        ones, zeros = np.split(both, 2, axis=1)
+        count = ones + zeros
+    else:
+        kept = np.broadcast_to(population.count.astype(np.int64), (n_draws, len(rate)))
+        count = _resampled(population.count, n_draws, rng) if resample else kept
+        ones = rng.binomial(count, np.clip(rate, 0.0, 1.0))
+    return statistic(population.weight * (ones - count * population.location), population.weight * count)
+
+
+def _resampled(count: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Return counts of the cells in samples with replacement, int64 of shape (n_draws, G)."""
+    n, n_cells = int(count.sum()), len(count)
+    if n > 10 * n_cells:  # cheaper by cell than by row
+        return rng.multinomial(n, count / n, size=n_draws)
+    owner = np.repeat(np.arange(n_cells), count.astype(np.int64))
+    return np.stack([np.bincount(owner[rng.integers(n, size=n)], minlength=n_cells) for _ in range(n_draws)])
+
+
+def smece_statistic(population: Population, chosen: np.ndarray | None = None) -> Statistic:
+    """Return smECE of all cells, or of the chosen ones (bool array of shape (G,)), as a statistic of draws."""
+    from scipy.sparse import csr_array
+
+    chosen = np.ones(len(population.location), dtype=bool) if chosen is None else chosen
+    location, n_nodes = population.location[chosen], population.n_cells
+    cell = np.minimum((location * n_nodes).astype(np.intp), n_nodes - 1)
+    share = location * n_nodes - cell
+    index = np.arange(len(location))
+    spread = csr_array(
+        (np.r_[1 - share, share], (np.r_[cell, cell + 1], np.r_[index, index])), shape=(n_nodes + 1, len(location))
+    )
+
+    noise = expected_floor(float(population.count[chosen].sum()))
+
+    def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        total = np.maximum(mass[:, chosen].sum(axis=1), 1e-300)  # a resampled slice can come out empty
+        scaled = residual[:, chosen] / total[:, None]
+        step = max(1, _BLOCK // n_nodes)
+        return np.concatenate(
+            [solve((spread @ scaled[i : i + step].T).T.copy(), noise) for i in range(0, len(scaled), step)]
+        )
+
+    return statistic
+
+
+def observed(population: Population, statistic: Statistic) -> float:
+    """Return the statistic of the data themselves, through the same cells as its draws."""
+    return expected(population, statistic, population.rate)
+
+
+def expected(population: Population, statistic: Statistic, rate: np.ndarray) -> float:
+    """Return the statistic if every cell's share of ones is exactly `rate`: without noise."""
+    return float(statistic(population.residual(rate)[None], population.mass[None])[0])
+
+
+def smooth_residual(population: Population, sigma: float) -> np.ndarray:
+    """Estimate E[y | f] - f at each cell: residuals smoothed at `sigma` (two cells at least), over rows likewise.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (G,); positive is under-confident.
+    """
+    sigma = max(sigma, 2 / population.n_cells)
+    nodes = [
+        bin_residuals(population.location, v, 4 * population.n_cells)
+        for v in (population.residual(population.rate), population.mass)
+    ]
+    top, bottom = smoothed_density(cosine_moments(np.stack(nodes)), sigma)
+    grid = np.linspace(0, 1, len(top))
+    return np.interp(population.location, grid, top / np.maximum(bottom, 1e-12))

@@ -1,0 +1,366 @@
+"""Scores of confidences that need no smoothing, and the intervals of means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miscal.base.checks import check_lengths, check_weight
+from miscal.base.errors import InputError
+from miscal.calibration.metrics.smooth import check_pair
+
+LOG_LOSS_CLIP = 1e-4
+"""Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike."""
+
+LEVEL = 0.95
+"""Coverage of every interval, two-sided."""
+
+_ROUNDING = 1e-9
+"""Effective rows beyond one that may be rounding: what such a number says of the spread is chance."""
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """A mean with its uncertainty.
+
+    Attributes
+    ----------
+    value : float
+        The weighted mean.
+    standard_error : float or None
+        None where a single row, or a single one that has any weight to speak of, makes it undefined.
+    interval : (float, float) or None
+        Low and high at 95 %; None likewise.
+    p_value : float or None
+        Two-sided, against the value under the null hypothesis, 0 unless said otherwise; None likewise.
+    n : int
+        Rows of positive weight.
+    """
+
+    value: float
+    standard_error: float | None
+    interval: tuple[float, float] | None
+    p_value: float | None
+    n: int
+
+
+def brier(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+    """Brier score: the mean of (y - f)^2.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    float
+        In [0, 1]; lower is better.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> brier([1, 0], [0.5, 0.5])
+    0.25
+    """
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    return float(weight @ np.square(y - f))
+
+
+def log_loss(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+    """Mean of -log(probability given to the outcome), natural logarithm, with f clipped to [1e-4, 1 - 1e-4].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    float
+        In [1e-4, 9.21], in nats; lower is better.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> round(log_loss([1, 0], [0.5, 1.0]), 4)
+    4.9517
+    """
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    return float(weight @ log_losses(y, f))
+
+
+def log_losses(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """Return each row's clipped log loss, in nats; y and f are checked float64 arrays of shape (n,).
+
+    Examples
+    --------
+    >>> log_losses(np.array([1.0]), np.array([0.0])).round(3)
+    array([9.21])
+    """
+    clipped = np.clip(f, LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
+    return -np.log(np.where(y == 1, clipped, 1 - clipped))
+
+
+def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.ndarray) -> np.ndarray:
+    """Return the bin of each row.
+
+    Parameters
+    ----------
+    confidence : float array of shape (n,)
+        In [0, 1].
+    n_bins : int
+        At least 1.
+    strategy : {"width", "mass"}
+        "width": bins [i, i + 1) / n_bins, the last one closed, so f = 1 belongs to it. "mass": bins of equal
+        weight, as nearly as equal confidences, which stay together, allow.
+    weight : float array of shape (n,)
+        Positive, summing to 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n,), in 0 to n_bins - 1. Bins may be empty.
+
+    Raises
+    ------
+    InputError
+        For another strategy, or fewer than one bin.
+
+    Examples
+    --------
+    >>> bin_index(np.array([0.0, 0.5, 1.0]), 2, "width", np.full(3, 1 / 3))
+    array([0, 1, 1])
+    """
+    if n_bins != int(n_bins) or n_bins < 1:
+        raise InputError(f"n_bins must be a whole number of at least 1; it is {n_bins!r}")
+    if strategy == "width":
+        edges = np.arange(1, n_bins) / n_bins
+        return np.searchsorted(edges, confidence, side="right")
+    if strategy == "mass":
+        _, inverse = np.unique(confidence, return_inverse=True)
+        mass = np.bincount(inverse, weight)
+        middle = np.cumsum(mass) - mass / 2
+        return np.clip(np.floor(middle * n_bins + 1e-9).astype(np.int64), 0, n_bins - 1)[inverse]
+    raise InputError(f"strategy must be 'width' or 'mass'; it is {strategy!r}")
+
+
+def ece(y_true: Any, confidence: Any, n_bins: int = 15, strategy: str = "width", *, sample_weight: Any = None) -> float:
+    """Binned expected calibration error: the sum over bins of |weighted sum of residuals|.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    n_bins : int, default 15
+        Number of bins.
+    strategy : {"width", "mass"}, default "width"
+        Bins of equal width, or of equal weight; see `bin_index`.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    float
+        In [0, 1], unsigned.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, lengths differ, or an option is not allowed.
+
+    Examples
+    --------
+    >>> ece([1, 0, 1, 1], [0.9, 0.9, 1.0, 1.0], n_bins=10)
+    0.2
+    """
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    index = bin_index(f, n_bins, strategy, weight)
+    return float(np.abs(np.bincount(index, weight * (y - f))).sum())
+
+
+def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson score interval of a share, at 95 % (E. B. Wilson, JASA 22, 1927).
+
+    Parameters
+    ----------
+    share : float array
+        Observed shares in [0, 1].
+    n : float array of the same shape
+        Rows behind each (effective rows if weighted), > 0.
+
+    Returns
+    -------
+    low, high : numpy.ndarray
+        In [0, 1].
+
+    Examples
+    --------
+    >>> [round(float(v), 3) for v in wilson(np.array(1.0), np.array(10))]
+    [0.722, 1.0]
+    """
+    z2 = _normal_quantile() ** 2
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) * math.sqrt(z2) / (1 + z2 / n)
+    return np.maximum(np.minimum(centre - half, share), 0.0), np.minimum(np.maximum(centre + half, share), 1.0)
+
+
+def _normal_quantile() -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + LEVEL) / 2))
+
+
+def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, unit: float = 0.0) -> MeanEstimate:
+    """Mean with Student interval and p-value; rows are independent, weights belong to rows.
+
+    The variance of a weighted mean is sum w^2 (v - mean)^2 n_eff / (n_eff - 1), with weights summing to 1 and
+    n_eff = 1 / sum w^2. Weights say how much a row matters, not that it was seen so often: repeat rows for that.
+    Where n_eff is 1 up to rounding, as with a single row, there is neither interval nor p-value.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        Finite numbers.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default; rows of weight 0 are dropped.
+    null : float, default 0.0
+        The mean under the null hypothesis of `p_value`.
+    unit : float, default 0.0
+        What changes in a value when its outcome flips. One such square is added to the sum of squares, since rows
+        that all agree do not prove that the next would; without it intervals of rare events are far too short.
+
+    Returns
+    -------
+    MeanEstimate
+
+    Raises
+    ------
+    InputError
+        If `values` is empty or not finite, or weights do not fit.
+
+    Examples
+    --------
+    >>> estimate = mean_interval([0.0, 1.0, 2.0])
+    >>> estimate.value, round(estimate.standard_error, 3), [round(v, 2) for v in estimate.interval]
+    (1.0, 0.577, [-1.48, 3.48])
+    """
+    v = _check_values(values, "values")
+    weight = check_weight(sample_weight, len(v))
+    v, weight = v[weight > 0], weight[weight > 0]
+    weight = weight / weight.sum()
+    mean, n_eff = float(weight @ v), 1 / float(weight @ weight)
+    if n_eff < 1 + _ROUNDING:
+        return MeanEstimate(mean, None, None, None, len(v))
+    squares = float(np.square(weight) @ np.square(v - mean)) + (unit / n_eff) ** 2
+    error = math.sqrt(squares * n_eff / (n_eff - 1))
+    return _student(mean, error, n_eff - 1, null, len(v))
+
+
+def _student(mean: float, error: float, freedom: float, null: float, n: int) -> MeanEstimate:
+    from scipy.special import stdtr, stdtrit
+
+    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
+    p_value = 2 * float(stdtr(freedom, -abs(mean - null) / error)) if error > 0 else float(mean == null)
+    return MeanEstimate(mean, error, (mean - half, mean + half), p_value, n)
+
+
+def _check_values(values: Any, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.size == 0:
+        raise InputError(f"{name} must be one-dimensional with at least one row; its shape is {array.shape}")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} must be numbers; its dtype is {array.dtype}")
+    array = array.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise InputError(f"{name}: {len(bad)} of {len(array)} values are NaN or infinite (rows {bad[:5].tolist()})")
+    return array
+
+
+def mean_residual(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
+    """Mean residual y - f with interval and p-value against 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    MeanEstimate
+        Value in [-1, 1]; positive is under-confident, negative over-confident. The interval is that of
+        `mean_interval` with ``unit=1``, cut to what these confidences allow: -mean f (all wrong) to 1 - mean f.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
+    -0.5
+    """
+    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    found = mean_interval(y - f, sample_weight=weight, unit=1.0)
+    if found.interval is None:
+        return found
+    (low, high), mean = found.interval, float(weight @ f)
+    interval = max(low, min(-mean, found.value)), min(high, max(1 - mean, found.value))
+    return MeanEstimate(found.value, found.standard_error, interval, found.p_value, found.n)
+
+
+def paired_difference(loss_a: Any, loss_b: Any, *, sample_weight: Any = None) -> MeanEstimate:
+    """Mean of loss_a - loss_b over the same rows, with interval and p-value against 0.
+
+    Parameters
+    ----------
+    loss_a, loss_b : array-like of shape (n,)
+        A loss of each row under two methods.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    MeanEstimate
+        Positive: b is better. In the unit of the losses.
+
+    Raises
+    ------
+    InputError
+        If the lengths differ, or an array is empty or not finite.
+
+    Examples
+    --------
+    >>> paired_difference([0.3, 0.2], [0.05, 0.2]).value
+    0.125
+    """
+    check_lengths(loss_a=loss_a, loss_b=loss_b)
+    difference = _check_values(loss_a, "loss_a") - _check_values(loss_b, "loss_b")
+    return mean_interval(difference, sample_weight=sample_weight)

@@ -1,0 +1,131 @@
+"""Members of ZIP archives, Zstandard ones (method 93) included, which Python's zipfile reads only from 3.14 on."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from miscal.base.errors import CorruptFile, InputError, ResourceError
+from miscal.data.readers.table import damage, fits
+
+MAGIC = b"PK\x03\x04"
+ZSTD = 93
+MAX_MEMBER = 2**30
+"""Bytes a member may unfold to: the largest samples known have a tenth of it."""
+
+_WINDOW = 2**27
+_BLOCK = 2**20
+_LOCAL = struct.Struct("<4s22xHH")
+"""Local header: signature, then the lengths of name and extra field (APPNOTE.TXT 4.3.7)."""
+
+
+class Archive:
+    """An open archive; see `opened`."""
+
+    def __init__(self, path: Path, stream: BinaryIO, archive: zipfile.ZipFile) -> None:
+        self._path, self._stream, self._archive = path, stream, archive
+        self._members = {info.filename: info for info in archive.infolist()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Members, in the order of the archive."""
+        return tuple(self._members)
+
+    def read(self, name: str) -> bytes:
+        """Return what a member holds.
+
+        Raises
+        ------
+        CorruptFile
+            If it is cut short, its checksum is wrong, or it unfolds to more than the archive says.
+        ResourceError
+            If it unfolds to more than `MAX_MEMBER` or than memory holds.
+        InputError
+            If it needs the package zstandard, and that is not installed.
+        """
+        info = self._members[name]
+        where = Path(f"{self._path}/{name}")
+        if info.file_size > MAX_MEMBER:
+            raise ResourceError(f"{where} unfolds to {info.file_size} bytes; at most {MAX_MEMBER} are read")
+        fits(where, 1, 8 * info.file_size)
+        with damage(where, "a member of a ZIP archive"), self._unfolding(info) as stream:
+            content = _bounded(stream, info.file_size)
+        if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
+            raise CorruptFile(f"{where} is damaged: its size or checksum is not what the archive says")
+        return content
+
+    @contextmanager
+    def _unfolding(self, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+        if info.flag_bits & 1:
+            raise CorruptFile(f"{self._path}/{info.filename} is encrypted; no tool writes such logs")
+        if info.compress_type != ZSTD:
+            with _other_faults(), self._archive.open(info) as stream:
+                yield stream
+            return
+        zstandard = _zstandard(self._path)
+        try:
+            folded = io.BytesIO(self._raw(info))
+            decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+            yield decoder.stream_reader(folded, read_across_frames=True)
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+
+    def _raw(self, info: zipfile.ZipInfo) -> bytes:
+        self._stream.seek(info.header_offset)
+        header = self._stream.read(_LOCAL.size)
+        if len(header) < _LOCAL.size or not header.startswith(MAGIC):
+            raise ValueError("no member begins where the archive says")
+        _, name, extra = _LOCAL.unpack(header)
+        self._stream.seek(name + extra, io.SEEK_CUR)
+        return self._stream.read(info.compress_size)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Archive]:
+    """Open an archive.
+
+    Raises
+    ------
+    CorruptFile
+        If it is no archive, or its directory, at the end, is missing.
+    """
+    with path.open("rb") as stream:
+        try:
+            archive = zipfile.ZipFile(stream)
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+            raise CorruptFile(f"{path} cannot be read as a ZIP archive: {error}; it is cut short or damaged") from None
+        with archive:
+            yield Archive(path, stream, archive)
+
+
+@contextmanager
+def _other_faults() -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _bounded(stream: IO[bytes], size: int) -> bytes:
+    """Read at most one byte more than `size`, block by block: a bomb costs no memory."""
+    content = bytearray()
+    while len(content) <= size and (block := stream.read(min(_BLOCK, size + 1 - len(content)))):
+        content += block
+    return bytes(content)
+
+
+def _zstandard(path: Path):
+    try:
+        import zstandard
+    except ImportError:
+        raise InputError(
+            f"{path} is packed with Zstandard: install it (pip install 'miscal[logs]'), or turn the log into JSON "
+            "(inspect log convert --to json)"
+        ) from None
+    return zstandard

@@ -1,0 +1,185 @@
+"""What every importer returns: rows, and what was left out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.base.errors import FileError
+
+_SCHEMA = {
+    "id": pl.String,
+    "text": pl.String,
+    "confidence": pl.Float64,
+    "correct": pl.Int8,
+    "predicted": pl.Int16,
+    "choices": pl.List(pl.String),
+    "choice_probs": pl.List(pl.Float64),
+    "candidate_mass": pl.Float64,
+    "answer_index": pl.Int16,
+}
+COLUMNS = tuple(_SCHEMA)
+"""Columns of every imported table, before the metadata; as `miscal score` writes them."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class UnusableLog(FileError):
+    """A log that is whole, but from which no triples can be had."""
+
+
+class UnusableRow(Exception):
+    """A row that is left out; the message is the reason, the same for all rows it holds for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer; None is for what the log does not tell.
+
+    ``confidence`` in [0, 1] is the probability of the answer given, ``correct`` 0/1 whether that answer is right.
+    """
+
+    id: str
+    text: str | None
+    confidence: float
+    correct: int
+    predicted: int | None = None
+    choices: tuple[str, ...] | None = None
+    choice_probs: tuple[float, ...] | None = None
+    candidate_mass: float | None = None
+    answer_index: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Log:
+    """The rows of one log."""
+
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()) -> Log:
+    """Put a log together.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    rows : sequence of Row
+    left_out : mapping of str to sequence of str
+        Reason to the ids of the rows it holds for.
+    notes : iterable of str
+
+    Raises
+    ------
+    UnusableLog
+        If no row is left.
+    """
+    counted = [f"{len(ids)} rows left out: {reason} ({_some(ids)})" for reason, ids in left_out.items()]
+    if not rows:
+        raise UnusableLog(f"{path} holds no row that can be used" + "".join(f"; {told}" for told in counted))
+    return Log(tuple(rows), (*notes, *(f"{path.name}: {told}" for told in counted)))
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(map(str, ids[:5])) + (", ..." if len(ids) > 5 else "")
+
+
+def probabilities(log_probs: Sequence[float]) -> list[float]:
+    """Renormalise log-probabilities over the choices: exp(l) / sum exp(l).
+
+    Raises
+    ------
+    UnusableRow
+        If one is NaN or +inf, or all are -inf.
+
+    Examples
+    --------
+    >>> probabilities([0.0, float("-inf"), 0.0])
+    [0.5, 0.0, 0.5]
+    """
+    largest = max(log_probs)
+    if not math.isfinite(largest) or any(math.isnan(value) for value in log_probs):
+        raise UnusableRow("log-probabilities that are NaN or all infinite")
+    shares = [math.exp(value - largest) for value in log_probs]
+    total = math.fsum(shares)
+    return [share / total for share in shares]
+
+
+def number(value: Any) -> float | None:
+    """Read a number, also one written as text; None if it is none.
+
+    Examples
+    --------
+    >>> number("-inf"), number(2), number("two"), number(True)
+    (-inf, 2.0, None, None)
+    """
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf if value > 0 else -math.inf
+
+
+def scalars(values: Mapping[str, Any] | None, *, but: str | None = None) -> dict[str, Any]:
+    """Keep what can be a cell of a table: texts, numbers and truth values; `but` is left out."""
+    return {
+        str(name): value
+        for name, value in (values or {}).items()
+        if name != but and (value is None or isinstance(value, str | int | float))
+    }
+
+
+def table_of(rows: Sequence[Row]) -> pl.DataFrame:
+    """Make the table; metadata named like a column of ours get ``source_`` in front.
+
+    Examples
+    --------
+    >>> table_of([Row("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
+    ['subject', 'source_id']
+    """
+    columns = [
+        pl.Series(name, [_clean(getattr(row, name)) for row in rows], dtype=kind) for name, kind in _SCHEMA.items()
+    ]
+    names = dict.fromkeys(name for row in rows for name in row.metadata)
+    for name in names:
+        own = f"source_{name}" if name in _SCHEMA else name
+        columns.append(_metadata(_clean(own), [row.metadata.get(name) for row in rows]))
+    return pl.DataFrame(_distinct(columns))
+
+
+def _distinct(columns: list[pl.Series]) -> list[pl.Series]:
+    seen = {column.name: column for column in columns}  # of metadata called both "id" and "source_id", the last stays
+    return list(seen.values())
+
+
+def _metadata(name: str, values: list[Any]) -> pl.Series:
+    """One type per column: truth values, whole numbers, numbers, or else text."""
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool}:
+        return pl.Series(name, values, dtype=pl.Boolean)
+    if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
+        return pl.Series(name, values, dtype=pl.Int64)
+    if kinds and kinds <= {int, float} and all(value is None or abs(value) < 2**53 for value in values):
+        return pl.Series(name, values, dtype=pl.Float64, strict=False)
+    return pl.Series(name, [value if value is None else _clean(_text(value)) for value in values], dtype=pl.String)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _clean(value: Any) -> Any:
+    """Replace what is no Unicode text: half a surrogate pair, which JSON can hold and a table cannot."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    return [_clean(item) for item in value] if isinstance(value, tuple) else value

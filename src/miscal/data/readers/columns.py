@@ -1,0 +1,146 @@
+"""Which column plays which part: names given, names guessed, names that are nearly right."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Sequence
+
+from miscal.base.arrays import value_list
+from miscal.base.errors import InputError, MissingColumn
+
+SYNONYMS = {
+    "confidence": ("confidence", "conf", "prob", "p", "f", "score", "prediction", "pred_prob", "y_prob", "max_prob"),
+    "correct": ("correct", "is_correct", "acc", "y", "label", "exact_match"),
+}
+"""Column names taken for confidence and outcome when none is named; the first of each wins over the others."""
+
+
+def find(name: str, columns: Sequence[str], *, what: str) -> str:
+    """Return `name` if it is a column.
+
+    Raises
+    ------
+    MissingColumn
+        Listing the columns and suggesting the nearest name, which is never used.
+
+    Examples
+    --------
+    >>> find("confidense", ["id", "confidence"], what="confidence")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.MissingColumn: confidence: there is no column 'confidense' (did you mean 'confidence'?). The columns are 'id', 'confidence'
+    """  # noqa: E501
+    if name in columns:
+        return name
+    raise MissingColumn(f"{what}: there is no column {name!r}{_nearest(name, columns)}. {_listed(columns)}")
+
+
+def _nearest(name: str, columns: Sequence[str]) -> str:
+    lowered = {column.lower(): column for column in columns}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1)
+    return f" (did you mean {lowered[near[0]]!r}?)" if near else ""
+
+
+def _listed(columns: Sequence[str]) -> str:
+    shown = ", ".join(repr(column) for column in columns[:20])
+    return f"The columns are {shown}" + (f", ... ({len(columns)} in all)" if len(columns) > 20 else "")
+
+
+def guess(role: str, columns: Sequence[str]) -> str:
+    """Find the column of a role by its synonyms.
+
+    Parameters
+    ----------
+    role : 'confidence' or 'correct'
+    columns : sequence of str
+
+    Returns
+    -------
+    str
+        The column called `role`, or the only one with a synonym for name.
+
+    Raises
+    ------
+    MissingColumn
+        If there is none.
+    InputError
+        If several would do.
+
+    Examples
+    --------
+    >>> guess("correct", ["id", "p", "is_correct"])
+    'is_correct'
+    """
+    if role in columns:
+        return role
+    found = [column for column in columns if column.lower() in SYNONYMS[role]]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{role}: several columns could be it: {value_list(found)}; name one (--{role} {found[0]})")
+    raise MissingColumn(
+        f"{role}: no column is called {', '.join(SYNONYMS[role])}{_nearest(role, columns)}; "
+        f"name it (--{role} COL). {_listed(columns)}"
+    )
+
+
+def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Separate a comma-separated list of names.
+
+    Examples
+    --------
+    >>> split_names("a, b"), split_names(["a"])
+    (('a', 'b'), ('a',))
+    """
+    parts = names.split(",") if isinstance(names, str) else names
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[str, str]) -> tuple[str, ...]:
+    """Resolve names and glob patterns to feature columns.
+
+    Parameters
+    ----------
+    patterns : str or sequence of str
+        Names or patterns (``x_*``), comma-separated. Each must match.
+    columns : sequence of str
+    reserved : dict of str to str
+        Column to its role. Patterns pass over these; naming the outcome is refused.
+
+    Returns
+    -------
+    tuple of str
+        In the order named, and of the table within a pattern; no column twice.
+
+    Raises
+    ------
+    MissingColumn
+        If a name or pattern matches nothing.
+    InputError
+        If the outcome is named as a feature.
+
+    Examples
+    --------
+    >>> match("x_*, age", ["x_1", "x_2", "age", "y"], {"y": "correct"})
+    ('x_1', 'x_2', 'age')
+    """
+    chosen: dict[str, None] = {}
+    for pattern in split_names(patterns):
+        chosen.update(dict.fromkeys(_matches(pattern, columns, reserved)))
+    if not chosen:
+        raise InputError("features: no column was named; give names or patterns, e.g. 'x_*'")
+    return tuple(chosen)
+
+
+def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> list[str]:
+    if pattern in columns:
+        if reserved.get(pattern) == "correct":
+            raise InputError(f"features: {pattern!r} is the outcome; a feature must not know it")
+        return [pattern]
+    found = [c for c in columns if fnmatch.fnmatchcase(c, pattern) and c not in reserved]
+    if not found:
+        if any(mark in pattern for mark in "*?["):
+            raise MissingColumn(f"features: the pattern {pattern!r} matches no column. {_listed(columns)}")
+        find(pattern, columns, what="features")
+    return found

@@ -1,0 +1,77 @@
+"""CSV and TSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.base.arrays import value_list
+from miscal.base.errors import CorruptFile, InputError
+from miscal.data.readers.table import Table, damage
+from miscal.data.readers.text_file import text_of
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_BOOLEANS = {"true": True, "false": False}
+
+
+def accepts(source: Any) -> bool:
+    """Whether `source` is a delimited file by its name."""
+    return isinstance(source, Path) and source.suffix.lower() in SEPARATORS and not source.is_dir()
+
+
+def read(path: Path, *, encoding: str = "utf-8") -> Table:
+    """Open a delimited file: a header, then one row per record; types are taken from the whole file."""
+    text = text_of(path, encoding)
+    separator = SEPARATORS[path.suffix.lower()]
+    columns = _header(text, separator, path)
+    _check_end(text, separator, columns, path)
+
+    def load(names: Sequence[str]) -> pl.DataFrame:
+        with damage(path, "CSV"):
+            frame = pl.read_csv(
+                io.BytesIO(text.encode("utf-8", "replace")),
+                columns=list(names),
+                separator=separator,
+                infer_schema_length=None,
+                raise_if_empty=False,
+            )
+        return frame.select(names).with_columns(_booleans(frame[name]) for name in names)
+
+    return Table("csv", columns, load, (path,))
+
+
+def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
+    columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
+    repeated = [name for name in columns if columns.count(name) > 1]
+    if repeated:
+        raise InputError(
+            f"{path}: column names occur more than once in the header: {value_list(repeated)}; rename them"
+        )
+    if len(columns) == 1 and ";" in columns[0]:
+        raise InputError(f"{path} is separated by semicolons; save it with commas, and a point as decimal mark")
+    return tuple(columns)
+
+
+def _check_end(text: str, separator: str, columns: Sequence[str], path: Path) -> None:
+    """Refuse a last line without newline and with too few fields: the file was cut."""
+    last = text.rsplit("\n", 1)[-1]
+    if last and '"' not in last and len(columns) > 1 and last.count(separator) < len(columns) - 1:
+        raise CorruptFile(
+            f"{path} is cut short: line {text.count(chr(10)) + 1} at its end has {last.count(separator) + 1} of "
+            f"{len(columns)} fields"
+        )
+
+
+def _booleans(series: pl.Series) -> pl.Series:
+    """Pandas writes True and False, which polars takes for text."""
+    if series.dtype != pl.String:
+        return series
+    values = set(series.drop_nulls().str.to_lowercase().unique().to_list())
+    if not values or not values <= set(_BOOLEANS):
+        return series
+    return series.str.to_lowercase().replace_strict(_BOOLEANS, return_dtype=pl.Boolean)

@@ -1,0 +1,69 @@
+"""Tables in memory: pandas, polars and pyarrow frames, and dictionaries of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from miscal.base.arrays import is_frame, numeric
+from miscal.base.checks import check_lengths
+from miscal.base.errors import InputError
+from miscal.data.readers.table import Table
+
+
+def accepts(source: Any) -> bool:
+    """Whether `source` is a table in memory."""
+    return isinstance(source, (Mapping, pl.LazyFrame)) or is_frame(source)
+
+
+def read(source: Any, *, encoding: str = "utf-8") -> Table:
+    """Wrap a table in memory; only the columns asked for are converted."""
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    if isinstance(source, Mapping):
+        if not source:
+            raise InputError("the data hold no columns; give at least confidence and correct")
+        check_lengths(**{str(name): values for name, values in source.items()})
+        columns = {str(name): values for name, values in source.items()}
+        return Table("arrays", tuple(columns), lambda names: pl.DataFrame([_series(n, columns[n]) for n in names]))
+    if isinstance(source, pl.DataFrame):
+        return Table("frame", tuple(source.columns), lambda names: source.select(names))
+    frame = nw.from_native(source, eager_only=True)
+    by_name = {str(name): frame[name].to_native() for name in _unique(frame.columns)}
+    return Table("frame", tuple(by_name), lambda names: pl.DataFrame([_series(n, by_name[n]) for n in names]))
+
+
+def _unique(names: Sequence[Any]) -> Sequence[Any]:
+    repeated = {str(name) for name in names if [str(n) for n in names].count(str(name)) > 1}
+    if repeated:
+        raise InputError(f"column names occur more than once: {', '.join(sorted(repeated))}; rename them")
+    return names
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    """Numbers through the checks all arrays pass; anything else by its Python values."""
+    try:
+        array = numeric(values, name)
+    except InputError:
+        return _from_objects(name, values)
+    if array.ndim == 1:
+        return pl.Series(name, array.astype(array.dtype.newbyteorder("=")))
+    return _from_objects(name, array)
+
+
+def _from_objects(name: str, values: Any) -> pl.Series:
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        gone = series.is_null().to_list()
+        entries = [None if missing else entry for missing, entry in zip(gone, series.to_list(), strict=True)]
+    else:
+        entries = values.tolist() if hasattr(values, "tolist") else list(values)
+    try:
+        return pl.Series(name, entries)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"column {name!r} cannot be used: its values are of several types ({str(error).splitlines()[0]})"
+        ) from None

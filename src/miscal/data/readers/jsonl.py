@@ -1,0 +1,107 @@
+"""JSON lines: one object per line."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.base.errors import CorruptFile, InputError
+from miscal.data.readers.table import Table
+from miscal.data.readers.text_file import text_of
+
+NAMES = (".jsonl", ".ndjson", ".json")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def accepts(source: Any) -> bool:
+    """Whether `source` is a file of JSON lines by its name."""
+    return isinstance(source, Path) and source.suffix.lower() in NAMES and not source.is_dir()
+
+
+def read(path: Path, *, encoding: str = "utf-8") -> Table:
+    """Open a file of JSON lines.
+
+    Blank lines are skipped, a byte order mark and CRLF are fine, the literals NaN and Infinity are read as such (and
+    refused later where a number is needed), a key that a line lacks is a missing value.
+    """
+    text = text_of(path, encoding)
+    if text.lstrip().startswith("["):
+        raise CorruptFile(f"{path} is one JSON array; write one object per line (for instance with jq -c '.[]')")
+    lines, records = [], []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            lines.append(number)
+            records.append(_record(line, number, path))
+    if not records:
+        raise CorruptFile(f"{path} holds no records, only blank lines")
+    columns = tuple(dict.fromkeys(key for record in records for key in record))
+
+    def load(names: Sequence[str]) -> pl.DataFrame:
+        return pl.DataFrame([_column(name, [record.get(name) for record in records], lines, path) for name in names])
+
+    return Table("jsonl", columns, load, (path,))
+
+
+def _record(line: str, number: int, path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(line, object_pairs_hook=_no_duplicates)
+    except _DuplicateKeyError as error:
+        raise InputError(f"{path}, line {number}: the key {error.args[0]!r} occurs twice; keep one") from None
+    except (ValueError, RecursionError) as error:
+        where = f" at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else ""
+        raise CorruptFile(
+            f"{path}, line {number}: not valid JSON{where} ({getattr(error, 'msg', error)}); "
+            "the file is damaged, cut short or not JSON lines"
+        ) from None
+    if not isinstance(record, dict):
+        raise CorruptFile(f"{path}, line {number}: a {type(record).__name__} instead of an object {{...}}")
+    return record
+
+
+class _DuplicateKeyError(Exception):
+    pass
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _DuplicateKeyError(next(key for key in keys if keys.count(key) > 1))
+    return record
+
+
+_TYPES = {bool: "number", int: "number", float: "number", str: "text", list: "list", dict: "object"}
+
+
+def _column(name: str, values: list[Any], lines: list[int], path: Path) -> pl.Series:
+    """One column; a line whose type is another than the first one's is named."""
+    first = next((value for value in values if value is not None), None)
+    for value, line in zip(values, lines, strict=True):
+        if value is not None and _TYPES[type(value)] != _TYPES[type(first)]:
+            raise InputError(
+                f"{path}, line {line}: {name!r} is {_TYPES[type(value)]} ({value!r:.40}), but {_TYPES[type(first)]} "
+                "before; give every line the same type"
+            )
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds <= {bool, int, float} and len(kinds) > 1:
+        return pl.Series(name, [None if value is None else _float(value) for value in values], dtype=pl.Float64)
+    if kinds == {str}:
+        values = [None if value is None else _SURROGATE.sub("\ufffd", value) for value in values]
+    try:
+        return pl.Series(name, values, strict=kinds <= {bool, int, float, str})
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: {name!r} cannot be a column: {str(error).splitlines()[0]}") from None
+
+
+def _float(value: float) -> float:
+    """Convert like the literal 1e999 does: beyond the largest float is infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

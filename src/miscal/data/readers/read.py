@@ -1,0 +1,344 @@
+"""From a file or table to triples: the whole way in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
+from miscal.data.encoders import Embeddings, Encoder, FeatureColumns
+from miscal.base.errors import InputError, MismatchError
+from miscal.data.readers.columns import find, guess, split_names
+from miscal.data.readers.provenance import fingerprints, refuse_changed
+from miscal.data.readers.registry import open_table
+from miscal.data.readers.rows import (
+    Rows,
+    XSource,
+    choose_inputs,
+    choose_rows,
+    confidences,
+    encoder_values,
+    invalid_inputs,
+    label,
+    metadata_of,
+    missing,
+    numbers,
+    refuse_invalid_inputs,
+    refuse_repeated,
+    texts,
+)
+from miscal.data.readers.table import Table
+from miscal.data.encoders.text import text_encoder
+from miscal.data.triples import Triples, check_group, check_split, check_trainable, split_by, straddling_inputs
+
+ID = "id"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column plays which part; None where none does."""
+
+    confidence: str
+    correct: str
+    split: str | None = None
+    group: str | None = None
+    metadata: tuple[str, ...] = ()
+    id: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns named."""
+        single = (self.confidence, self.correct, self.split, self.group, self.id)
+        return [column for column in single if column is not None] + list(self.metadata)
+
+    @property
+    def reserved(self) -> dict[str, str]:
+        """Columns that a feature pattern passes over, with their part."""
+        parts = {name: getattr(self, name) for name in ("id", "group", "split", "confidence", "correct")}
+        named = {column: name for name, column in parts.items() if column is not None}
+        return dict.fromkeys(self.metadata, "metadata") | named
+
+
+def read_triples(
+    source: Any,
+    *,
+    confidence: str | None = None,
+    correct: str | None = None,
+    embeddings: Any = None,
+    features: str | Sequence[str] | None = None,
+    text: str | None = None,
+    metadata: str | Sequence[str] = (),
+    split: str | None = None,
+    group: str | None = None,
+    where: str | None = None,
+    on_invalid: Literal["error", "drop"] = "error",
+    encoding: str = "utf-8",
+    seed: int = 0,
+    embed_model: str | None = None,
+) -> Triples:
+    """Read triples from a file, folder or table.
+
+    Parameters
+    ----------
+    source : path or table
+        .parquet, .csv, .tsv or .jsonl; a folder written by ``miscal score``, or by ``datasets.save_to_disk``; a
+        pandas, polars or pyarrow frame; a dictionary of arrays, e.g. ``{"confidence": f, "correct": y}``.
+    confidence, correct : str, optional
+        Columns of the confidence, in [0, 1], and the outcome, 0/1. By default the columns so called, or the only
+        one with a usual synonym for name; what was taken is in ``source["columns"]`` and in the notes.
+    embeddings : path or array of shape (n, d), optional
+        x: a .npy or .safetensors file (tensor ``x``) or an array, one row per row of `source`, in its order.
+    features : str or sequence of str, optional
+        x: columns by name or pattern, comma-separated, each of which must match. Text of few values is one-hot. A
+        pattern passes over the columns that play another part (id, group, split, confidence, correct, text, metadata).
+    text : str, optional
+        The column of texts. They become x unless there are embeddings or features, and are shown in reports.
+    metadata : str or sequence of str
+        Columns that the field does not see, unless they are named as features too.
+    split : str, optional
+        A column of train / val / test, used as it is. By default rows are split 80/10/10 by `seed`.
+    group : str, optional
+        A column; rows with equal values stay on one side of the split.
+    where : str, optional
+        A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
+    on_invalid : {"error", "drop"}
+        Whether rows with missing, NaN or infinite values, or a confidence outside [0, 1], are refused or dropped
+        and counted in the notes.
+    encoding : str, default "utf-8"
+        Of text files.
+    seed : int, default 0
+        Of the split and of the text encoder.
+    embed_model : str, optional
+        "tfidf", or the folder or hub id of a sentence-transformers model. By default a model found on this machine,
+        else TF-IDF.
+
+    Returns
+    -------
+    Triples
+        With `split` filled in, `encoder` fitted on train and validation rows, and `row` numbering the rows of
+        `source` from 0.
+
+    Raises
+    ------
+    MissingColumn, FileError, CorruptFile, InputError
+        For anything that cannot be used, with the column, the count, the first rows and the remedy.
+    ResourceError
+        If the data cannot fit into memory.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> f = rng.uniform(size=200)
+    >>> t = read_triples({"conf": f, "y": rng.uniform(size=200) < f}, embeddings=rng.normal(size=(200, 4)))
+    >>> len(t), t.source["columns"]["confidence"], int((t.split == "test").sum())
+    (200, 'conf', 20)
+    """
+    if on_invalid not in ("error", "drop"):
+        raise InputError(f"on_invalid must be 'error' or 'drop'; {on_invalid!r} came")
+    table = open_table(source, encoding=encoding)
+    roles = _roles(table, confidence, correct, split, group, split_names(metadata))
+    inputs = choose_inputs(table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved)
+    rows = choose_rows(table, roles.columns, inputs, where)
+    if roles.id is not None and roles.id != roles.group:
+        refuse_repeated(rows, roles.id)
+    rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
+    options = _options(roles, inputs) | {
+        "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding, "seed": seed,
+        "embed_model": embed_model,
+    }  # fmt: skip
+    again = embeddings is None or options["embeddings"] is not None
+    made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
+    return _assembled(rows, roles, inputs, notes, made, seed, embed_model)
+
+
+def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
+    """Name the choices made, so that a second reading cannot choose otherwise."""
+    from_file = isinstance(inputs.embeddings, (str, Path))
+    return {
+        "confidence": roles.confidence,
+        "correct": roles.correct,
+        "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
+        "features": list(inputs.features) or None,
+        "metadata": list(roles.metadata),
+        "split": roles.split,
+        "group": roles.group,
+    }
+
+
+def reread(source: dict[str, Any]) -> Triples:
+    """Read the rows of a run again, from its ``Triples.source``.
+
+    Raises
+    ------
+    InputError
+        If the rows came from memory.
+    FileError, MismatchError
+        If a file is gone or has changed, or what makes inputs of text is another here.
+    """
+    refuse_changed(source)
+    triples = read_triples(source["path"], **source["options"])
+    before, now = source.get("x_source"), triples.source["x_source"]
+    if before != now:
+        raise MismatchError(
+            f"the run's inputs were {before}; here they would be {now}: install what made them, or run `miscal "
+            "discover` again with --embed-model"
+        )
+    return triples
+
+
+# --- columns ------------------------------------------------------------------------------------------------------
+
+
+def _role(table: Table, role: str, named: str | None) -> tuple[str, tuple[str, ...]]:
+    if named is not None:
+        return find(named, table.columns, what=role), ()
+    column = guess(role, table.columns)
+    return column, () if column == role else (f"the column {column!r} is taken for {role}",)
+
+
+def _roles(
+    table: Table,
+    confidence: str | None,
+    correct: str | None,
+    split: str | None,
+    group: str | None,
+    metadata: Sequence[str],
+) -> Roles:
+    confidence, said = _role(table, "confidence", confidence)
+    correct, also = _role(table, "correct", correct)
+    if confidence == correct:
+        raise InputError(f"confidence and correct are the same column, {correct!r}; name two")
+    for what, names in {"split": [split], "group": [group], "metadata": metadata}.items():
+        for name in names:
+            if name is not None:
+                find(name, table.columns, what=what)
+    return Roles(
+        confidence,
+        correct,
+        split,
+        group,
+        tuple(metadata),
+        ID if ID in table.columns else None,
+        table.notes + said + also,
+    )
+
+
+# --- values -------------------------------------------------------------------------------------------------------
+
+
+def _valid(rows: Rows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[Rows, tuple[str, ...]]:
+    """Refuse or drop rows that are not complete."""
+    if not drop:
+        refuse_invalid_inputs(rows, inputs)
+        return rows, ()
+    bad = {roles.confidence: _invalid_confidence(rows, roles.confidence), roles.correct: missing(rows, roles.correct)}
+    bad |= invalid_inputs(rows, inputs)
+    any_bad = np.any(list(bad.values()), axis=0)
+    if not any_bad.any():
+        return rows, ()
+    parts = ", ".join(f"{int(mask.sum())} by {column!r}" for column, mask in bad.items() if mask.any())
+    note = f"{int(any_bad.sum())} of {len(any_bad)} rows are invalid and were dropped: {parts}"
+    if any_bad.all():
+        raise InputError(f"no row is left: {note}")
+    return rows.take(~any_bad), (note,)
+
+
+def _invalid_confidence(rows: Rows, column: str) -> np.ndarray:
+    bad = missing(rows, column)
+    values = numbers(rows, column, label("confidence", column))
+    if not bad.all() and looks_like_percentages(values[~bad]):
+        return bad  # a column in the wrong unit is refused as a whole, not dropped row by row
+    return bad | outside_unit(np.where(bad, 0.0, values))
+
+
+# --- assembly -----------------------------------------------------------------------------------------------------
+
+
+def _assembled(
+    rows: Rows,
+    roles: Roles,
+    inputs: XSource,
+    notes: tuple[str, ...],
+    source: dict[str, Any],
+    seed: int,
+    embed_model: str | None,
+) -> Triples:
+    f, clipped = confidences(rows, roles.confidence)
+    y = check_correct(rows.frame[roles.correct], name=label("correct", roles.correct), rows=rows.row)
+    group = None if roles.group is None else _group(rows, roles.group)
+    values = encoder_values(rows, inputs)
+    encoder = _new_encoder(inputs, seed, embed_model)
+    split, about_split = _split(rows, roles, encoder, values, group, seed)
+    check_trainable(y, split)
+    encoder.fit(_some(values, split != "test"))
+    return Triples(
+        X=encoder.transform(values),
+        confidence=f,
+        correct=y,
+        group=group,
+        split=split,
+        text=None if inputs.text is None else texts(rows, inputs.text),
+        metadata={name: metadata_of(rows, name) for name in roles.metadata},
+        row=rows.row.astype(np.int64),
+        notes=(*roles.notes, *rows.notes, *notes, *clipped, *about_split),
+        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder, seed),
+        encoder=encoder,
+    )
+
+
+def _group(rows: Rows, column: str) -> np.ndarray:
+    values = np.array(rows.frame[column].to_list(), dtype=object)
+    return check_group(values, name=label("group", column), rows=rows.row)
+
+
+def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:
+    if inputs.kind == "text":
+        return text_encoder(str(inputs.text), model=embed_model, seed=seed)
+    return FeatureColumns(inputs.features) if inputs.kind == "features" else Embeddings()
+
+
+def _split(
+    rows: Rows, roles: Roles, encoder: Encoder, values: Any, group: np.ndarray | None, seed: int
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Split before the encoder is fitted; which inputs are equal needs no fit that lasts."""
+    compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values
+    if roles.split is None:
+        return split_by(compared, group, seed=seed)
+    split = check_split(rows.frame[roles.split].to_list(), name=label("split", roles.split), rows=rows.row)
+    return split, straddling_inputs(compared, split)
+
+
+def _some(values: Any, keep: np.ndarray) -> Any:
+    """Rows to fit on. Nothing is learned from a matrix of embeddings, so it is not copied."""
+    if isinstance(values, np.ndarray):
+        return values
+    return (
+        values.filter(keep) if isinstance(values, pl.DataFrame) else [v for v, k in zip(values, keep, strict=True) if k]
+    )
+
+
+def _described(roles: Roles, inputs: XSource, encoder: Encoder, seed: int) -> dict[str, Any]:
+    """Say what the summary says of the data."""
+    path = str(inputs.embeddings) if isinstance(inputs.embeddings, (str, Path)) else None
+    x = {"text": inputs.text, "features": list(inputs.features)}.get(inputs.kind, path)
+    return {
+        "columns": {
+            "confidence": roles.confidence,
+            "correct": roles.correct,
+            "x": x,
+            "text": inputs.text,
+            "metadata": list(roles.metadata),
+            "split": roles.split,
+            "group": roles.group,
+        },
+        "x": {"kind": encoder.kind, "names": None if encoder.names is None else list(encoder.names)},
+        "x_source": encoder.describe(),
+        "n_features": encoder.n_features,
+        "split": f"80/10/10 at random, seed {seed}" if roles.split is None else f"column {roles.split!r}",
+    }

@@ -1,0 +1,45 @@
+"""The readers. To add one, write a module with `accepts(source)` and `read(source, encoding=)` and list it here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from miscal.base.errors import FileError, InputError
+from miscal.data.readers import delimited, hf_dataset, in_memory, jsonl, parquet, scored
+from miscal.data.readers.table import Table, existing
+
+READERS = (parquet, delimited, jsonl, scored, hf_dataset, in_memory)
+
+
+def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
+    """Open a file, folder or table in memory with the first reader that accepts it.
+
+    Parameters
+    ----------
+    source : path or table
+        .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score`` or ``datasets.save_to_disk``; a pandas,
+        polars or pyarrow frame; a dictionary of arrays.
+    encoding : str, default "utf-8"
+        Of text files.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    FileError
+        If the path cannot be opened or no reader accepts it.
+    """
+    if isinstance(source, (str, Path)):
+        source = existing(Path(source))
+    for reader in READERS:
+        if reader.accepts(source):
+            return reader.read(source, encoding=encoding)
+    if isinstance(source, Path):
+        what = "a folder that neither miscal score nor datasets.save_to_disk wrote" if source.is_dir() else "not known"
+        raise FileError(
+            f"{source} is {what}; give .parquet, .csv, .tsv or .jsonl, a folder of miscal score, or a dataset on disk"
+        )
+    raise InputError(f"the data must be a path, a table or a dictionary of columns; a {type(source).__name__} came")

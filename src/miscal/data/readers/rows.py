@@ -1,0 +1,293 @@
+"""Rows chosen from an opened table: columns resolved, condition applied, embeddings beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import DtypeError, numeric, row_list, value_list
+from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
+from miscal.base.errors import InputError
+from miscal.data.readers import where as conditions
+from miscal.data.readers.columns import find, match
+from miscal.data.readers.matrix import read_matrix
+from miscal.data.readers.table import Table
+
+TEXT = "text"
+
+
+@dataclass(frozen=True)
+class XSource:
+    """Where x comes from.
+
+    Parameters
+    ----------
+    kind : str
+        'embeddings', 'features' or 'text'.
+    features : tuple of str
+        Feature columns.
+    embeddings : path or array, optional
+    text : str, optional
+        The column x is made from, or only shown, if there are embeddings or features.
+    notes : tuple of str
+    """
+
+    kind: str
+    features: tuple[str, ...] = ()
+    embeddings: Any = None
+    text: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that are needed."""
+        return (*self.features, *([] if self.text is None else [self.text]))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table that passed the condition, in order.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    row : int64 array
+        Row numbers in the source.
+    X : array, optional
+        The rows' embeddings, not yet checked for values.
+    notes : tuple of str
+    n_read : int
+        Rows in the source.
+    """
+
+    frame: pl.DataFrame
+    row: np.ndarray
+    X: np.ndarray | None
+    notes: tuple[str, ...]
+    n_read: int
+
+    def take(self, index: np.ndarray) -> Rows:
+        """Return the rows `index` (numbers or a mask)."""
+        index = np.flatnonzero(index) if index.dtype == bool else index
+        X = None if self.X is None else self.X[index]
+        return replace(self, frame=self.frame[index], row=self.row[index], X=X)
+
+
+def choose_inputs(
+    table: Table, *, embeddings: Any, features: str | Sequence[str] | None, text: str | None, reserved: dict[str, str]
+) -> XSource:
+    """Decide where x comes from, from what was asked for and what is there.
+
+    Raises
+    ------
+    InputError
+        If nothing says where x comes from, or two things do.
+    MissingColumn
+        If a column named is not there.
+    """
+    if embeddings is not None and features is not None:
+        raise InputError("x comes either from embeddings or from features, not both; name one")
+    if text is not None:
+        find(text, table.columns, what="text")
+    shown = text or (TEXT if TEXT in table.columns else None)
+    if features is not None:
+        passed_over = reserved if shown is None else {shown: "text"} | reserved
+        return XSource("features", match(features, table.columns, passed_over), text=shown)
+    if embeddings is not None:
+        return XSource("embeddings", embeddings=embeddings, text=shown)
+    if table.embeddings is not None:
+        note = f"x is {table.embeddings.name}, found beside the data"
+        return XSource("embeddings", embeddings=table.embeddings, text=shown, notes=(note,))
+    if shown is not None:
+        notes = () if text else (f"x is made from the column {shown!r}, as nothing else was named",)
+        return XSource("text", text=shown, notes=notes)
+    raise InputError(
+        "nothing says where x comes from; give embeddings (--embeddings FILE.npy), feature columns (--features 'x_*') "
+        "or a column of text (--text COL)"
+    )
+
+
+def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> Rows:
+    """Read the columns and embeddings needed, and keep the rows that the condition keeps.
+
+    Raises
+    ------
+    InputError
+        If there are no rows, none is kept, or embeddings and data have different lengths.
+    """
+    asked = conditions.columns_of(where, table.columns) if where is not None else ()
+    frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
+    if len(frame) == 0:
+        raise InputError("the data hold no rows")
+    X = _matrix(inputs.embeddings, len(frame))
+    rows = Rows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
+    if where is not None:
+        keep, note = conditions.kept(where, frame)
+        rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
+    return rows if X is None else replace(rows, X=_float32(rows.X))
+
+
+def _float32(X: Any) -> np.ndarray:
+    """Convert once, after the rows are chosen; what overflows becomes infinite and is refused with the rest.
+
+    A memory-mapped file is copied: it may change while the run lasts.
+    """
+    with np.errstate(over="ignore"):
+        return np.array(X, dtype=np.float32) if isinstance(X, np.memmap) else np.asarray(X, dtype=np.float32)
+
+
+def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
+    if embeddings is None:
+        return None
+    X = read_matrix(embeddings)
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+        X = check_features(X, name="embeddings")
+    if X.ndim != 2 or len(X) != n:
+        raise InputError(
+            f"lengths differ: the data have {n} rows, the embeddings have shape {X.shape}; "
+            "one row of embeddings per row of data, in the same order, before any --where"
+        )
+    return X
+
+
+# --- values -------------------------------------------------------------------------------------------------------
+
+
+def numbers(rows: Rows, column: str, name: str) -> np.ndarray:
+    """Read a column as float64 with NaN for missing.
+
+    Raises
+    ------
+    InputError
+        Naming the first values that are no numbers, and their rows.
+    """
+    series = rows.frame[column]
+    try:
+        return numeric(series, name).astype(np.float64)
+    except DtypeError:
+        raise InputError(_not_numbers(series, name, rows.row)) from None
+
+
+def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
+    if series.dtype != pl.String:
+        return f"{name} must be numbers; its type is {series.dtype}"
+    words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
+    if not words.any():
+        return f"{name} must be numbers, but they are written as text ({value_list(series.head(3))}); remove the quotes"
+    came = value_list(series.filter(words).to_list())
+    return (
+        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {came} ({row_list(words, row)})"
+    )
+
+
+def label(role: str, column: str | None) -> str:
+    """Name a column in messages, with its role."""
+    return role if column == role else f"{role} (column {column!r})"
+
+
+def confidences(rows: Rows, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Read and check confidences; the note counts those clipped for rounding."""
+    name = label("confidence", column)
+    raw = numbers(rows, column, name)
+    checked = check_confidence(raw, name=name, rows=rows.row)
+    clipped = int((raw != checked).sum())
+    note = f"{clipped} confidences lay up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
+    return checked, (note,) if clipped else ()
+
+
+def missing(rows: Rows, column: str) -> np.ndarray:
+    """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
+    series = rows.frame[column]
+    bad = series.is_null()
+    if series.dtype.is_float():
+        bad = bad | ~series.fill_null(0).is_finite()
+    if isinstance(series.dtype, (pl.List, pl.Array)) and series.dtype.inner.is_numeric():
+        inner = series.cast(pl.List(pl.Float64)).fill_null([])
+        bad = bad | inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False)
+    return bad.to_numpy()
+
+
+def refuse_missing(rows: Rows, columns: Sequence[str]) -> None:
+    """Refuse missing values in any of the columns, naming the first column, the count and the rows."""
+    for column in columns:
+        bad = missing(rows, column)
+        if bad.any():
+            raise InputError(
+                f"column {column!r}: {int(bad.sum())} of {len(bad)} values are missing, NaN or infinite "
+                f"({row_list(bad, rows.row)}); fill them in, or {DROP}"
+            )
+
+
+def invalid_inputs(rows: Rows, inputs: XSource) -> dict[str, np.ndarray]:
+    """Find rows whose x is not complete, by column."""
+    if inputs.kind == "features":
+        return {column: missing(rows, column) for column in inputs.features}
+    if inputs.kind == "text":
+        return {str(inputs.text): missing(rows, str(inputs.text))}
+    return {"embeddings": non_finite_rows(rows.X)}  # type: ignore[arg-type]
+
+
+def texts(rows: Rows, column: str) -> tuple[str, ...]:
+    """Read a column as text; missing becomes the empty text.
+
+    Raises
+    ------
+    InputError
+        If the column holds lists or objects.
+    """
+    series = rows.frame[column]
+    if series.dtype.is_nested() or series.dtype == pl.Object:
+        raise InputError(f"text: column {column!r} must hold text; its type is {series.dtype}")
+    return tuple(series.cast(pl.String).fill_null("").to_list())
+
+
+def metadata_of(rows: Rows, column: str) -> np.ndarray:
+    """Read a metadata column: numbers (NaN where missing), booleans, or text ('(missing)' where missing)."""
+    series = rows.frame[column]
+    if series.dtype.is_nested() or series.dtype == pl.Object:
+        raise InputError(f"metadata: column {column!r} must hold numbers or text; its type is {series.dtype}")
+    if series.dtype.is_numeric():
+        return series.to_numpy() if series.null_count() == 0 else series.cast(pl.Float64).to_numpy()
+    if series.dtype == pl.Boolean and series.null_count() == 0:
+        return series.to_numpy()
+    return np.array(series.cast(pl.String).fill_null("(missing)").to_list(), dtype=object)
+
+
+def refuse_repeated(rows: Rows, column: str) -> None:
+    """Refuse an id that occurs twice."""
+    series = rows.frame[column]
+    if series.dtype.is_nested():
+        return
+    repeated = (series.is_duplicated() & series.is_not_null()).to_numpy()
+    if repeated.any():
+        raise InputError(
+            f"column {column!r}: {int(repeated.sum())} rows share an id with another row "
+            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); an id occurs once. "
+            "If the file holds several models, keep one with --where; if the column says what rows belong "
+            "together, name it with --group; otherwise remove the repeats or rename the column"
+        )
+
+
+def refuse_invalid_inputs(rows: Rows, inputs: XSource) -> None:
+    """Refuse rows whose x is not complete, naming the column, the count and the rows."""
+    if inputs.kind == "embeddings":
+        bad = invalid_inputs(rows, inputs)["embeddings"]
+        if bad.any():
+            raise InputError(
+                f"embeddings: {int(bad.sum())} of {len(bad)} rows hold NaN, infinity or a value too large for float32 "
+                f"({row_list(bad, rows.row)}); mend them, or {DROP}"
+            )
+    refuse_missing(
+        rows, inputs.features if inputs.kind == "features" else (str(inputs.text),) * (inputs.kind == "text")
+    )
+
+
+def encoder_values(rows: Rows, inputs: XSource) -> Any:
+    """Return what an encoder takes: a checked matrix, the table, or texts."""
+    if inputs.kind == "embeddings":
+        return check_features(rows.X, name="embeddings", rows=rows.row)
+    return rows.frame if inputs.kind == "features" else texts(rows, str(inputs.text))

@@ -1,0 +1,150 @@
+"""What every reader returns, and what every reader needs: checks of paths, of size, of damage."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import resource
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError
+
+ROW_BYTES = 64
+"""What a text or list cell is taken to need when sizes are estimated before reading."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that has been opened but not yet read.
+
+    Parameters
+    ----------
+    kind : str
+        The reader's name, for the summary.
+    columns : tuple of str
+        All column names.
+    load : callable
+        Reads the named columns, all rows, in order.
+    files : tuple of Path
+        The files the table consists of, to be fingerprinted.
+    embeddings : Path, optional
+        A file of embeddings that belongs to the table.
+    notes : tuple of str
+        What the reader of the results must be told.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    load: Callable[[Sequence[str]], pl.DataFrame]
+    files: tuple[Path, ...] = ()
+    embeddings: Path | None = None
+    notes: tuple[str, ...] = ()
+
+
+# --- paths --------------------------------------------------------------------------------------------------------
+
+
+def existing(path: Path, *, what: str = "data") -> Path:
+    """Return a path that can be opened, or say why it cannot.
+
+    Raises
+    ------
+    FileError
+        If it is missing (a near name is suggested), or is neither a regular file nor a folder.
+
+    Examples
+    --------
+    >>> existing(Path("no-such-file.csv"))
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.FileError: the data file no-such-file.csv does not exist
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise FileError(f"the {what} file {path} does not exist{_near_file(path)}") from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"the {what} file {str(path)!r} cannot be opened: {_reason(error)}") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FileError(f"the {what} file {path} is a pipe or device, not a regular file; write it to disk first")
+    if stat.S_ISREG(mode) and not os.access(path, os.R_OK):
+        raise FileError(f"the {what} file {path} may not be read (permission denied)")
+    return path
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _near_file(path: Path) -> str:
+    with contextlib.suppress(OSError):
+        near = difflib.get_close_matches(path.name, os.listdir(path.parent), n=1)
+        return f"; did you mean {near[0]}?" if near else ""
+    return ""
+
+
+def not_empty(path: Path) -> Path:
+    """Refuse a file of no bytes."""
+    if path.stat().st_size == 0:
+        raise CorruptFile(f"{path} is empty (0 bytes)")
+    return path
+
+
+# --- damage and size ----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def damage(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a parser says of a broken file into CorruptFile."""
+    try:
+        yield
+    except MemoryError:
+        raise ResourceError(f"{path} does not fit into memory") from None
+    except InputError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, EOFError) as error:
+        first = str(error).strip().splitlines()
+        raise CorruptFile(
+            f"{path} cannot be read as {what}: {first[0] if first else type(error).__name__}; "
+            "it is damaged, cut short or not what its name says"
+        ) from None
+
+
+def memory_limit() -> int:
+    """Bytes this process may use: the least of the machine, its container and the process's own limit."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    with contextlib.suppress(OSError, ValueError):
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return min([*limits, soft] if soft != resource.RLIM_INFINITY else limits)
+
+
+def fits(path: Path, n_rows: int, row_bytes: int) -> None:
+    """Refuse, before reading, a table or matrix that memory cannot hold.
+
+    Raises
+    ------
+    ResourceError
+        With both sizes. A small compressed file can unfold to any size, so its own size says nothing.
+    """
+    needed, allowed = n_rows * row_bytes, memory_limit()
+    if needed > 0.8 * allowed:
+        raise ResourceError(
+            f"{path} has {n_rows} rows of about {row_bytes} bytes, {needed / 1e9:.1f} GB in all; this process may use "
+            f"{allowed / 1e9:.1f} GB. Read fewer rows or columns, or use a larger machine"
+        )
+
+
+def width(schema: dict[str, Any]) -> int:
+    """Estimate the bytes of a row."""
+    return sum(
+        8 if dtype.is_numeric() or dtype.is_temporal() or dtype == pl.Boolean else ROW_BYTES
+        for dtype in schema.values()
+    )

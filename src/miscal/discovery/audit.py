@@ -1,0 +1,161 @@
+"""Auditing a run: what the same steps find where there is nothing, with other seeds, thresholds and rows."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
+from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.stability import Stability, seed_stability
+from miscal.evidence.thresholds import Threshold, threshold_sensitivity
+from miscal.discovery.discover import fit_field
+from miscal.base.errors import InputError, MismatchError
+from miscal.calibration.metrics import worst_slice_gap
+from miscal.findings import cut
+from miscal.discovery.run_folder import Run
+from miscal.discovery.summary import plain
+from miscal.data.triples import Triples
+
+NULLS = ("visible", "calibrated", "permuted")
+"""y ~ Bernoulli(g(f)), g the run's global map; y ~ Bernoulli(f); y permuted within train and within validation rows."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found; every number is of test rows.
+
+    Attributes
+    ----------
+    null : str
+        Which null the refits were drawn from.
+    nulls : dict of str to NullStatistic
+        ``std_hidden``, ``share_miscalibrated`` and ``gap`` (0 where neither regime has 30 rows), observed and null.
+    seeds : Stability
+        Agreement of the fields of several seeds on the same split.
+    thresholds : tuple of Threshold
+        The run's field, cut at several epsilons.
+    bootstrap : SliceBootstrap
+        The worst slice of the run's field, over resampled test rows.
+    """
+
+    null: str
+    nulls: dict[str, NullStatistic]
+    seeds: Stability
+    thresholds: tuple[Threshold, ...]
+    bootstrap: SliceBootstrap
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of ``audit.json``: plain numbers, null where undefined."""
+        return plain(asdict(self))
+
+
+def audit_run(
+    run: Run,
+    *,
+    null: str = "visible",
+    n_draws: int = 20,
+    n_seeds: int = 5,
+    progress: Callable[[str], None] | None = None,
+) -> Audit:
+    """Audit a run on the data it was made from.
+
+    Parameters
+    ----------
+    run : Run
+        From :func:`miscal.discovery.run_folder.read_run`.
+    null : {"visible", "calibrated", "permuted"}, default "visible"
+        Which null the refits draw from.
+    n_draws : int, default 20
+        Refits under the null; p-values are at least 1 / (1 + n_draws).
+    n_seeds : int, default 5
+        Seeds whose fields are compared.
+    progress : callable, optional
+        Called with the name of each step.
+
+    Returns
+    -------
+    Audit
+        The same for the same run.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range, or the run was made from arrays rather than files.
+    MismatchError
+        If the data changed since.
+    """
+    if null not in NULLS:
+        raise InputError(f"null must be one of {', '.join(NULLS)}; {null!r} came")
+    if n_seeds < 2:
+        raise InputError(f"at least 2 seeds are needed to compare; {n_seeds} came")
+    tell = progress or (lambda name: None)
+    triples = _rows(run)
+    settings = {"method": run.summary.method, "seed": run.summary.seed}
+    epsilon = run.summary.settings["epsilon"]
+    tell("null refits")
+    nulls = _nulls(run, triples, null, n_draws, epsilon, settings, tell)
+    tell("other seeds")
+    seeds = _seeds(triples, n_seeds, settings, tell)
+    y, f, delta, supported = _test_rows(run)
+    return Audit(
+        null=null,
+        nulls=nulls,
+        seeds=seeds,
+        thresholds=threshold_sensitivity(y, f, lambda size: cut(delta, size, supported)),
+        bootstrap=slice_bootstrap(y, f, cut(delta, epsilon, supported), random_state=run.summary.seed),
+    )
+
+
+def _rows(run: Run) -> Triples:
+    """Return the run's rows with the split that the run stored, not one drawn again."""
+    triples = run.triples()
+    if not np.array_equal(triples.row, run.table["row"].to_numpy()):
+        raise MismatchError(f"{run.path}: the data no longer give the rows of the run: run `miscal discover` again")
+    return replace(triples, split=run.table["split"].to_numpy().astype(str))
+
+
+def _test_rows(run: Run) -> tuple[np.ndarray, ...]:
+    test = run.table.filter(run.table["split"] == "test")
+    return tuple(test[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))
+
+
+def _nulls(
+    run: Run, triples: Triples, null: str, n_draws: int, epsilon: float, settings: dict, tell: Callable[[str], None]
+) -> dict[str, NullStatistic]:
+    test = triples.split == "test"
+    count = iter(range(n_draws + 1))
+
+    def statistics(outcomes: np.ndarray) -> dict[str, float]:
+        tell(f"null refits ({next(count)} of {n_draws})")
+        drawn = replace(triples, correct=outcomes)
+        estimate = fit_field(drawn, **settings).estimate(triples.X[test], triples.confidence[test])
+        regime = cut(estimate.delta, epsilon, estimate.supported)
+        gap = worst_slice_gap(outcomes[test], triples.confidence[test], regime).value
+        return {
+            "std_hidden": float(estimate.hidden.std()),
+            "share_miscalibrated": float(np.mean((regime == "over") | (regime == "under"))),
+            "gap": 0.0 if gap is None else gap,
+        }
+
+    draw = _resampler(run, triples, null)
+    return null_audit(statistics, draw, triples.correct, n_draws=n_draws, random_state=run.summary.seed)
+
+
+def _resampler(run: Run, triples: Triples, null: str) -> Resampler:
+    if null == "permuted":
+        return permuted_outcomes(triples.correct, triples.split)
+    if null == "calibrated":
+        return bernoulli_outcomes(triples.confidence)
+    return bernoulli_outcomes(run.load_model().field.global_map_.predict(triples.confidence))
+
+
+def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:
+    test = triples.split == "test"
+    found = []
+    for extra in range(n_seeds):
+        tell(f"other seeds ({extra} of {n_seeds})")
+        field = fit_field(triples, **{**settings, "seed": settings["seed"] + extra})
+        found.append(field.estimate(triples.X[test], triples.confidence[test]).delta)
+    return seed_stability(found)

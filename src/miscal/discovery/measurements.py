@@ -1,0 +1,276 @@
+"""Numbers of a run, measured on rows that nothing has learnt from: arrays in, parts of the summary out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from miscal.calibration import metrics
+from miscal.findings import mean_residual
+from miscal.discovery.summary import (
+    Comparison,
+    CurveNumbers,
+    CurvePair,
+    Curves,
+    FieldNumbers,
+    Gap,
+    Global,
+    Histogram,
+    Measure,
+    MeasureAgainstNull,
+    Regime,
+    Score,
+    SmoothEce,
+    interval,
+    number,
+)
+
+SLICES = ("over", "good", "under")
+BINS = 15
+HISTOGRAM_BINS = 40
+MIN_SLICE = 30
+"""Rows a slice needs for a curve, and for the worst-slice gap."""
+
+
+def global_numbers(y: np.ndarray, f: np.ndarray, *, seed: int) -> Global:
+    """Measure all test rows.
+
+    Parameters
+    ----------
+    y, f : ndarray of float64, shape (n,)
+        Outcomes (0 or 1) and confidences (in [0, 1]).
+    seed : int
+        Of the bootstrap and of the null draws.
+
+    Returns
+    -------
+    Global
+        Six measures with intervals.
+    """
+    scores = metrics.global_scores(y, f, random_state=seed)
+    kinds = {"smece": SmoothEce}
+    return Global(**{name: _stored(getattr(scores, name), kinds.get(name, Measure)) for name in Global.model_fields})
+
+
+def smooth_ece(y: np.ndarray, f: np.ndarray, *, seed: int) -> SmoothEce:
+    """Measure SmoothECE with its interval, noise floor and p-value; nulls of no rows."""
+    if len(y) == 0:
+        return SmoothEce(value=None)
+    return _stored(metrics.measure_smece(y, f, random_state=seed), SmoothEce)
+
+
+def field_numbers(
+    delta: np.ndarray,
+    visible: np.ndarray,
+    hidden: np.ndarray,
+    f: np.ndarray,
+    regime: np.ndarray,
+    *,
+    structure: bool,
+) -> FieldNumbers:
+    """Describe the estimated field over test rows.
+
+    Parameters
+    ----------
+    delta, visible, hidden : ndarray of float64, shape (n,)
+        The field and its two parts, in [-1, 1]; positive: under-confident.
+    f : ndarray of float64, shape (n,)
+        Confidences.
+    regime : ndarray of object, shape (n,)
+        ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported.
+    structure : bool
+        Whether the estimator claims local structure.
+
+    Returns
+    -------
+    FieldNumbers
+        The correlation is null where delta or f is constant.
+    """
+    return FieldNumbers(
+        mean=number(delta.mean()),
+        std=number(delta.std()),
+        std_visible=number(visible.std()),
+        std_hidden=number(hidden.std()),
+        share_over=float(np.mean(regime == "over")),
+        share_under=float(np.mean(regime == "under")),
+        share_unsupported=float(np.mean(regime == None)),  # noqa: E711  element by element
+        correlation_with_confidence=correlation(delta, f),
+        structure=structure,
+    )
+
+
+def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+    """Pearson correlation, None where one side is constant up to rounding.
+
+    Parameters
+    ----------
+    a, b : ndarray of float64, shape (n,)
+        Values.
+
+    Returns
+    -------
+    float or None
+        In [-1, 1].
+
+    Examples
+    --------
+    >>> correlation(np.array([0.0, 1.0]), np.array([2.0, 4.0])), correlation(np.zeros(2), np.arange(2.0))
+    (1.0, None)
+    """
+    spreads = a.std(), b.std()
+    if min(spreads) < 1e-12:
+        return None
+    return float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (spreads[0] * spreads[1]), -1.0, 1.0))
+
+
+def regime_numbers(regime: np.ndarray, y: np.ndarray, f: np.ndarray, *, seed: int) -> tuple[Regime, ...]:
+    """Measure each regime on test rows: over, good, under; numbers of an empty one are null.
+
+    Parameters
+    ----------
+    regime : ndarray of object, shape (n,)
+        Regime of each test row.
+    y, f : ndarray of float64, shape (n,)
+        Outcomes and confidences.
+    seed : int
+        Of the bootstrap and of the null draws.
+
+    Returns
+    -------
+    tuple of Regime
+        Three entries.
+    """
+    return tuple(_regime(name, regime == name, y, f, seed) for name in SLICES)
+
+
+def _regime(name: str, rows: np.ndarray, y: np.ndarray, f: np.ndarray, seed: int) -> Regime:
+    y, f = y[rows], f[rows]
+    return Regime(
+        name=name,
+        n=len(y),
+        share=len(y) / len(rows),
+        accuracy=_average(y),
+        confidence=_average(f),
+        residual=MeasureAgainstNull(**mean_residual(y, f).to_dict()),
+        smece=smooth_ece(y, f, seed=seed),
+        brier=_average((y - f) ** 2),
+    )
+
+
+def _average(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def comparison(predictions: Mapping[str, np.ndarray], y: np.ndarray, regime: np.ndarray) -> dict[str, Comparison]:
+    """Score corrections on all test rows and on each regime of the uncorrected field.
+
+    Parameters
+    ----------
+    predictions : mapping of str to ndarray of float64, shape (n,)
+        Corrected confidences of the test rows by name of the correction.
+    y : ndarray of float64, shape (n,)
+        Outcomes.
+    regime : ndarray of object, shape (n,)
+        Regime of each test row.
+
+    Returns
+    -------
+    dict of str to Comparison
+        Scores are null on an empty slice.
+    """
+    slices = {"all": np.ones(len(y), dtype=bool), **{name: regime == name for name in SLICES}}
+    return {
+        name: Comparison(**{part: _score(y[rows], p[rows]) for part, rows in slices.items()})
+        for name, p in predictions.items()
+    }
+
+
+def _score(y: np.ndarray, p: np.ndarray) -> Score:
+    if len(y) == 0:
+        return Score(smece=None, brier=None, log_loss=None, n=0)
+    return Score(smece=metrics.smece(y, p), brier=metrics.brier(y, p), log_loss=metrics.log_loss(y, p), n=len(y))
+
+
+def curves(raw: np.ndarray, corrected: np.ndarray, y: np.ndarray, regime: np.ndarray) -> Curves:
+    """Draw up reliability curves of all test rows and of the two miscalibrated regimes, before and after correction.
+
+    Parameters
+    ----------
+    raw, corrected : ndarray of float64, shape (n,)
+        Confidences of the test rows.
+    y : ndarray of float64, shape (n,)
+        Outcomes.
+    regime : ndarray of object, shape (n,)
+        Regime of each test row.
+
+    Returns
+    -------
+    Curves
+        Null for a slice of fewer than 30 rows.
+    """
+    slices = {"all": np.ones(len(y), dtype=bool), "over": regime == "over", "under": regime == "under"}
+    return Curves(
+        **{name: CurvePair(raw=_curve(y, raw, at), corrected=_curve(y, corrected, at)) for name, at in slices.items()}
+    )
+
+
+def _curve(y: np.ndarray, f: np.ndarray, rows: np.ndarray) -> CurveNumbers | None:
+    if rows.sum() < MIN_SLICE:
+        return None
+    curve = metrics.reliability_curve(y[rows], f[rows], n_bins=min(BINS, int(rows.sum()) // 10))
+    return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
+
+
+def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
+    """Count the test rows' delta in bins that span it evenly around 0, by regime.
+
+    Parameters
+    ----------
+    delta : ndarray of float64, shape (n,)
+        The field.
+    regime : ndarray of object, shape (n,)
+        Regime of each test row; rows without one are not counted.
+
+    Returns
+    -------
+    Histogram
+        40 bins from -m to m, m the largest absolute value (at least 0.1).
+
+    Examples
+    --------
+    >>> counts = histogram(np.array([-0.3, 0.0, 0.3]), np.array(["over", "good", "under"], dtype=object))
+    >>> counts.edges[0], sum(counts.over), sum(counts.good), counts.under[-1]
+    (-0.3, 1, 1, 1)
+    """
+    reach = max(0.1, float(np.abs(delta).max()))
+    edges = np.linspace(-reach, reach, HISTOGRAM_BINS + 1)
+    counts = {name: np.histogram(delta[regime == name], edges)[0].tolist() for name in SLICES}
+    return Histogram(edges=edges.tolist(), **counts)
+
+
+def gap(y: np.ndarray, f: np.ndarray, regime: np.ndarray, *, seed: int) -> Gap:
+    """Measure the worst-slice gap; null where neither regime has 30 test rows.
+
+    Parameters
+    ----------
+    y, f : ndarray of float64, shape (n,)
+        Outcomes and confidences of the test rows.
+    regime : ndarray of object, shape (n,)
+        Regime of each.
+    seed : int
+        Of the null draws.
+
+    Returns
+    -------
+    Gap
+        Value, interval, floor, p-value and the worse slice.
+    """
+    return _stored(metrics.measure_gap(y, f, regime, min_rows=MIN_SLICE, random_state=seed), Gap)
+
+
+def _stored(estimate: Any, kind: type[Measure]) -> Any:
+    """Keep of an estimate what the summary has a place for."""
+    values = {name: getattr(estimate, name) for name in kind.model_fields}
+    return kind(
+        **{**values, "value": number(estimate.value), "interval": interval(*(estimate.interval or (None, None)))}
+    )

@@ -1,0 +1,443 @@
+"""The summary of a run: one typed document, written as ``summary.json``.
+
+Numbers are numbers, an undefined value is ``null``, and NaN or infinity cannot be stored: the models refuse them.
+Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive means under-confident.
+"""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
+
+from miscal.base.errors import CorruptFile, FileError, MismatchError
+
+SCHEMA_VERSION = 1
+"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or goes."""
+
+Number = FiniteFloat | None
+Interval = tuple[Number, Number] | None
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Probability = Share | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Measure(_Part):
+    """A measured number and its 95 % interval; both null where undefined."""
+
+    value: Number
+    interval: Interval = None
+
+
+class MeasureAgainstNull(Measure):
+    """A measured number, its interval and the p-value of its null."""
+
+    p_value: Probability = None
+
+
+class SmoothEce(MeasureAgainstNull):
+    """A SmoothECE: ``floor`` is what a calibrated model of this size shows, ``p_value`` is against calibrated."""
+
+    floor: Number = None
+
+
+class Global(_Part):
+    """Test rows as a whole, before any correction."""
+
+    accuracy: Measure
+    confidence: Measure
+    smece: SmoothEce
+    ece: Measure
+    brier: Measure
+    log_loss: Measure
+
+
+class FieldNumbers(_Part):
+    """The estimated field over the test rows.
+
+    ``structure`` says whether the estimator claims a local structure, that is, one a global map of f does not give.
+    """
+
+    mean: Number
+    std: Number
+    std_visible: Number
+    std_hidden: Number
+    share_over: Share
+    share_under: Share
+    share_unsupported: Share
+    correlation_with_confidence: Number
+    structure: bool
+
+
+class Regime(_Part):
+    """The test rows of one regime (``over``, ``good`` or ``under``)."""
+
+    name: str
+    n: NonNegativeInt
+    share: Share
+    accuracy: Number
+    confidence: Number
+    residual: MeasureAgainstNull
+    smece: SmoothEce
+    brier: Number
+
+
+class Gap(SmoothEce):
+    """Worst-slice SmoothECE gap; ``worst`` names the slice."""
+
+    worst: str | None = None
+
+
+class CertificateNumbers(_Part):
+    """Lower limits of the mean absolute miscalibration, from test rows alone."""
+
+    lower_bound_total: Measure
+    lower_bound_hidden: Measure
+    p_value: Probability
+    p_value_total: Probability
+
+
+class Score(_Part):
+    """How one correction does on one slice of the test rows."""
+
+    smece: Number
+    brier: Number
+    log_loss: Number
+    n: NonNegativeInt
+
+
+class Comparison(_Part):
+    """One correction on every slice; slices are those of the uncorrected field."""
+
+    all: Score
+    over: Score
+    under: Score
+    good: Score
+
+
+class Selection(_Part):
+    """The chosen settings and every candidate that was compared."""
+
+    chosen: dict[str, Any]
+    candidates: tuple[dict[str, Any], ...]
+
+
+class Subregime(_Part):
+    """A coherent, named part of a regime: cut on train and validation rows, measured on test rows.
+
+    ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
+    field) of train and validation rows. ``p_value`` is adjusted for the number of subregimes; ``confirmed`` says
+    whether it is at most 0.05 and the residual has the parent's sign. ``exemplars`` are row numbers.
+    """
+
+    name: str
+    parent: str
+    n: NonNegativeInt
+    share: Share
+    accuracy: Number
+    confidence: Number
+    residual: MeasureAgainstNull
+    p_value: Probability
+    confirmed: bool
+    n_fit: NonNegativeInt
+    delta: Number
+    keywords: tuple[str, ...]
+    metadata: tuple[dict[str, Any], ...]
+    exemplars: tuple[NonNegativeInt, ...]
+
+
+class CurveNumbers(_Part):
+    """A reliability curve with its 95 % band, one entry per bin."""
+
+    confidence: tuple[FiniteFloat, ...]
+    accuracy: tuple[FiniteFloat, ...]
+    low: tuple[FiniteFloat, ...]
+    high: tuple[FiniteFloat, ...]
+    n: tuple[NonNegativeInt, ...]
+
+
+class CurvePair(_Part):
+    """Reliability before and after the correction."""
+
+    raw: CurveNumbers | None
+    corrected: CurveNumbers | None
+
+
+class Curves(_Part):
+    """Reliability of all test rows and of the two miscalibrated regimes."""
+
+    all: CurvePair
+    over: CurvePair
+    under: CurvePair
+
+
+class Histogram(_Part):
+    """Counts of the test rows' delta by regime; ``edges`` has one entry more than the counts."""
+
+    edges: tuple[FiniteFloat, ...]
+    over: tuple[NonNegativeInt, ...]
+    good: tuple[NonNegativeInt, ...]
+    under: tuple[NonNegativeInt, ...]
+
+
+class Columns(_Part):
+    """Which column of the data played which part; x is several where it was made from features, None if embedded."""
+
+    confidence: str | None
+    correct: str | None
+    x: str | tuple[str, ...] | None
+    text: str | None
+    metadata: tuple[str, ...] = ()
+
+
+class Data(_Part):
+    """Where the rows came from."""
+
+    path: str | None
+    sha256: str | None
+    columns: Columns
+    x_source: str | None
+    n_features: NonNegativeInt
+
+
+class MapInfo(_Part):
+    """The 2-D maps stored beside the summary."""
+
+    file: str
+    raw_method: str
+    learned_method: str
+    n_shown: NonNegativeInt
+    n_total: NonNegativeInt
+
+
+class Summary(_Part):
+    """Everything a run found, as in ``summary.json``.
+
+    Examples
+    --------
+    >>> Summary.model_fields["global_"].alias
+    'global'
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    n: NonNegativeInt
+    n_train: NonNegativeInt
+    n_val: NonNegativeInt
+    n_test: NonNegativeInt
+    seed: int
+    method: str
+    verdict: str
+    warnings: tuple[str, ...] = ()
+    global_: Global = Field(alias="global")
+    field: FieldNumbers
+    regimes: tuple[Regime, ...]
+    gap: Gap
+    certificate: CertificateNumbers
+    correction: dict[str, Comparison]
+    selection: Selection
+    subregimes: tuple[Subregime, ...] = ()
+    curves: Curves
+    histogram: Histogram
+    map: MapInfo | None = None
+    data: Data
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    timing: dict[str, FiniteFloat]
+
+    def to_json(self) -> str:
+        """Return the document as JSON text, the same bytes for the same content.
+
+        Returns
+        -------
+        str
+            Indented JSON, ASCII only, ending in a newline, without NaN or infinity.
+        """
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False) + "\n"
+
+
+def number(value: Any) -> float | None:
+    """Turn a computed number into a stored one: None where it is undefined.
+
+    Parameters
+    ----------
+    value : float or None
+        A number; NaN and infinity mean "undefined".
+
+    Returns
+    -------
+    float or None
+        A finite float, or None.
+
+    Examples
+    --------
+    >>> number(0.5), number(float("nan")), number(None)
+    (0.5, None, None)
+    """
+    if value is None:
+        return None
+    value = float(value)
+    return value if math.isfinite(value) else None
+
+
+def interval(low: Any, high: Any) -> tuple[float, float] | None:
+    """Store an interval, None unless both ends are defined.
+
+    Parameters
+    ----------
+    low, high : float or None
+        The ends.
+
+    Returns
+    -------
+    tuple of float or None
+        ``(low, high)``.
+
+    Examples
+    --------
+    >>> interval(0, 1), interval(float("nan"), 1)
+    ((0.0, 1.0), None)
+    """
+    low, high = number(low), number(high)
+    return None if low is None or high is None else (low, high)
+
+
+def plain(value: Any) -> Any:
+    """Turn settings of any kind into what JSON can hold: plain numbers, strings, lists and dicts.
+
+    Parameters
+    ----------
+    value : object
+        Nested dicts, sequences, numpy scalars or arrays, paths.
+
+    Returns
+    -------
+    object
+        The same content without numpy types; undefined numbers are None, strings are valid UTF-8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"sigma": np.float32(0.5), "grid": np.arange(2), "loss": float("inf")})
+    {'sigma': 0.5, 'grid': [0, 1], 'loss': None}
+    """
+    if isinstance(value, dict):
+        return {clean_text(str(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if value is None or isinstance(value, bool | int):
+        return value
+    return number(value) if isinstance(value, float) else clean_text(str(value))
+
+
+def clean_text(text: str) -> str:
+    r"""Replace what UTF-8 cannot hold (lone surrogates, from undecodable names) by U+FFFD.
+
+    Parameters
+    ----------
+    text : str
+        Any string.
+
+    Returns
+    -------
+    str
+        A string that encodes as UTF-8.
+
+    Examples
+    --------
+    >>> clean_text("caf\udce9") == "caf\ufffd"
+    True
+    """
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def read_summary(path: str | Path) -> Summary:
+    """Read ``summary.json``.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, or the run folder that holds it.
+
+    Returns
+    -------
+    Summary
+        The checked document.
+
+    Raises
+    ------
+    FileError
+        If there is no such file.
+    MismatchError
+        If a newer miscal wrote it.
+    CorruptFile
+        If it is not JSON, or not a summary.
+    """
+    path = Path(path)
+    path = path / "summary.json" if path.is_dir() else path
+    return parse_summary(_read_text(path), name=str(path))
+
+
+def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
+    """Parse the text of a summary.
+
+    Parameters
+    ----------
+    text : str
+        JSON.
+    name : str
+        What to call it in messages.
+
+    Returns
+    -------
+    Summary
+        The checked document.
+
+    Raises
+    ------
+    MismatchError
+        If a newer miscal wrote it.
+    CorruptFile
+        If it is not JSON, or not a summary.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile(f"{name} is not JSON ({error}); run `miscal discover` again") from None
+    _refuse_newer(content, name)
+    try:
+        return Summary.model_validate(content)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise CorruptFile(
+            f"{name} is not a miscal summary: {where}: {first['msg']} "
+            f"({error.error_count()} faults in all); run `miscal discover` again"
+        ) from None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptFile(f"{path} is not UTF-8 text (byte {error.start}); run `miscal discover` again") from None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}; give the folder that `miscal discover` wrote") from None
+
+
+def _refuse_newer(content: Any, name: str) -> None:
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise CorruptFile(f"{name} is not a miscal summary: no schema_version; run `miscal discover` again")
+    if version > SCHEMA_VERSION:
+        raise MismatchError(
+            f"{name} was written by a newer miscal (schema {version}; this one reads up to {SCHEMA_VERSION}): "
+            "upgrade miscal"
+        )

@@ -1,0 +1,91 @@
+"""Where there are rows learned from: near enough to one of them, an estimate is a local one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances_argmin_min
+
+from miscal.estimators.auto.local import BANK_ROWS
+
+Array = NDArray[np.floating]
+
+_NEARLY_ALL = 0.99
+# distances come from differences of squares in double precision
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Support:
+    """Rows learned from that stand for all of them, and how far from the nearest a row may lie.
+
+    Attributes
+    ----------
+    landmarks : ndarray of shape (m, p), float32
+    reach : float
+        A row farther than this from all landmarks is unsupported.
+    """
+
+    landmarks: NDArray[np.float32]
+    reach: float
+
+    def holds(self, x: Array) -> NDArray[np.bool_]:
+        """Tell rows within reach of a landmark, (n,)."""
+        return _nearest(x, self.landmarks) <= self.reach
+
+
+def find_support(x: NDArray[np.float32], drawn: NDArray[np.integer], rng: np.random.Generator) -> Support:
+    """Take rows drawn at random for landmarks, and beside them those that cover what they leave out.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p), float32
+        Scaled inputs of the rows learned from.
+    drawn : ndarray of shape (k,), int
+        Numbers of rows drawn at random. Their distances give the reach.
+    rng : numpy.random.Generator
+        Draws the rows to be covered, at most 20,000.
+
+    Returns
+    -------
+    Support
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.r_[rng.normal(size=(990, 2)), rng.normal(9, 0.1, (10, 2))].astype("float32")
+    >>> support = find_support(x, np.arange(100), rng)
+    >>> support.holds(np.array([[0.0, 0.0], [9.0, 9.0], [0.0, 9.0]], "float32")).tolist()
+    [True, True, False]
+    """
+    support = Support(x[drawn], _reach(x[drawn]))
+    some = x if len(x) <= BANK_ROWS else x[rng.choice(len(x), BANK_ROWS, replace=False)]
+    far = some[~support.holds(some)]
+    chosen = [support.landmarks]
+    while len(far):
+        chosen.append(far[:1])
+        rest = far[1:]
+        far = rest[_nearest(rest, far[:1]) > support.reach] if len(rest) else rest
+    return Support(np.concatenate(chosen), support.reach)
+
+
+def _reach(landmarks: Array) -> float:
+    """Twice the distance from its nearest other that one landmark in a hundred exceeds; repeats count once.
+
+    New rows lie as far from the landmarks as these from each other: nearly all are within reach. An outlier among the
+    landmarks does not stretch it.
+    """
+    different = np.unique(landmarks, axis=0).astype(np.float64)
+    rounding = _ROUNDING * float(np.quantile(np.linalg.norm(different, axis=1), _NEARLY_ALL))
+    if len(different) == 1:
+        return rounding
+    distance = cdist(different, different)
+    np.fill_diagonal(distance, np.inf)
+    return max(2 * float(np.quantile(distance.min(1), _NEARLY_ALL)), rounding)
+
+
+def _nearest(x: Array, landmarks: Array) -> NDArray[np.float64]:
+    return pairwise_distances_argmin_min(x, landmarks)[1].astype(np.float64)

@@ -1,0 +1,211 @@
+"""The paper's choice of (sigma, lambda): a grid, each setting trained, the smallest validation proxy wins.
+
+The proxy is the validation Brier score of f + delta_hat, unclipped (arXiv 2605.13484, appendix A). Settings are
+trained in rounds of epochs; settings whose lambda has not mattered yet, no row having lacked mass, share one run.
+After each round those that cannot catch up are stopped: those whose best squared errors exceed the leader's, row by
+row on the validation split, by more than ``HOPELESS`` standard errors. Their table rows keep the proxy reached.
+Each run is by itself on one thread, several at a time in processes, so the numbers do not depend on how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import joblib
+import numpy as np
+
+from miscal.base.errors import InputError
+from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
+from miscal.base.threads import one_thread
+
+SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)
+
+HOPELESS = 3.0
+"""Paired standard errors behind the leader at which a setting is stopped."""
+
+ROUND = 10
+"""Epochs between comparisons."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of the selection table.
+
+    ``proxy`` is the validation Brier score of f + delta_hat at the setting's best epoch ``epoch`` (from 1), out of
+    ``n_epochs`` trained; ``stopped`` says why training ended.
+    """
+
+    sigma: float
+    penalty: float
+    proxy: float
+    epoch: int
+    n_epochs: int
+    stopped: Literal["epochs", "patience", "hopeless"]
+    chosen: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row for a JSON table, the penalty under its name in the paper, ``lambda``."""
+        row = asdict(self)
+        return {"sigma": row.pop("sigma"), "lambda": row.pop("penalty"), **row}
+
+
+@dataclass(frozen=True)
+class Search:
+    """All candidates of a grid in grid order, their trained states, and which is chosen."""
+
+    candidates: tuple[Candidate, ...]
+    trainings: tuple[Training, ...]
+
+    @property
+    def chosen(self) -> int:
+        """Index of the chosen candidate."""
+        return next(i for i, candidate in enumerate(self.candidates) if candidate.chosen)
+
+
+def search(
+    data: TrainingData,
+    *,
+    sigmas: Sequence[float] = SIGMAS,
+    penalties: Sequence[float] = LAMBDAS,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    max_epochs: int = MAX_EPOCHS,
+    patience: int = PATIENCE,
+    stop_hopeless: bool = True,
+) -> Search:
+    """Train the grid and choose by the proxy.
+
+    Parameters
+    ----------
+    data : TrainingData
+    sigmas, penalties : sequences of float
+        The grid; sigma varies slowest. Equal proxies: the earlier setting.
+    seed : int, default 0
+        Of starting weights, batches and dropout, the same for all settings.
+    n_jobs : int, optional
+        Processes, by default as many as cores are allowed to this process. Changes no number.
+    max_epochs, patience : int
+    stop_hopeless : bool, default True
+        Stop settings that cannot catch up. The table of an experiment about the whole grid wants False.
+
+    Returns
+    -------
+    Search
+
+    Raises
+    ------
+    InputError
+        If the grid is empty or holds values that are not positive (a penalty may be 0).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, r = rng.normal(size=(60, 1)).astype("float32"), rng.normal(size=60).astype("float32")
+    >>> one = np.ones(20, "float32")
+    >>> data = TrainingData(X[:40], r[:40], np.ones(40, "float32"), X[40:], r[40:], one, np.arange(40))
+    >>> found = search(data, sigmas=[0.3, 1.0], penalties=[0.01], max_epochs=2, n_jobs=1)
+    >>> [candidate.n_epochs for candidate in found.candidates], found.chosen in (0, 1)
+    ([2, 2], True)
+    """
+    _check_grid(sigmas, penalties)
+    sizes = layer_sizes(data.X.shape[1])
+    trainings = [
+        Training(sizes, sigma, penalty, seed=seed, max_epochs=max_epochs, patience=patience)
+        for sigma in sigmas
+        for penalty in penalties
+    ]
+    hopeless = np.zeros(len(trainings), dtype=bool)
+    with joblib.Parallel(n_jobs=n_workers(n_jobs, len(trainings)), batch_size=1) as parallel:
+        for until in range(ROUND, max_epochs + ROUND, ROUND):
+            running = [i for i, t in enumerate(trainings) if not (t.finished or hopeless[i])]
+            _advance_all(parallel, trainings, running, data, until)
+            if stop_hopeless:
+                hopeless |= _hopeless(trainings, data.weight_val)
+            for training, stopped in zip(trainings, hopeless, strict=True):
+                if training.finished or stopped:
+                    training.release()
+    return _search(trainings)
+
+
+def n_workers(n_jobs: int | None, n_tasks: int) -> int:
+    """Return the processes to use: at most one per task; by default the cores allowed here (affinity, cgroup).
+
+    Examples
+    --------
+    >>> n_workers(2, 24), n_workers(8, 3), n_workers(None, 1)
+    (2, 3, 1)
+    """
+    if n_jobs is not None and n_jobs < 1:
+        raise InputError(f"n_jobs must be at least 1, or None for all allowed cores; {n_jobs} came")
+    return max(1, min(joblib.cpu_count() if n_jobs is None else n_jobs, n_tasks))
+
+
+def _advance_all(
+    parallel: joblib.Parallel, trainings: list[Training], running: list[int], data: TrainingData, until: int
+) -> None:
+    """Advance the running settings in place; where the mass penalty has not bitten, one stands for its sigma."""
+    groups: dict[tuple[float, int | None], list[int]] = {}
+    for i in running:
+        groups.setdefault((trainings[i].sigma, i if trainings[i].penalised else None), []).append(i)
+    _advance_each(parallel, trainings, [group[0] for group in groups.values()], data, until)
+    apart = []
+    for first, *rest in groups.values():
+        if trainings[first].penalised:
+            apart += rest
+        else:
+            for i in rest:
+                trainings[i] = trainings[first].with_penalty(trainings[i].penalty)
+    _advance_each(parallel, trainings, apart, data, until)
+
+
+def _advance_each(
+    parallel: joblib.Parallel, trainings: list[Training], which: list[int], data: TrainingData, until: int
+) -> None:
+    advanced = parallel(joblib.delayed(_advance)(trainings[i], data, until) for i in which)
+    for i, training in zip(which, advanced, strict=True):
+        trainings[i] = training
+
+
+def _advance(training: Training, data: TrainingData, until: int) -> Training:
+    with one_thread():
+        return training.advance(data, until)
+
+
+def _hopeless(trainings: list[Training], weight: np.ndarray) -> np.ndarray:
+    """Whether each setting is, by its best epoch, many paired standard errors behind the leader."""
+    errors = np.stack([training.best_errors for training in trainings])
+    leader = min(range(len(trainings)), key=lambda i: trainings[i].best_proxy)
+    behind = errors - errors[leader]
+    share = weight / weight.sum(dtype=np.float64)
+    mean = behind @ share
+    deviation = np.sqrt(np.square(behind - mean[:, None]) @ np.square(share))
+    return mean > HOPELESS * deviation + 1e-12
+
+
+def _search(trainings: list[Training]) -> Search:
+    rows = [_candidate(training) for training in trainings]
+    best = min(range(len(rows)), key=lambda i: rows[i].proxy)
+    rows[best] = replace(rows[best], chosen=True)
+    return Search(tuple(rows), tuple(trainings))
+
+
+def _candidate(training: Training) -> Candidate:
+    ended = "epochs" if training.epoch >= training.max_epochs else "patience"
+    return Candidate(
+        sigma=training.sigma,
+        penalty=training.penalty,
+        proxy=training.best_proxy,
+        epoch=training.best_epoch,
+        n_epochs=training.epoch,
+        stopped=ended if training.finished else "hopeless",
+    )
+
+
+def _check_grid(sigmas: Sequence[float], penalties: Sequence[float]) -> None:
+    if len(sigmas) == 0 or len(penalties) == 0 or min(sigmas) <= 0 or min(penalties) < 0:
+        raise InputError(
+            f"sigmas must be positive and lambdas not negative, one of each at least; {sigmas} and {penalties} came"
+        )

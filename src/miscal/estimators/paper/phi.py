@@ -1,0 +1,335 @@
+"""The paper's representation phi: network, loss, and training that can be paused.
+
+phi is a network with two hidden layers and a unit-length output; its loss (arXiv 2605.13484, equation 5) rewards
+batches in which the kernel average of the residuals r = y - f is far from zero and punishes rows with fewer than
+``M_MIN`` neighbours:
+
+    -mean_i delta_i^2 + lambda mean_i max(0, M_MIN - m_i)^2,   delta and mass m within the batch, self included
+
+The gradient is written out: as K is symmetric, one product and one pass over K replace the several that automatic
+differentiation would store and walk. Inputs are taken as they are; the paper does not standardise them either.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from miscal.estimators.kernel import exponent_factors, smooth, weights_from_factors
+
+M_MIN = 20.0
+"""Smallest neighbourhood mass within a batch that goes unpunished."""
+
+DROPOUT = 0.1
+LEARNING_RATE = 3e-5
+WEIGHT_DECAY = 7e-6
+BATCH = 1024
+CLIP = 1.0
+MAX_EPOCHS = 100
+PATIENCE = 20
+
+_WIDE = 16
+_LOSS_EXPONENT_FLOOR = -40.0
+"""Beside a row's own weight of 1, 4e-18 is nothing; smaller ones make products too small for normal float32."""
+
+_EMBED_ROWS = 4096
+_INIT, _ORDER, _MASK = 0, 1, 2
+
+
+def layer_sizes(n_features: int) -> tuple[int, int, int]:
+    """Widths (input, hidden, output) of phi: 256 and 64 for up to 16 features, else 512 and 128.
+
+    Examples
+    --------
+    >>> layer_sizes(2), layer_sizes(4096)
+    ((2, 256, 64), (4096, 512, 128))
+    """
+    return (n_features, 256, 64) if n_features <= _WIDE else (n_features, 512, 128)
+
+
+class Representation(nn.Module):
+    """phi: R^d -> the unit sphere of R^k, two hidden GELU layers with dropout between them.
+
+    Parameters
+    ----------
+    sizes : (int, int, int)
+        Widths of input, hidden layers and output.
+    seed : int, optional
+        Draws the starting weights, uniform in +-1/sqrt(fan in). Without it they are left unset, to be loaded.
+
+    Examples
+    --------
+    >>> phi = Representation((2, 8, 4), seed=0)
+    >>> phi(torch.zeros(3, 2)).norm(dim=1).round(decimals=5).tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    def __init__(self, sizes: tuple[int, int, int], seed: int | None = None) -> None:
+        super().__init__()
+        self.sizes = sizes
+        d, hidden, out = sizes
+        self.first = nn.utils.skip_init(nn.Linear, d, hidden)
+        self.second = nn.utils.skip_init(nn.Linear, hidden, hidden)
+        self.last = nn.utils.skip_init(nn.Linear, hidden, out)
+        if seed is not None:
+            self._draw(_stream(seed, _INIT))
+
+    def forward(self, x: Tensor, keep: Tensor | None = None) -> Tensor:
+        """Map float32 rows (n, d) to unit rows (n, k); `keep` is the dropout mask (n, hidden) while training."""
+        hidden = nn.functional.gelu(self.first(x))
+        if keep is not None:
+            hidden = hidden * keep
+        return nn.functional.normalize(self.last(nn.functional.gelu(self.second(hidden))), dim=1)
+
+    @torch.no_grad()
+    def embed(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Map the given rows (all by default) without dropout, a few thousand at a time."""
+        parts = X.split(_EMBED_ROWS) if rows is None else (X[part] for part in rows.split(_EMBED_ROWS))
+        return torch.cat([self(part) for part in parts])
+
+    @torch.no_grad()
+    def _draw(self, rng: np.random.Generator) -> None:
+        for layer in (self.first, self.second, self.last):
+            bound = layer.in_features**-0.5
+            for parameter in (layer.weight, layer.bias):
+                parameter.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(parameter.shape))))
+
+
+class _DiscoveryLoss(torch.autograd.Function):
+    """Loss of a batch with its written-out gradient with respect to z, and the largest shortfall of mass.
+
+    With S = K c, m = K w, c = w r, W = sum w:  a = dL/dS, b = dL/dm,
+    P_ij = K_ij (a_i c_j + c_i a_j + b_i w_j + w_i b_j)  and  dL/dz = -2/sigma^2 (P1 * z - P z).
+    """
+
+    @staticmethod
+    def forward(
+        ctx, z: Tensor, residual: Tensor, weight: Tensor, sigma: float, penalty: float, m_min: float
+    ) -> tuple[Tensor, Tensor]:
+        left, right = exponent_factors(z, z, sigma)
+        K = weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR)
+        c, total = weight * residual, weight.sum()
+        S, mass = torch.stack([c, weight]) @ K
+        delta, short = S / mass, (m_min - mass).clamp_(min=0.0)
+        share = weight / total
+        a = share * delta * (-2.0 / mass)
+        b = share * (2.0 * delta.square() / mass - 2.0 * penalty * short)
+        ctx.save_for_backward(z, K, torch.stack([a, c, b, weight], 1), torch.stack([c, a, weight, b], 1))
+        ctx.sigma = sigma
+        most_short = short.max()
+        ctx.mark_non_differentiable(most_short)
+        return (share * (penalty * short.square() - delta.square())).sum(), most_short
+
+    @staticmethod
+    def backward(ctx, grad_output: Tensor, _: Tensor):
+        z, K, rows, columns = ctx.saved_tensors
+        P = (rows @ columns.T).mul_(K)
+        product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
+        gradient = product[:, -1:] * z - product[:, :-1]
+        return grad_output * gradient.mul_(-2.0 / ctx.sigma**2), None, None, None, None, None
+
+
+def discovery_loss(
+    z: Tensor,
+    residual: Tensor,
+    sigma: float,
+    penalty: float,
+    *,
+    weight: Tensor | None = None,
+    m_min: float = M_MIN,
+) -> Tensor:
+    """Loss of one batch, all pairs inside it, self included.
+
+    Parameters
+    ----------
+    z : Tensor of shape (n, k)
+        Represented rows; the gradient goes to these.
+    residual : Tensor of shape (n,)
+        r = y - f, positive where under-confident.
+    sigma, penalty : float
+        Bandwidth, and the weight lambda of the mass penalty.
+    weight : Tensor of shape (n,), optional
+        Row weights; a row of weight 2 counts as the row given twice.
+    m_min : float, default 20
+        Mass below which the penalty starts.
+
+    Returns
+    -------
+    Tensor, scalar
+        -mean delta^2 + lambda mean max(0, m_min - m)^2 (paper, equation 5).
+
+    Examples
+    --------
+    >>> z = torch.tensor([[0.0], [0.0]])
+    >>> discovery_loss(z, torch.tensor([0.5, 0.5]), sigma=1.0, penalty=0.1, m_min=3.0)
+    tensor(-0.1500)
+    """
+    weight = torch.ones_like(residual) if weight is None else weight
+    return _DiscoveryLoss.apply(z, residual, weight, sigma, penalty, m_min)[0]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Rows to train on, rows to choose by, and the training rows that form the bank.
+
+    ``X`` (n, d) and ``X_val`` (v, d) float32; residuals r = y - f and weights float32, one per row; ``bank`` int64
+    indices into the training rows. Numpy, so that worker processes can share them.
+    """
+
+    X: np.ndarray
+    residual: np.ndarray
+    weight: np.ndarray
+    X_val: np.ndarray
+    residual_val: np.ndarray
+    weight_val: np.ndarray
+    bank: np.ndarray
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """X, residual, weight, X_val and bank as tensors on the same memory."""
+        return tuple(_share(array) for array in (self.X, self.residual, self.weight, self.X_val, self.bank))
+
+
+class Training:
+    """Training of phi for one (sigma, lambda): advance it some epochs, look, and advance it again.
+
+    Starting weights, batches and dropout come from `seed` and the epoch's number alone, so every setting of a grid
+    sees the same ones, and pausing changes nothing.
+
+    Attributes
+    ----------
+    proxies : list of float
+        Validation Brier score of f + delta_hat, unclipped, after each epoch.
+    penalised : bool
+        Whether a row has lacked mass so far: until then lambda has had no influence.
+    best_epoch : int
+        Epoch with the smallest proxy, from 1; its weights are in `best_weights`.
+    best_errors : array of shape (v,)
+        Squared errors (r - delta_hat)^2 of the validation rows at that epoch.
+    """
+
+    def __init__(
+        self,
+        sizes: tuple[int, int, int],
+        sigma: float,
+        penalty: float,
+        *,
+        seed: int,
+        max_epochs: int = MAX_EPOCHS,
+        patience: int = PATIENCE,
+    ) -> None:
+        self.sizes, self.sigma, self.penalty, self.seed = sizes, sigma, penalty, seed
+        self.max_epochs, self.patience = max_epochs, patience
+        self.phi: Representation | None = Representation(sizes, seed)
+        self.optimizer: torch.optim.Adam | None = torch.optim.Adam(
+            self.phi.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True
+        )
+        self.penalised = False
+        self.proxies: list[float] = []
+        self.best_epoch = 0
+        self.best_errors = np.zeros(0)
+        self.best_weights: dict[str, Tensor] = {}
+
+    @property
+    def epoch(self) -> int:
+        """Epochs done."""
+        return len(self.proxies)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all epochs are done or the proxy has not improved for `patience` epochs."""
+        return self.epoch >= self.max_epochs or self.epoch - self.best_epoch >= self.patience
+
+    @property
+    def best_proxy(self) -> float:
+        """The smallest proxy so far."""
+        return self.proxies[self.best_epoch - 1]
+
+    def advance(self, data: TrainingData, until: int) -> Training:
+        """Train up to epoch `until`, or until finished."""
+        X, residual, weight, X_val, bank = data.tensors()
+        while not self.finished and self.epoch < until:
+            self._train_epoch(X, residual, weight)
+            z_bank = self.phi.embed(X, bank)
+            delta, _ = smooth(self.phi.embed(X_val), z_bank, residual[bank], self.sigma, weight=weight[bank])
+            self._record(np.square(data.residual_val - delta.numpy(), dtype=np.float64), data.weight_val)
+        return self
+
+    def with_penalty(self, penalty: float) -> Training:
+        """Return a copy for another lambda: the same training, as long as nothing was penalised."""
+        twin = copy.deepcopy(self)
+        twin.penalty = penalty
+        return twin
+
+    def release(self) -> None:
+        """Let go of what only further training needs."""
+        self.phi, self.optimizer = None, None
+
+    def best(self) -> Representation:
+        """Return phi with the weights of the best epoch."""
+        phi = Representation(self.sizes)
+        phi.load_state_dict(self.best_weights)
+        return phi
+
+    def estimate(self, data: TrainingData, X: np.ndarray) -> np.ndarray:
+        """Return delta_hat of the best epoch at float32 rows X (q, d), from the bank: float32 (q,)."""
+        rows, residual, weight, _, bank = data.tensors()
+        phi = self.best()
+        z = phi.embed(_share(X))
+        return smooth(z, phi.embed(rows, bank), residual[bank], self.sigma, weight=weight[bank])[0].numpy()
+
+    def _train_epoch(self, X: Tensor, residual: Tensor, weight: Tensor) -> None:
+        masks = _stream(self.seed, _MASK, self.epoch)
+        for rows in batches(len(X), _stream(self.seed, _ORDER, self.epoch)):
+            keep = _dropout_mask(masks, len(rows), self.phi.first.out_features)
+            z = self.phi(X[rows], keep)
+            loss, short = _DiscoveryLoss.apply(z, residual[rows], weight[rows], self.sigma, self.penalty, M_MIN)
+            self.penalised |= bool(short > 0)
+            self.optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.phi.parameters(), CLIP)
+            self.optimizer.step()
+
+    def _record(self, errors: np.ndarray, weight: np.ndarray) -> None:
+        self.proxies.append(float(np.average(errors, weights=weight)))
+        if self.best_epoch == 0 or self.proxies[-1] < self.best_proxy:
+            self.best_epoch, self.best_errors = self.epoch, errors
+            self.best_weights = {name: value.clone() for name, value in self.phi.state_dict().items()}
+
+
+def batches(n: int, rng: np.random.Generator) -> Iterator[Tensor]:
+    """Yield the rows of an epoch in shuffled batches of 1,024.
+
+    A last batch of fewer than ``M_MIN`` rows, where the target mass is out of reach, is left out.
+
+    Examples
+    --------
+    >>> [len(rows) for rows in batches(2060, np.random.default_rng(0))]
+    [1024, 1024]
+    >>> [len(rows) for rows in batches(12, np.random.default_rng(0))]
+    [12]
+    """
+    order = torch.from_numpy(rng.permutation(n))
+    return (rows for rows in order.split(BATCH) if len(rows) >= min(n, M_MIN))
+
+
+def _dropout_mask(rng: np.random.Generator, n: int, width: int) -> Tensor:
+    """1 / (1 - p) or 0 with probability p (to 16 bits), a third of the cost of torch's own."""
+    kept = rng.integers(0, 2**16, (n, width), dtype=np.uint16) >= round(DROPOUT * 2**16)
+    return torch.from_numpy(np.multiply(kept, np.float32(1 / (1 - DROPOUT)), dtype=np.float32))
+
+
+def _stream(seed: int, purpose: int, epoch: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.SFC64([seed, purpose, epoch]))
+
+
+def _share(array: np.ndarray) -> Tensor:
+    """Wrap an array, which workers hold read-only; nothing here writes to it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
+        return torch.from_numpy(array)

@@ -1,0 +1,84 @@
+"""Whether other seeds find the same field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from miscal.base.errors import InputError
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation (n - 1 below; 0 for one value) of a number over repetitions; None if undefined."""
+
+    mean: float | None
+    std: float | None
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Agreement of the fields of several seeds on the same test rows.
+
+    Attributes
+    ----------
+    n_seeds : int
+    correlation : Spread
+        Pearson, over pairs of seeds; a pair with a constant field is left out, and None where all are.
+    sign_agreement : Spread
+        Share of rows whose sign agrees, over pairs; rows where either field is 0 agree only if both are.
+    field_std : Spread
+        Standard deviation of the field, over seeds.
+    """
+
+    n_seeds: int
+    correlation: Spread
+    sign_agreement: Spread
+    field_std: Spread
+
+
+def seed_stability(fields: ArrayLike) -> Stability:
+    """Compare the fields that several seeds found.
+
+    Parameters
+    ----------
+    fields : (k, n) float, k >= 2
+        One field (positive: under-confident) per seed, on the same rows.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two seeds, no rows, or numbers that are not finite.
+
+    Examples
+    --------
+    >>> found = seed_stability([[0.1, -0.2, 0.3], [0.2, -0.4, 0.6]])
+    >>> round(found.correlation.mean, 6), found.sign_agreement.mean
+    (1.0, 1.0)
+    """
+    values = np.asarray(fields, dtype=np.float64)
+    if values.ndim != 2 or len(values) < 2 or values.shape[1] == 0 or not np.isfinite(values).all():
+        raise InputError(
+            f"fields must be finite numbers of shape (seeds >= 2, rows >= 1); their shape is {values.shape}"
+        )
+    pairs = list(combinations(values, 2))
+    varied = [(a, b) for a, b in pairs if np.ptp(a) > 0 and np.ptp(b) > 0]
+    return Stability(
+        n_seeds=len(values),
+        correlation=_spread([float(np.corrcoef(a, b)[0, 1]) for a, b in varied]),
+        sign_agreement=_spread([float(np.mean(np.sign(a) == np.sign(b))) for a, b in pairs]),
+        field_std=_spread(values.std(axis=1).tolist()),
+    )
+
+
+def _spread(values: list[float]) -> Spread:
+    if not values:
+        return Spread(None, None)
+    return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)

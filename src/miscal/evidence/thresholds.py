@@ -1,0 +1,96 @@
+"""How much of what is found depends on epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from miscal.base.checks import check_confidence, check_correct
+from miscal.calibration.metrics import brier, worst_slice_gap
+
+EPSILONS = (0.01, 0.05, 0.10, 0.15)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The regimes at one epsilon, on test rows.
+
+    Attributes
+    ----------
+    epsilon : float
+    share_over, share_under : float
+        Shares of all rows, in [0, 1].
+    gap : float or None
+        Worst-slice smECE gap; None where both slices are too small.
+    worst : str or None
+        "over" or "under".
+    share_worst : float or None
+        Share of all rows in that slice.
+    brier_gap : float or None
+        Brier score of that slice less that of all rows.
+    """
+
+    epsilon: float
+    share_over: float
+    share_under: float
+    gap: float | None
+    worst: str | None
+    share_worst: float | None
+    brier_gap: float | None
+
+
+def threshold_sensitivity(
+    correct: ArrayLike,
+    confidence: ArrayLike,
+    cut: Callable[[float], ArrayLike],
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+) -> tuple[Threshold, ...]:
+    """Cut the same field at several epsilons.
+
+    Parameters
+    ----------
+    correct : (n,) in {0, 1}
+    confidence : (n,) float in [0, 1]
+    cut : callable
+        Takes an epsilon and returns the regime of each row, (n,): "over", "under", anything else or None.
+    epsilons : sequence of float in [0, 1), default (0.01, 0.05, 0.10, 0.15)
+
+    Returns
+    -------
+    tuple of Threshold
+        One for each epsilon, in order.
+
+    Raises
+    ------
+    InputError
+        If lengths differ or values are out of range.
+
+    Examples
+    --------
+    >>> y, f, delta = [1, 0] * 50, [0.5] * 100, np.array([0.3, -0.08] * 50)
+    >>> def cut(epsilon):
+    ...     return np.select([delta < -epsilon, delta > epsilon], ["over", "under"], "good")
+    >>> [(t.share_over, t.share_under) for t in threshold_sensitivity(y, f, cut, epsilons=(0.05, 0.1))]
+    [(0.5, 0.5), (0.0, 0.5)]
+    """
+    y, f = check_correct(correct), check_confidence(confidence)
+    return tuple(_at(epsilon, y, f, np.asarray(cut(epsilon), dtype=object)) for epsilon in epsilons)
+
+
+def _at(epsilon: float, y: np.ndarray, f: np.ndarray, regime: np.ndarray) -> Threshold:
+    share = {name: float(np.mean(regime == name)) for name in ("over", "under")}
+    gap = worst_slice_gap(y, f, regime)
+    rows = regime == gap.worst
+    return Threshold(
+        epsilon=float(epsilon),
+        share_over=share["over"],
+        share_under=share["under"],
+        gap=gap.value,
+        worst=gap.worst,
+        share_worst=share[gap.worst] if gap.worst else None,
+        brier_gap=brier(y[rows], f[rows]) - brier(y, f) if gap.worst else None,
+    )

@@ -1,0 +1,233 @@
+"""What the page says of each experiment: tables, figures, and the paper's result beside ours in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from miscal.synthetic import cited, tables
+from miscal.synthetic.cells import Record
+from miscal.synthetic.figures import fields, grids
+from miscal.synthetic.fits import RESREG
+from miscal.synthetic.numbers import brief, count, over_seeds, per_frequency, rows_of, times_seeds
+from miscal.report.words import metric
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How to draw a figure, its name, and a caption that also serves those who cannot see it."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment: title, what the paper says, what came out here, figures, a table to read, tables to keep."""
+
+    name: str
+    title: str
+    said: str
+    found: list[str]
+    drawings: list[Drawing]
+    shown: tuple[list[str], list[list[str]]] = field(default_factory=lambda: ([], []))
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+def clusters(records: Sequence[Record]) -> Section:
+    """Three clusters: recovery, and what a global reliability diagram hides."""
+    table = tables.recovery(records)
+    found = [
+        f"Method {method}: r = {over_seeds(own['r'])} (published: {cited.CLUSTERS_R:.2f}), "
+        f"root mean square error {own['rmse'].mean():.3f}, {times_seeds(own)}."
+        for (method,), own in table.group_by("method", maintain_order=True)
+    ]
+    first = _first_seed(records)
+    drawings = [
+        Drawing("clusters-field", "Test rows of seed 0 at their place, coloured by the true and the estimated field.",
+                partial(fields.true_and_estimated, first)),
+        Drawing("clusters-reliability", "Reliability of the raw confidence on the test rows of seed 0: opposite errors "
+                "of the clusters cancel in the diagram of all rows.", partial(fields.reliability, first[0])),
+    ]  # fmt: skip
+    kept = {"clusters": table, "clusters-rows": tables.test_rows(records)}
+    return Section("clusters", "Three clusters", cited.SAID["clusters"], found, drawings, _recovered(table), kept)
+
+
+def sinusoid(records: Sequence[Record]) -> Section:
+    """Sinusoid: recovery over (A, k), beside what is possible with the coordinate known."""
+    table = tables.recovery(records)
+    found = []
+    for (method,), own in table.group_by("method", maintain_order=True):
+        r, gap = own["r"].fill_null(0.0), own["limit"] - own["r"].fill_null(0.0)
+        worst = own[int(r.arg_min() or 0)]
+        found.append(
+            f"Method {method}: mean r {r.mean():.3f} over {_settings(own)}, lowest {metric(r.min())} at A = "
+            f"{worst['amplitude'][0]:g}, k = {worst['frequency'][0]:g}; below the known-coordinate limit by "
+            f"{metric(gap.mean())} on average, by {metric(gap.max())} at most; {times_seeds(own)}."
+        )
+    found.append(
+        "The limit smooths the same train and validation rows in log-odds along the true coordinate, which no method "
+        "is told, with the bandwidth that is best in hindsight."
+    )
+    if table["r"].null_count():
+        found.append(
+            f"{table['r'].null_count()} fits returned a constant field (no structure claimed): r is undefined there, "
+            "empty in the table, and counted as 0 in means."
+        )
+    illustrated = _illustrated(records)
+    a, k = illustrated[0].cell.amplitude, illustrated[0].cell.frequency
+    drawings = [
+        Drawing("sinusoid-recovery", "Correlation with the true field on test rows, mean over seeds.",
+                partial(grids.recovery, table)),
+        Drawing("sinusoid-field", f"Test rows of seed 0 at A = {a:g}, k = {k:g}, coloured by the true and the "
+                "estimated field; the paper shows A = 0.6, k = 3.", partial(fields.true_and_estimated, illustrated)),
+    ]  # fmt: skip
+    kept = {"sinusoid": table}
+    return Section("sinusoid", "Sinusoid over amplitude and frequency", cited.SAID["sinusoid"], found, drawings,
+                   _recovered(table), kept)  # fmt: skip
+
+
+def interaction(records: Sequence[Record]) -> Section:
+    """Sigma against lambda at one frequency and several amplitudes."""
+    table = tables.candidates(records)
+    found, rows = [], []
+    for (k, a), own in table.group_by("frequency", "amplitude", maintain_order=True):
+        mean = own.group_by("sigma", "lambda").agg(pl.col("r").fill_null(0).mean(), pl.col("proxy").mean())
+        mean = mean.sort("sigma", "lambda")
+        best, chosen = mean[int(mean["r"].arg_max())], mean[int(mean["proxy"].arg_min())]
+        rows.append([f"{a:g}", f"{k:g}", *_setting(best), *_setting(chosen)])
+        small = mean.filter(pl.col("sigma") <= 0.1)
+        wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())["r"]
+        by_lambda = small.group_by("lambda").agg(pl.col("r").mean()).sort("lambda")
+        steps = ", ".join(f"{r:.2f} at {brief(x)}" for x, r in by_lambda.iter_rows())
+        small_words = f"bandwidths up to 0.1 by lambda: {steps}; " if steps else ""
+        found.append(
+            f"A = {a:g}, k = {k:g}: {small_words}the widest bandwidth differs by {wide.max() - wide.min():.3f} over "
+            "lambda."
+        )
+    head = ["A", "k", "best sigma", "lambda", "r", "sigma by proxy", "lambda", "r"]
+    drawings = [
+        Drawing(f"interaction-k{k:g}", f"Correlation with the true field at k = {k:g}, weights of the best validation "
+                "epoch, mean over seeds. Solid outline: best correlation; dashed: smallest proxy.",
+                partial(grids.interaction, table, k))
+        for k in grids.levels(table, "frequency")
+    ]  # fmt: skip
+    return Section("interaction", "Bandwidth sigma against mass penalty lambda", cited.SAID["interaction"], found,
+                   drawings, (head, rows), {"interaction": table})  # fmt: skip
+
+
+def selection(records: Sequence[Record]) -> Section:
+    """Choice without the truth: proxy (paper) or out-of-fold log loss (auto) against the oracle."""
+    table = tables.choices(records)
+    found = []
+    for (method,), own in table.group_by("method", maintain_order=True):
+        by_setting = own.group_by("amplitude", "frequency").agg(pl.col("regret").mean())["regret"]
+        spearman = own["spearman"].median()
+        agreement = "undefined" if spearman is None else metric(spearman)
+        found.append(
+            f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
+            f"{cited.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median oracle "
+            f"spread {own['spread'].median():.3f}; {times_seeds(own)}."
+        )
+    if "auto" in table["method"].to_list():
+        found.append(
+            "For auto the candidates are those of its own table that the fitted model keeps, each measured by itself, "
+            "and what it returns; the criterion is its out-of-fold log loss. Its regret is not that of the paper's "
+            "grid: the candidates differ. A constant field counts as r = 0."
+        )
+    drawings = [
+        Drawing("selection-regret", "Regret by setting: the paper's published table beside ours, mean over seeds.",
+                partial(grids.regret, table)),
+        Drawing("selection-proxy", "Left: rank agreement of criterion and recovery against regret. Right: oracle "
+                "spread against rank agreement. One point a setting and seed.",
+                partial(grids.proxy_against_oracle, table)),
+    ]  # fmt: skip
+    kept = {"selection": table, "selection-candidates": tables.candidates(records)}
+    return Section("selection", "Choosing without the truth", cited.SAID["selection"], found, drawings,
+                   _regrets(table), kept)  # fmt: skip
+
+
+def resreg(records: Sequence[Record]) -> Section:
+    """Residual regression against capacity and (A, k), with a method on the same rows beside it."""
+    regressions = [x for x in records if x.cell.method.startswith(RESREG)]
+    others = [x for x in records if not x.cell.method.startswith(RESREG)]
+    methods = list(dict.fromkeys(x.cell.method for x in others))
+    table = pl.concat(tables.regressions(regressions, [x for x in others if x.cell.method == m]) for m in methods)
+    one = table.filter(pl.col("beside") == methods[0])
+    largest = one.filter(pl.col("parameters") == pl.col("parameters").max())
+    strongest = largest.filter(pl.col("amplitude") == pl.col("amplitude").max())
+    amplitude = strongest["amplitude"][0]
+    name = f"{largest['layers'][0]} x {largest['width'][0]:,}"
+    found = [f"Residual regression {name} at A = {amplitude:g}: r {per_frequency(strongest, 'r')}."]
+    for method in methods:
+        own = table.filter((pl.col("beside") == method) & (pl.col("amplitude") == amplitude))
+        found.append(f"Method {method} there: r {per_frequency(own, 'beside_r')}.")
+    fewest, most = one["n_epochs"].min(), one["n_epochs"].max()
+    found.append(
+        f"Training stopped after {fewest if fewest == most else f'{fewest} to {most}'} epochs; kept was the epoch of "
+        f"smallest validation error, {one['epoch'].median():.0f} in the median. The paper trains 300 epochs and does "
+        "not say how it stops nor with what learning rate; ours is among the settings below."
+    )
+    drawings = [
+        Drawing("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
+                partial(grids.capacity, table)),
+        Drawing("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
+                partial(grids.beside_regression, table)),
+    ]  # fmt: skip
+    head = ["layers x width", "parameters", "A", "k", "r", "best epoch", *(f"r of {m}" for m in methods)]
+    return Section("resreg", "Residual regression", cited.SAID["resreg"], found, drawings,
+                   (head, rows_of(table, methods)), {"resreg": table})  # fmt: skip
+
+
+BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction, selection, resreg)}
+"""Section makers by experiment, in the order of the page."""
+
+
+def _first_seed(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record.cell.seed == 0]
+
+
+def _illustrated(records: Sequence[Record]) -> list[Record]:
+    def far(x: Record) -> float:
+        return abs(x.cell.amplitude - 0.6) + abs(x.cell.frequency - 3)
+
+    first = _first_seed(records)
+    nearest = min(first, key=far).cell
+    return [x for x in first if (x.cell.amplitude, x.cell.frequency) == (nearest.amplitude, nearest.frequency)]
+
+
+def _settings(table: pl.DataFrame) -> str:
+    return count(table.select("amplitude", "frequency").n_unique(), "setting")
+
+
+def _setting(row: pl.DataFrame) -> list[str]:
+    return [f"{row['sigma'][0]:g}", brief(row["lambda"][0]), f"{row['r'][0]:.3f}"]
+
+
+def _recovered(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
+    if table["amplitude"].null_count() == len(table):
+        rows = [[m, str(seed), _r(r), f"{e:.3f}"] for m, seed, r, e in
+                table.select("method", "seed", "r", "rmse").iter_rows()]  # fmt: skip
+        return ["method", "seed", "r", "error"], rows
+    mean = table.group_by("method", "amplitude", "frequency", maintain_order=True).agg(
+        pl.col("r").fill_null(0).mean(), pl.col("limit").mean(), pl.col("rmse").mean()
+    )
+    rows = [[m, f"{a:g}", f"{k:g}", _r(r), _r(limit), f"{e:.3f}"] for m, a, k, r, limit, e in mean.iter_rows()]
+    return ["method", "A", "k", "r", "limit", "error"], rows
+
+
+def _regrets(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
+    mean = table.group_by("method", "amplitude", "frequency", maintain_order=True).agg(
+        pl.col(name).mean() for name in ("spearman", "spread", "oracle", "chosen_r", "regret", "paper_regret")
+    )
+    rows = [[row[0], f"{row[1]:g}", f"{row[2]:g}", *map(_r, row[3:])] for row in mean.iter_rows()]
+    return ["method", "A", "k", "Spearman", "spread", "best r", "chosen r", "regret", "paper's regret"], rows
+
+
+def _r(value: float | None) -> str:
+    return "\u2013" if value is None else f"{value:.3f}".replace("-", "\u2212")

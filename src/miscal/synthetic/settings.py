@@ -1,0 +1,179 @@
+"""What an experiment is run with: the paper's settings unless told otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from miscal.base.errors import InputError
+from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE
+from miscal.estimators.paper.grid import LAMBDAS, SIGMAS
+
+EXPERIMENTS = ("clusters", "sinusoid", "interaction", "selection", "resreg")
+METHODS = ("paper", "auto")
+
+AMPLITUDES = (0.2, 0.4, 0.6, 0.8, 1.0)
+FREQUENCIES = (1.0, 2.0, 3.0, 4.0, 5.0)
+CAPACITIES = ("1x64", "2x128", "2x256", "3x512", "3x1024")
+"""Hidden layers x width of residual regression; the largest is the paper's."""
+
+MIN_ROWS = 200
+_OF_CELLS = (
+    "rows", "sigmas", "lambdas", "epochs", "patience", "resreg_epochs", "resreg_patience", "resreg_rate",
+)  # fmt: skip
+_LARGEST_WIDTH = 8192
+
+
+@dataclass(frozen=True)
+class Settings:
+    """An experiment and everything its numbers depend on.
+
+    Parameters
+    ----------
+    experiment : {"clusters", "sinusoid", "interaction", "selection", "resreg"}
+    method : {"paper", "auto"}, default "paper"
+        Estimator; for resreg the one that stands beside it.
+    seeds : int, default 1
+        Seeds 0 to seeds - 1; each draws world, split and fit.
+    rows : int, default 10,000
+        n, split 80/10/10.
+    amplitudes, frequencies : tuples of float
+        A (log-odds) and k (periods per unit of u'x).
+    sigmas, lambdas : tuples of float
+        The paper's grid.
+    epochs, patience : int
+        Of phi.
+    capacities : tuple of str
+        Hidden layers x width, in any order; kept smallest first.
+    resreg_epochs, resreg_patience : int
+        Of residual regression. The paper trains 300 epochs and says nothing of stopping: so do we, keeping the weights
+        of the best validation epoch. A smaller patience is faster, but rapid fields are learned late or not at all:
+        a network can improve after hundreds of epochs in which it did not.
+    resreg_rate : float
+        Learning rate of residual regression. The 3e-5 that the paper gives for its own models leaves small networks at
+        r = 0 where it reports success (k = 2); 1e-3 does not.
+
+    Raises
+    ------
+    InputError
+        For values that cannot be used.
+
+    Examples
+    --------
+    >>> Settings("interaction").frequencies, Settings("sinusoid").frequencies[-1]
+    ((3.0,), 5.0)
+    """
+
+    experiment: str
+    method: str = "paper"
+    seeds: int = 1
+    rows: int = 10_000
+    amplitudes: tuple[float, ...] = AMPLITUDES
+    frequencies: tuple[float, ...] = ()
+    sigmas: tuple[float, ...] = SIGMAS
+    lambdas: tuple[float, ...] = LAMBDAS
+    epochs: int = MAX_EPOCHS
+    patience: int = PATIENCE
+    capacities: tuple[str, ...] = CAPACITIES
+    resreg_epochs: int = 300
+    resreg_patience: int = 300
+    resreg_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not self.frequencies:
+            object.__setattr__(self, "frequencies", (3.0,) if self.experiment == "interaction" else FREQUENCIES)
+        for name in ("amplitudes", "frequencies", "sigmas", "lambdas"):
+            object.__setattr__(self, name, tuple(float(value) for value in getattr(self, name)))
+        _check(self)
+        object.__setattr__(self, "capacities", tuple(sorted(self.capacities, key=n_parameters)))
+
+    @property
+    def name(self) -> str:
+        """Experiment and method, as one key."""
+        return f"{self.experiment}/{self.method}"
+
+    def of_cells(self) -> dict[str, Any]:
+        """Return the settings that every cell of a folder shares, as JSON values."""
+        return {name: _plain(value) for name, value in asdict(self).items() if name in _OF_CELLS}
+
+    def of_experiment(self) -> dict[str, Any]:
+        """Return the settings that say which cells there are, as JSON values."""
+        axes = {"clusters": (), "resreg": ("amplitudes", "frequencies", "capacities")}
+        names = ("seeds", *axes.get(self.experiment, ("amplitudes", "frequencies")))
+        return {name: _plain(getattr(self, name)) for name in names}
+
+
+def from_stored(name: str, of_cells: dict[str, Any], of_experiment: dict[str, Any]) -> Settings:
+    """Rebuild settings from what a folder keeps.
+
+    Examples
+    --------
+    >>> asked = Settings("sinusoid", amplitudes=(1.0,), rows=500)
+    >>> from_stored(asked.name, asked.of_cells(), asked.of_experiment()) == asked
+    True
+    """
+    experiment, method = name.split("/")
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in (of_cells | of_experiment).items()}
+    return Settings(experiment, method, **values)
+
+
+def layers(capacity: str) -> tuple[int, int]:
+    """Hidden layers and width of a capacity.
+
+    Examples
+    --------
+    >>> layers("3x1024")
+    (3, 1024)
+    """
+    depth, _, width = capacity.partition("x")
+    if not (depth.isdigit() and width.isdigit() and 1 <= int(depth) <= 9 and 1 <= int(width) <= _LARGEST_WIDTH):
+        raise InputError(
+            f"a capacity is hidden layers x width, for instance 3x1024 (1 to 9 layers, width at most "
+            f"{_LARGEST_WIDTH:,}); {capacity!r} came"
+        )
+    return int(depth), int(width)
+
+
+def n_parameters(capacity: str, n_features: int = 2) -> int:
+    """Weights and biases of a residual-regression network.
+
+    Examples
+    --------
+    >>> n_parameters("1x64")
+    257
+    """
+    depth, width = layers(capacity)
+    return (n_features + 1) * width + (depth - 1) * (width + 1) * width + width + 1
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _check(settings: Settings) -> None:
+    _one_of("experiment", settings.experiment, EXPERIMENTS)
+    _one_of("method", settings.method, METHODS)
+    if settings.experiment == "interaction" and settings.method != "paper":
+        raise InputError("interaction is about sigma and lambda, which only --method paper has; leave --method out")
+    if settings.rows < MIN_ROWS:
+        raise InputError(f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough; {settings.rows} came")
+    for name, low in (("seeds", 1), ("epochs", 1), ("patience", 1), ("resreg_epochs", 1), ("resreg_patience", 1)):
+        if getattr(settings, name) < low:
+            raise InputError(f"{name} must be at least {low}; {getattr(settings, name)} came")
+    if not 0 < settings.resreg_rate < 1:
+        raise InputError(f"resreg_rate must be above 0 and below 1; {settings.resreg_rate} came")
+    for name in ("amplitudes", "frequencies", "sigmas", "lambdas", "capacities"):
+        _distinct(name, getattr(settings, name))
+    for capacity in settings.capacities:
+        layers(capacity)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(allowed)}; {value!r} came")
+
+
+def _distinct(name: str, values: tuple) -> None:
+    numbers = [value for value in values if not isinstance(value, str)]
+    if not values or len(set(values)) < len(values) or any(not 0 < value < 1e6 for value in numbers):
+        raise InputError(f"{name} must be different values above 0, one at least; {list(values)} came")

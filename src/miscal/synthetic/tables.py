@@ -1,0 +1,130 @@
+"""Tidy tables: one observation a row, the same columns for every method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from miscal.synthetic import cited
+from miscal.synthetic.cells import Cell, Record
+from miscal.synthetic.fits import RESREG
+from miscal.synthetic.scores import Choice, judge_table
+from miscal.synthetic.settings import layers, n_parameters
+
+_PLACE = {"method": pl.String, "amplitude": pl.Float64, "frequency": pl.Float64, "seed": pl.Int64}
+
+
+def recovery(records: Sequence[Record]) -> pl.DataFrame:
+    """Recovery of the field by cell: r and rmse on test rows, what was chosen, and the known-coordinate limit."""
+    extra = {
+        "r": pl.Float64, "rmse": pl.Float64, "limit": pl.Float64, "limit_bandwidth": pl.Float64,
+        "sigma": pl.Float64, "lambda": pl.Float64, "epoch": pl.Int64, "structure": pl.Boolean,
+    }  # fmt: skip
+    rows = [_place(x.cell) | {"r": x.r, "rmse": x.rmse} | _facts(x, extra) for x in records]
+    return _frame(rows, _PLACE | extra)
+
+
+def candidates(records: Sequence[Record]) -> pl.DataFrame:
+    """Candidates of every cell: the grid of (sigma, lambda), or the named ones of auto."""
+    extra = {
+        "name": pl.String, "sigma": pl.Float64, "lambda": pl.Float64, "proxy": pl.Float64, "log_loss": pl.Float64,
+        "r": pl.Float64, "epoch": pl.Int64, "n_epochs": pl.Int64, "stopped": pl.String, "chosen": pl.Boolean,
+    }  # fmt: skip
+    rows = [_place(x.cell) | {name: c.get(name) for name in extra} for x in records for c in x.candidates]
+    return _frame(rows, _PLACE | extra)
+
+
+def choices(records: Sequence[Record]) -> pl.DataFrame:
+    """How good each cell's choice was, with the paper's regret beside it where it has one."""
+    extra = {
+        "spearman": pl.Float64, "oracle": pl.Float64, "chosen_r": pl.Float64, "spread": pl.Float64,
+        "regret": pl.Float64, "paper_regret": pl.Float64, "n_candidates": pl.Int64,
+    }  # fmt: skip
+    rows = []
+    for record in records:
+        found, cell = choice_of(record), record.cell
+        rows.append(
+            _place(cell)
+            | {"chosen_r": found.chosen, "paper_regret": cited.REGRET.get((cell.amplitude, cell.frequency))}
+            | {name: getattr(found, name) for name in ("spearman", "oracle", "spread", "regret")}
+            | {"n_candidates": len(record.candidates)}
+        )
+    return _frame(rows, _PLACE | extra)
+
+
+def choice_of(record: Record) -> Choice:
+    """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
+    return judge_table(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
+
+
+def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataFrame:
+    """Residual regression by capacity and (A, k), with the r of the method beside it."""
+    beside = {(x.cell.amplitude, x.cell.frequency, x.cell.seed): x for x in kernel}
+    extra = {
+        "layers": pl.Int64, "width": pl.Int64, "parameters": pl.Int64, "r": pl.Float64, "rmse": pl.Float64,
+        "epoch": pl.Int64, "n_epochs": pl.Int64, "validation_error": pl.Float64, "beside": pl.String,
+        "beside_r": pl.Float64,
+    }  # fmt: skip
+    rows = []
+    for record in records:
+        capacity = record.cell.method.removeprefix(RESREG)
+        depth, width = layers(capacity)
+        other = beside[record.cell.amplitude, record.cell.frequency, record.cell.seed]
+        rows.append(
+            _place(record.cell)
+            | {"layers": depth, "width": width, "parameters": n_parameters(capacity)}
+            | {"r": record.r, "rmse": record.rmse, "beside": other.cell.method, "beside_r": other.r}
+            | {name: record.facts[name] for name in ("epoch", "n_epochs", "validation_error")}
+        )
+    return _frame(rows, _PLACE | extra)
+
+
+def test_rows(records: Sequence[Record]) -> pl.DataFrame:
+    """Test rows of cells: inputs, confidence, outcome, true and estimated field."""
+    frames = []
+    for record in records:
+        columns = pl.DataFrame(record.rows)
+        frames.append(columns.select([pl.lit(v, k).alias(n) for (n, k), v in _named(record.cell)] + [pl.all()]))
+    return pl.concat(frames)
+
+
+def costs(records: Sequence[Record]) -> pl.DataFrame:
+    """Seconds of one process by cell, the operations of its matrix products, and their floor at the measured rate."""
+    extra = {
+        "world": pl.String, "seconds": pl.Float64, "cpu_seconds": pl.Float64, "tflop": pl.Float64,
+        "floor_seconds": pl.Float64, "plain_tflop": pl.Float64, "plain_floor_seconds": pl.Float64,
+        "gflop_per_second": pl.Float64,
+    }  # fmt: skip
+    rows = []
+    for x in records:
+        flops, floor = sum(x.flops.values()), x.floor
+        rows.append(
+            _place(x.cell)
+            | {"world": x.cell.world, "seconds": x.seconds, "cpu_seconds": x.cpu}
+            | {"tflop": flops / 1e12 if x.flops else None, "floor_seconds": floor}
+            | {"plain_tflop": sum(x.plain_flops.values()) / 1e12 if x.plain_flops else None}
+            | {"plain_floor_seconds": x.plain_floor, "gflop_per_second": flops / floor / 1e9 if floor else None}
+        )
+    return _frame(rows, _PLACE | extra)
+
+
+def _place(cell: Cell) -> dict[str, Any]:
+    return {name: value for (name, _), value in _named(cell)}
+
+
+def _named(cell: Cell) -> list:
+    return [(column, getattr(cell, column[0])) for column in _PLACE.items()]
+
+
+def _facts(record: Record, names: dict) -> dict[str, Any]:
+    return {name: record.facts.get(name) for name in names if name not in ("r", "rmse")}
+
+
+def _frame(rows: list[dict[str, Any]], schema: dict) -> pl.DataFrame:
+    order = [name for name in ("method", "amplitude", "frequency", "seed") if name in schema]
+    # the paper's method first
+    descending = [name == "method" for name in order]
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.sort(order, descending=descending, maintain_order=True, nulls_last=True)

@@ -1,0 +1,374 @@
+"""Worlds whose miscalibration field is known, to measure recovery by.
+
+In each, log-odds l give the confidence f = sigmoid(l), a shift D gives the true probability
+eta = sigmoid(l + D), outcomes are Bernoulli(eta), and the field is delta = eta - f: negative where the shift is
+negative (over-confident). :func:`three_clusters` and :func:`sinusoid` are the paper's (arXiv 2605.13484,
+appendix E); the others try what an estimator must also survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from miscal.base.errors import InputError
+from miscal.estimators.kernel import logit_shift
+
+RandomState = int | np.random.Generator
+
+CONFIDENCE_CLIP = 1e-6
+"""Confidences are held this far from 0 and 1 where their logit is taken."""
+
+_SPLIT = 1
+
+
+@dataclass(frozen=True)
+class World:
+    """Rows with their true field.
+
+    Attributes
+    ----------
+    name : str
+    X : float32 array of shape (n, d)
+    confidence : float64 array of shape (n,), in (0, 1)
+        f, what the model says.
+    correct : float64 array of shape (n,), 0 or 1
+        y, drawn with probability f + delta.
+    delta : float64 array of shape (n,)
+        E[Y - f | X, f], negative where over-confident; in [-f, 1 - f].
+    shift : float64 array of shape (n,)
+        D, in log-odds; of the sign of delta.
+    coordinate : float64 array of shape (n, k), optional
+        Coordinates that the shift is a function of, where they are known.
+    regime : int64 array of shape (n,), optional
+        Planted group of each row.
+    settings : dict
+        What the world was made with.
+    """
+
+    name: str
+    X: np.ndarray
+    confidence: np.ndarray
+    correct: np.ndarray
+    delta: np.ndarray
+    shift: np.ndarray
+    coordinate: np.ndarray | None = None
+    regime: np.ndarray | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+    @property
+    def residual(self) -> np.ndarray:
+        """The residual r = y - f, float64 (n,); positive means under-confident."""
+        return self.correct - self.confidence
+
+
+def three_clusters(
+    n: int = 10_000,
+    *,
+    shifts: Sequence[float] = (-1.0, 0.0, 1.0),
+    spread: float = 0.6,
+    direction: Sequence[float] = (0.5, 0.5),
+    noise: float = 0.5,
+    random_state: RandomState = 0,
+) -> World:
+    """Draw three Gaussian clusters at (-2, 0), (0, 2), (2, 0), one over-confident, one calibrated, one under-confident.
+
+    Parameters
+    ----------
+    n : int, default 10,000
+    shifts : three floats
+        Shift of each cluster, log-odds.
+    spread : float, default 0.6
+        Standard deviation of the clusters.
+    direction : two floats
+        w of the log-odds l = w'x + noise.
+    noise : float, default 0.5
+        Standard deviation of the noise in l, which X does not carry.
+    random_state : int or Generator, default 0
+
+    Returns
+    -------
+    World
+
+    Examples
+    --------
+    >>> world = three_clusters(300)
+    >>> world.X.shape, bool(world.delta[world.regime == 0].max() < 0)
+    ((300, 2), True)
+    """
+    rng = np.random.default_rng(random_state)
+    regime = rng.integers(0, 3, _checked(n))
+    X = np.array([(-2.0, 0.0), (0.0, 2.0), (2.0, 0.0)])[regime] + spread * rng.standard_normal((n, 2))
+    log_odds = X @ np.asarray(direction) + noise * rng.standard_normal(n)
+    settings = {"shifts": list(shifts), "spread": spread, "direction": list(direction), "noise": noise}
+    return _world("three_clusters", rng, X, log_odds, np.asarray(shifts)[regime], regime=regime, settings=settings)
+
+
+def sinusoid(
+    n: int = 10_000,
+    *,
+    amplitude: float = 0.6,
+    frequency: float = 3,
+    direction: Sequence[float] = (1.0, -1.0),
+    noise: float = 0.5,
+    random_state: RandomState = 0,
+) -> World:
+    """Draw the unit square with the shift A sin(2 pi k u'x), u = (1, 1) / sqrt 2; `coordinate` is u'x.
+
+    Parameters
+    ----------
+    n : int, default 10,000
+    amplitude : float, default 0.6
+        A, log-odds.
+    frequency : float, default 3
+        k, periods per unit of u'x.
+    direction : two floats
+        w of the log-odds l = w'x + noise.
+    noise : float, default 0.5
+        Standard deviation of the noise in l.
+    random_state : int or Generator, default 0
+
+    Returns
+    -------
+    World
+
+    Examples
+    --------
+    >>> world = sinusoid(200, amplitude=1.0, frequency=1)
+    >>> bool(np.abs(world.shift).max() <= 1.0)
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    X = rng.random((_checked(n), 2))
+    log_odds = X @ np.asarray(direction) + noise * rng.standard_normal(n)
+    along = X.sum(1) / np.sqrt(2)
+    shift = amplitude * np.sin(2 * np.pi * frequency * along)
+    settings = {"amplitude": amplitude, "frequency": frequency, "direction": list(direction), "noise": noise}
+    return _world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None], settings=settings)
+
+
+def planted(
+    n: int = 12_000,
+    d: int = 384,
+    *,
+    n_topics: int = 12,
+    shift: float = 1.0,
+    contrast: float = 1.0,
+    random_state: RandomState = 0,
+) -> World:
+    """Draw a wide embedding of topics, a quarter of them over-confident and a quarter under-confident.
+
+    Topic centres are random directions of length `contrast` under noise of unit length in all, whose spectrum
+    falls like that of sentence embeddings; the log-odds follow another random direction. `regime` is the topic.
+
+    Parameters
+    ----------
+    n, d : int
+    n_topics : int, default 12
+    shift : float, default 1
+        Size of the shift, log-odds.
+    contrast : float, default 1
+        Distance of topics over the length of the noise; smaller is harder.
+    random_state : int or Generator, default 0
+
+    Returns
+    -------
+    World
+
+    Examples
+    --------
+    >>> world = planted(400, 32)
+    >>> sorted(set(world.shift.tolist()))
+    [-1.0, 0.0, 1.0]
+    """
+    rng = np.random.default_rng(random_state)
+    X, topic = _topics(rng, _checked(n), d, n_topics, contrast)
+    log_odds = 0.5 + X @ _directions(rng, 1, d)[0] * np.sqrt(d) / 2 + 0.8 * rng.standard_normal(n)
+    quarter = max(1, n_topics // 4)
+    sign = np.where(np.arange(n_topics) < quarter, -1.0, np.where(np.arange(n_topics) < 2 * quarter, 1.0, 0.0))
+    settings = {"n_topics": n_topics, "shift": shift, "contrast": contrast}
+    return _world("planted", rng, X, log_odds, shift * sign[topic], regime=topic, settings=settings)
+
+
+def saturated(n: int = 10_000, d: int = 32, *, shift: float = 2.0, random_state: RandomState = 0) -> World:
+    """Draw confidences crowded near 1 (median 0.98), half the topics over-confident by `shift` log-odds.
+
+    Examples
+    --------
+    >>> bool(np.median(saturated(2000).confidence) > 0.95)
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    X, topic = _topics(rng, _checked(n), d, 6, 1.0)
+    log_odds = 4.0 + 1.5 * rng.standard_normal(n)
+    return _world("saturated", rng, X, log_odds, -shift * (topic < 3), regime=topic, settings={"shift": shift})
+
+
+def rare_regime(
+    n: int = 10_000, d: int = 32, *, share: float = 0.02, shift: float = -2.0, random_state: RandomState = 0
+) -> World:
+    """Draw a calibrated world but for one place that holds a small share of the rows (`regime` 1).
+
+    Examples
+    --------
+    >>> world = rare_regime(5000)
+    >>> round(float((world.regime == 1).mean()), 2), bool(world.delta[world.regime == 0].any())
+    (0.02, False)
+    """
+    rng = np.random.default_rng(random_state)
+    regime = (rng.random(_checked(n)) < share).astype(np.int64)
+    X = rng.standard_normal((n, d)) / np.sqrt(d)
+    X += regime[:, None] * _directions(rng, 1, d)
+    log_odds = 0.5 + rng.standard_normal(n)
+    settings = {"share": share, "shift": shift}
+    return _world("rare_regime", rng, X, log_odds, shift * regime, regime=regime, settings=settings)
+
+
+def calibrated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
+    """Draw a perfectly calibrated model: delta is 0 everywhere, though f depends on X.
+
+    Examples
+    --------
+    >>> bool(calibrated(100).delta.any())
+    False
+    """
+    rng = np.random.default_rng(random_state)
+    X, topic = _topics(rng, _checked(n), d, 8, 1.0)
+    log_odds = 0.5 * rng.standard_normal(8)[topic] + rng.standard_normal(n)
+    return _world("calibrated", rng, X, log_odds, np.zeros(n), regime=topic)
+
+
+def visible_only(n: int = 10_000, d: int = 32, *, temperature: float = 2.0, random_state: RandomState = 0) -> World:
+    """Draw miscalibration in f alone: eta = sigmoid(logit f / temperature); nothing is hidden, though f depends on X.
+
+    Examples
+    --------
+    >>> world = visible_only(500)
+    >>> bool(np.allclose(world.shift, -logit(world.confidence) / 2))
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    X, topic = _topics(rng, _checked(n), d, 8, 1.0)
+    log_odds = rng.standard_normal(8)[topic] + 1.5 * rng.standard_normal(n)
+    shift = log_odds * (1 / temperature - 1)
+    return _world("visible_only", rng, X, log_odds, shift, regime=topic, settings={"temperature": temperature})
+
+
+WORLDS: dict[str, Callable[..., World]] = {
+    maker.__name__: maker
+    for maker in (three_clusters, sinusoid, planted, saturated, rare_regime, calibrated, visible_only)
+}
+"""Makers by name; each takes ``n`` and ``random_state``."""
+
+
+def random_split(n: int, *, random_state: RandomState = 0) -> np.ndarray:
+    """Return the paper's split: 'train', 'val' or 'test' per row, 80/10/10 by random permutation.
+
+    Examples
+    --------
+    >>> names, counts = np.unique(random_split(100), return_counts=True)
+    >>> dict(zip(names.tolist(), counts.tolist()))
+    {'test': 10, 'train': 80, 'val': 10}
+    """
+    names = np.repeat(["train", "val", "test"], [n - 2 * (n // 10), n // 10, n // 10])
+    if not isinstance(random_state, np.random.Generator):
+        random_state = np.random.default_rng([random_state, _SPLIT])  # apart from the stream of a world of that seed
+    return random_state.permutation(names)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Best recovery with the true coordinate known: correlation with delta, and the bandwidth that reached it."""
+
+    correlation: float
+    bandwidth: float
+
+
+def known_coordinate_limit(
+    world: World,
+    bank: np.ndarray,
+    query: np.ndarray,
+    *,
+    bandwidths: Sequence[float] = tuple(np.geomspace(0.004, 0.4, 15)),
+) -> Limit:
+    """Logit-shift smoothing along the true coordinate, with the bandwidth that is best in hindsight.
+
+    No estimator can know either, so it bounds from above what can be expected of one with the same rows.
+
+    Parameters
+    ----------
+    world : World
+        With a `coordinate`.
+    bank, query : int or bool arrays
+        Rows whose labels are used, and rows on which recovery is measured.
+    bandwidths : sequence of float
+        Tried, in units of the coordinate.
+
+    Returns
+    -------
+    Limit
+
+    Raises
+    ------
+    InputError
+        If the world has no coordinate.
+
+    Examples
+    --------
+    >>> world = sinusoid(2000, amplitude=1.0, frequency=1)
+    >>> rows = np.arange(2000)
+    >>> known_coordinate_limit(world, rows[:1800], rows[1800:], bandwidths=[0.05, 0.1]).correlation > 0.9
+    True
+    """
+    if world.coordinate is None:
+        raise InputError(f"the world {world.name!r} has no known coordinate; worlds with one: sinusoid")
+    z = np.ascontiguousarray(world.coordinate, dtype=np.float32)
+    odds = logit(np.clip(world.confidence, CONFIDENCE_CLIP, 1 - CONFIDENCE_CLIP))
+    found = []
+    for bandwidth in bandwidths:
+        shift = logit_shift(z[query], z[bank], odds[bank], world.correct[bank], float(bandwidth), steps=5)
+        delta = expit(odds[query] + shift) - world.confidence[query]
+        found.append(Limit(float(np.corrcoef(delta, world.delta[query])[0, 1]), float(bandwidth)))
+    return max(found, key=lambda limit: limit.correlation)
+
+
+def _world(
+    name: str,
+    rng: np.random.Generator,
+    X: np.ndarray,
+    log_odds: np.ndarray,
+    shift: np.ndarray,
+    *,
+    coordinate: np.ndarray | None = None,
+    regime: np.ndarray | None = None,
+    settings: dict[str, Any] | None = None,
+) -> World:
+    f, eta = expit(log_odds), expit(log_odds + shift)
+    y = (rng.random(len(f)) < eta).astype(np.float64)
+    return World(name, X.astype(np.float32), f, y, eta - f, shift, coordinate, regime, settings or {})
+
+
+def _topics(rng: np.random.Generator, n: int, d: int, n_topics: int, contrast: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, d) around random topic centres, under noise of unit length whose variances fall as 1 / (10 + j)."""
+    topic = rng.integers(0, n_topics, n)
+    deviation = np.sqrt(1.0 / (10.0 + np.arange(d)))
+    noise = rng.standard_normal((n, d)) * (deviation / np.linalg.norm(deviation))
+    return contrast * _directions(rng, n_topics, d)[topic] + noise, topic
+
+
+def _directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
+    rows = rng.standard_normal((count, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _checked(n: int) -> int:
+    if n < 1:
+        raise InputError(f"n must be at least 1; {n} came")
+    return n

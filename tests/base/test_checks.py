@@ -1,0 +1,327 @@
+"""The border: what is accepted comes out the same whatever it came in, and all else is refused by name."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from miscal.base.checks import (
+    check_confidence,
+    check_correct,
+    check_features,
+    check_lengths,
+    check_weight,
+    looks_like_percentages,
+)
+from miscal.base.errors import InputError
+
+CONFIDENCE = [0.0, 0.25, 0.5, 1.0]
+CORRECT = [0, 1, 1, 0]
+MATRIX = [[1.0, 2.0], [3.0, 4.0], [0.5, -1.0], [0.0, 0.0]]
+
+
+def read_only(array):
+    array = np.array(array)
+    array.flags.writeable = False
+    return array
+
+
+CARRIERS = {
+    "list": list,
+    "tuple": tuple,
+    "numpy": np.array,
+    "float32": lambda v: np.array(v, dtype=np.float32),
+    "float16": lambda v: np.array(v, dtype=np.float16),
+    "big endian": lambda v: np.array(v, dtype=">f8"),
+    "read-only": read_only,
+    "negative stride": lambda v: np.array(v[::-1])[::-1],
+    "object": lambda v: np.array(v, dtype=object),
+    "masked, none masked": lambda v: np.ma.masked_array(v, mask=np.zeros(len(v), bool)),
+    "pandas": pd.Series,
+    "pandas, other index": lambda v: pd.Series(v, index=[9, 3, 3, 1]),
+    "pandas nullable": lambda v: pd.Series(v, dtype="Float64"),
+    "pandas categorical": lambda v: pd.Series(v, dtype="category"),
+    "pandas object": lambda v: pd.Series(v, dtype=object),
+    "polars": pl.Series,
+    "pyarrow": lambda v: pa.chunked_array([v]),
+    "torch": torch.tensor,
+    "torch bfloat16": lambda v: torch.tensor(v, dtype=torch.bfloat16),
+    "torch with gradient": lambda v: torch.tensor(v, dtype=torch.float64, requires_grad=True),
+}
+
+
+@pytest.mark.parametrize("carrier", CARRIERS.values(), ids=CARRIERS)
+def test_confidence_does_not_depend_on_its_carrier(carrier):
+    given_ = carrier(CONFIDENCE)
+    out = check_confidence(given_)
+    assert out.dtype == np.float64
+    np.testing.assert_array_equal(out, CONFIDENCE)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, 1, 1, 0],
+        [0.0, 1.0, 1.0, 0.0],
+        [False, True, True, False],
+        np.array([0, 1, 1, 0], dtype=np.int8),
+        np.array([0, 1, 1, 0], dtype=np.uint64),
+        np.array([0, 1, 1, 0], dtype=np.float16),
+        pd.Series([False, True, True, False], dtype="boolean"),
+        pl.Series([False, True, True, False]),
+        torch.tensor([False, True, True, False]),
+        np.array([0, True, 1.0, np.False_], dtype=object),
+    ],
+    ids=lambda v: f"{type(v).__module__}-{getattr(v, 'dtype', 'list')}",
+)
+def test_outcomes_of_every_dtype_are_bitwise_equal(values):
+    out = check_correct(values)
+    assert out.dtype == np.float64
+    assert out.tobytes() == np.array(CORRECT, dtype=np.float64).tobytes()
+
+
+FEATURE_CARRIERS = {
+    "list": list,
+    "float64": np.array,
+    "int8": lambda v: np.array([[1, 2], [3, 4], [0, -1], [0, 0]], dtype=np.int8),
+    "F order": lambda v: np.asfortranarray(v),
+    "read-only": read_only,
+    "pandas": lambda v: pd.DataFrame(v, columns=["a", "b"]),
+    "pandas nullable": lambda v: pd.DataFrame(v, columns=["a", "b"]).astype("Float64"),
+    "polars": lambda v: pl.DataFrame(v, schema=["a", "b"], orient="row"),
+    "pyarrow": lambda v: pa.table({"a": [r[0] for r in v], "b": [r[1] for r in v]}),
+    "torch bfloat16": lambda v: torch.tensor(v, dtype=torch.bfloat16),
+    "torch float16": lambda v: torch.tensor(v, dtype=torch.float16),
+    "float16": lambda v: np.array(v, dtype=np.float16),
+    "object": lambda v: np.array(v, dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", FEATURE_CARRIERS)
+def test_features_of_every_make_become_contiguous_float32(name):
+    given_ = FEATURE_CARRIERS[name](MATRIX)
+    out = check_features(given_)
+    assert out.dtype == np.float32
+    assert out.flags.c_contiguous
+    expected = [[1, 2], [3, 4], [0, -1], [0, 0]] if name == "int8" else MATRIX
+    np.testing.assert_array_equal(out, np.array(expected, dtype=np.float32))
+
+
+BAD_NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "None": None}
+
+
+@pytest.mark.parametrize("bad", BAD_NUMBERS.values(), ids=BAD_NUMBERS)
+@pytest.mark.parametrize("check", [check_confidence, check_correct])
+@pytest.mark.parametrize("carrier", ["list", "numpy", "pandas", "polars", "masked"])
+def test_missing_or_infinite_is_refused_with_count_and_rows(bad, check, carrier):
+    values = [1.0, bad, 0.0, bad, 1.0]
+    if carrier == "numpy":
+        values = np.array(values, dtype=float)
+    elif carrier == "pandas":
+        values = pd.Series(values)
+    elif carrier == "polars":
+        values = pl.Series(values, strict=False)
+    elif carrier == "masked":
+        values = np.ma.masked_array([1.0, 0, 0.0, 0, 1.0], mask=[0, 1, 0, 1, 0])
+    with pytest.raises(InputError, match=r"the column: 2 of 5 .*rows 1, 3"):
+        check(values, name="the column")
+
+
+@pytest.mark.parametrize("bad", BAD_NUMBERS.values(), ids=BAD_NUMBERS)
+@pytest.mark.parametrize("frame", [False, True])
+def test_features_missing_or_infinite_are_refused_with_rows_and_columns(bad, frame):
+    values = np.array([[1.0, 2.0], [3.0, 4.0 if bad is None else bad], [5.0, 6.0]], dtype=object)
+    values[1, 1] = bad
+    X = pd.DataFrame(values, columns=["a", "b"]) if frame else values
+    with pytest.raises(InputError, match=r"X: 1 of 3 rows .*row 1; column '?(b|1)'?"):
+        check_features(X)
+
+
+def test_float16_overflow_is_caught():
+    with np.errstate(over="ignore"):
+        X = np.array([[1e6, 1.0]]).astype(np.float16)
+    with pytest.raises(InputError, match="infinity"):
+        check_features(X)
+
+
+def test_a_number_beyond_float32_is_refused_and_said_so():
+    with pytest.raises(InputError, match="too large for float32"):
+        check_features([[1e300, 0.0]])
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, -1e-5, 1 + 1e-5, 2.0, -1e300])
+def test_confidence_outside_the_unit_interval_is_refused(bad):
+    with pytest.raises(InputError, match=r"must lie in \[0, 1\]; correct or drop .*\(1 of 4 .*row 2\)"):
+        check_confidence([0.1, 0.2, bad, 0.3])
+
+
+def test_rounding_outside_the_unit_interval_is_clipped():
+    np.testing.assert_array_equal(check_confidence([-1e-7, 1 + 1e-7, 0.5]), [0, 1, 0.5])
+
+
+def test_percentages_are_named_never_divided():
+    with pytest.raises(InputError, match="looks like percentages; divide by 100"):
+        check_confidence([70, 85, 90, 100, 55.5])
+
+
+def test_a_few_stray_values_do_not_look_like_percentages():
+    assert not looks_like_percentages(np.array([0.1] * 50 + [5.0] * 5))
+    assert not looks_like_percentages(np.array([1.0] * 10))
+
+
+@pytest.mark.parametrize(
+    ("values", "listed"),
+    [
+        ([-1, 1, 1], "-1, 1"),
+        ([1, 2, 2], "1, 2"),
+        ([0.2, 0.9, 1.0], "0.2, 0.9, 1"),
+        (["0", "1", "1"], "'0', '1'"),
+        (["yes", "no", "no"], "'yes', 'no'"),
+        ([0, 1, 2], "0, 1, 2"),
+        (["True", "False", "True"], "'True', 'False'"),
+        ([b"1", b"0", b"0"], "b'1', b'0'"),
+        (["", "", ""], "''"),
+    ],
+)
+def test_outcomes_that_are_not_two_valued_are_refused_and_listed(values, listed):
+    for carrier in (list, np.array, pl.Series, pd.Series):
+        with pytest.raises(InputError, match=re.escape(listed)):
+            check_correct(carrier(values))
+
+
+@pytest.mark.parametrize(
+    ("values", "label"), [([-1, 1, 1], 1), ([1, 2, 2], 2), (["no", "yes", "yes"], "yes"), ([False, True, True], True)]
+)
+def test_a_named_label_decodes_other_outcomes(values, label):
+    for carrier in (list, np.array, pl.Series, pd.Series):
+        np.testing.assert_array_equal(check_correct(carrier(values), pos_label=label), [0, 1, 1])
+
+
+def test_a_label_that_does_not_occur_or_a_third_value_is_refused():
+    with pytest.raises(InputError, match="'no', 'yes'"):
+        check_correct(["no", "yes"], pos_label="maybe")
+    with pytest.raises(InputError, match="0, 1, 2"):
+        check_correct([0, 1, 2], pos_label=1)
+
+
+DTYPES = {
+    "strings of numbers": (["0.1", "0.2"], "<U"),
+    "mixed": (np.array([0.1, "0.2"], dtype=object), "object"),
+    "complex": (np.array([0.1 + 0j, 0.2]), "complex128"),
+    "dates": (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), r"datetime64\[D\]"),
+    "pandas strings": (pd.Series(["0.1", "0.2"]), "String"),
+    "pandas categories": (pd.Series(["a", "b"], dtype="category"), "object|str"),
+    "polars strings": (pl.Series(["0.1", "0.2"]), "String"),
+    "polars lists": (pl.Series([[0.1], [0.2]]), "List"),
+    "sparse": (scipy.sparse.csr_array(np.eye(2)), "sparse"),
+    "torch sparse": (torch.eye(2).to_sparse(), "sparse"),
+    "ragged": ([[1.0], [1.0, 2.0]], "not a regular array"),
+    "none": (None, "None"),
+    "dictionary": ({"a": 1.0}, "dict|object|shape"),
+    "structured": (np.zeros(2, dtype=[("a", float)]), "a"),
+    "function": (len, "builtin_function|shape|object"),
+}
+
+
+@pytest.mark.parametrize("case", DTYPES)
+@pytest.mark.parametrize("check", [check_confidence, check_correct, check_features])
+def test_what_does_not_convert_exactly_is_refused_naming_the_dtype(case, check):
+    values, word = DTYPES[case]
+    with pytest.raises(InputError, match=word):
+        check(values)
+
+
+@pytest.mark.parametrize("check", [check_confidence, check_correct])
+def test_vectors_must_be_one_dimensional_and_not_empty(check):
+    for values in (np.zeros((3, 1)), np.zeros((1, 3)), np.float64(0.5), 0.5):
+        with pytest.raises(InputError, match="one-dimensional"):
+            check(values)
+    with pytest.raises(InputError, match="empty"):
+        check([])
+    with pytest.raises(InputError, match="table"):
+        check(pd.DataFrame({"a": [0.1]}))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_features_need_rows_and_columns(shape):
+    with pytest.raises(InputError, match=rf"0 \w+\(s\) \(shape=\({shape[0]}, {shape[1]}\)\)"):
+        check_features(np.zeros(shape))
+    with pytest.raises(InputError, match="Reshape your data"):
+        check_features(np.zeros(3))
+
+
+@pytest.mark.parametrize("wrong", [1, 0, 4, 6])
+def test_lengths_that_differ_are_refused_with_both(wrong):
+    for names in (("X", "confidence"), ("confidence", "correct"), ("X", "correct")):
+        arrays = {names[0]: np.zeros(5), names[1]: np.zeros(wrong)}
+        with pytest.raises(InputError, match=rf"{names[0]} has 5 rows, {names[1]} has {wrong}"):
+            check_lengths(**arrays)
+    assert check_lengths(X=np.zeros((5, 2)), weight=None, confidence=[0.0] * 5) == 5
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ([1, 2], "has 2 rows"),
+        ([1, -1, 1], "negative"),
+        ([0, 0, 0], "is 0"),
+        ([1, np.nan, 1], "row 1"),
+        (["a"], "dtype"),
+    ],
+)
+def test_weights_are_checked(values, word):
+    with pytest.raises(InputError, match=word):
+        check_weight(values, 3)
+
+
+@given(hnp.arrays(np.float64, st.integers(1, 50), elements=st.floats(allow_nan=True, allow_infinity=True)))
+def test_confidence_is_either_in_range_or_refused(values):
+    before = values.tobytes()
+    try:
+        out = check_confidence(values)
+    except InputError:
+        assert not np.all((values >= 0) & (values <= 1))
+    else:
+        assert np.all((out >= 0) & (out <= 1))
+        assert np.max(np.abs(out - values)) <= 1e-6
+        assert not np.shares_memory(out, values)
+    assert values.tobytes() == before
+
+
+@given(
+    hnp.arrays(
+        st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.bool_]),
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=8),
+    )
+)
+def test_features_are_finite_or_refused_and_never_changed(X):
+    before = X.tobytes()
+    try:
+        out = check_features(X)
+    except InputError:
+        with np.errstate(over="ignore"):
+            assert not np.isfinite(X.astype(np.float32)).all()
+    else:
+        assert np.isfinite(out).all()
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(out, X.astype(np.float32))
+    assert X.tobytes() == before
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=30))
+def test_outcomes_round_trip(values):
+    np.testing.assert_array_equal(check_correct(values), np.array(values, float))
+    np.testing.assert_array_equal(check_correct([str(v) for v in values] + ["True"], pos_label="True")[:-1], values)
+
+
+def test_rows_are_quoted_in_the_callers_numbering():
+    with pytest.raises(InputError, match="row 70"):
+        check_confidence([0.1, np.nan], rows=np.array([60, 70]))

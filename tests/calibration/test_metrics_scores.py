@@ -1,0 +1,265 @@
+"""Scores, curves, means and their intervals."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.base.errors import InputError
+from miscal.calibration.metrics import (
+    brier,
+    ece,
+    global_scores,
+    log_loss,
+    log_losses,
+    mean_interval,
+    mean_residual,
+    measure_ece,
+    measure_gap,
+    measure_smece,
+    paired_difference,
+    reliability_curve,
+    smece,
+    smece_bootstrap,
+    smece_floor,
+    smece_interval,
+    smece_p_value,
+    wilson,
+    worst_slice_gap,
+)
+
+law = settings(deadline=None)
+rows = st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40).filter(
+    lambda r: any(w for _, _, w in r)
+)
+SCORES = {
+    "smece": smece,
+    "brier": brier,
+    "log_loss": log_loss,
+    "ece": ece,
+    "ece mass": lambda y, f, **k: ece(y, f, 7, "mass", **k),
+}
+
+
+def arrays(data):
+    return tuple(np.array(v, dtype=float) for v in zip(*data, strict=True))
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "ece mass"])
+@law
+@given(data=rows)
+def test_weights_are_repetitions(name, data):
+    y, f, w = arrays(data)
+    times = w.astype(int)
+    repeated = SCORES[name](np.repeat(y, times), np.repeat(f, times))
+    assert SCORES[name](y, f, sample_weight=w) == pytest.approx(repeated, abs=1e-9)
+
+
+@law
+@given(rows)
+def test_ece_lies_between_mean_and_mean_absolute_residual(data):
+    y, f, w = arrays(data)
+    residual, w = y - f, w / w.sum()
+    for strategy in ("width", "mass"):
+        for n_bins in (1, 15):
+            value = ece(y, f, n_bins, strategy, sample_weight=w)
+            assert abs(w @ residual) - 1e-12 <= value <= w @ np.abs(residual) + 1e-12
+        assert ece(y, f, 1, strategy, sample_weight=w) == pytest.approx(abs(w @ residual), abs=1e-12)
+
+
+def test_confidence_of_one_is_in_the_last_bin():
+    assert ece([1, 0], [1.0, 0.95], n_bins=10) == pytest.approx(0.95 / 2)
+    curve = reliability_curve([1, 0], [1.0, 0.95], n_bins=10, strategy="width")
+    assert curve.n.tolist() == [2]
+
+
+def test_edges_belong_to_the_upper_bin():
+    f = np.arange(100) / 100
+    curve = reliability_curve(np.zeros(100), f, n_bins=100, strategy="width")
+    np.testing.assert_allclose(curve.confidence, f)
+
+
+def test_equal_mass_bins_are_equal_and_keep_ties_together():
+    rng = np.random.default_rng(0)
+    f = rng.permutation(np.arange(300) / 300)
+    assert reliability_curve(f > 0.5, f, n_bins=15).n.tolist() == [20] * 15
+    tied = np.repeat([0.2, 0.7, 0.9], 40)
+    assert reliability_curve(tied > 0.5, tied, n_bins=15).n.tolist() == [40, 40, 40]
+
+
+def test_known_values():
+    assert brier([1, 0, 1], [0.8, 0.3, 0.5]) == pytest.approx((0.04 + 0.09 + 0.25) / 3)
+    assert log_loss([1, 0], [0.8, 0.3]) == pytest.approx(-(math.log(0.8) + math.log(0.7)) / 2)
+    assert log_loss([0, 1], [1.0, 0.0]) == pytest.approx(-math.log(1e-4))
+    assert log_loss([1, 0], [1.0, 0.0]) == pytest.approx(-math.log(1 - 1e-4))
+    np.testing.assert_allclose(log_losses(np.array([1.0, 0.0]), np.array([0.25, 0.25])), -np.log([0.25, 0.75]))
+
+
+def test_wilson_against_statsmodels_values():
+    low, high = wilson(np.array([0.0, 0.1, 0.5, 1.0]), np.array([10.0, 50.0, 100.0, 7.0]))
+    np.testing.assert_allclose(low, [0.0, 0.0434752, 0.4038315, 0.6456698], atol=1e-6)
+    np.testing.assert_allclose(high, [0.2775328, 0.2136023, 0.5961685, 1.0], atol=1e-6)
+
+
+@law
+@given(rows)
+def test_curve_adds_up(data):
+    y, f, _ = arrays(data)
+    curve = reliability_curve(y, f, n_bins=5)
+    assert curve.n.sum() == len(y)
+    assert (curve.n @ curve.accuracy) == pytest.approx(y.sum())
+    assert (curve.n @ curve.confidence) == pytest.approx(f.sum())
+    assert ((curve.low <= curve.accuracy) & (curve.accuracy <= curve.high)).all()
+    assert (np.diff(curve.confidence) >= 0).all()
+
+
+# --- means --------------------------------------------------------------------------------------------------------
+
+
+def test_mean_interval_is_students():
+    from scipy import stats
+
+    values = np.random.default_rng(0).normal(0.3, 1, 25)
+    expected = stats.ttest_1samp(values, 0.0)
+    found = mean_interval(values)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert found.interval == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert mean_interval(values, null=0.3).p_value == pytest.approx(stats.ttest_1samp(values, 0.3).pvalue)
+
+
+def test_equal_weights_and_zero_weights_change_nothing():
+    values = np.random.default_rng(0).normal(size=25)
+    plain = mean_interval(values)
+    heavy = mean_interval(values, sample_weight=np.full(25, 7.0))
+    assert heavy.interval == pytest.approx(plain.interval)
+    padded = mean_interval(np.append(values, 99.0), sample_weight=np.append(np.ones(25), 0.0))
+    assert padded.interval == pytest.approx(plain.interval)
+    assert padded.n == 25
+
+
+def test_one_row_has_no_interval():
+    found = mean_interval([0.4])
+    assert (found.value, found.interval, found.p_value, found.standard_error, found.n) == (0.4, None, None, None, 1)
+    assert mean_residual([1], [0.4]).interval is None
+
+
+@given(st.lists(st.floats(-330, -12), min_size=1, max_size=40), st.floats(-5, 5), st.booleans())
+def test_rows_of_vanishing_weight_leave_one_row(exponents, value, first):
+    values = [value, *np.arange(len(exponents)) % 2]
+    weight = [1.0, *10.0 ** np.array(exponents)]
+    order = slice(None) if first else slice(None, None, -1)
+    found = mean_interval(values[order], sample_weight=weight[order])
+    assert found.value == pytest.approx(value, abs=1e-9)
+    assert (found.standard_error, found.interval, found.p_value) == (None, None, None)
+    residual = mean_residual(np.ones(len(values)), np.full(len(values), 0.25), sample_weight=weight)
+    assert (residual.value, residual.interval) == (pytest.approx(0.75), None)
+    assert mean_interval([0, 1, 1], sample_weight=[1, 0.1, 0.1]).interval is not None
+
+
+def test_constant_values():
+    assert mean_interval([0.5, 0.5]).p_value == 0.0
+    assert mean_interval([0.0, 0.0]).p_value == 1.0
+    agreed = mean_residual(np.zeros(30), np.full(30, 0.9))
+    assert agreed.value == pytest.approx(-0.9)
+    assert agreed.interval == pytest.approx((-0.9, -0.83), abs=0.01)  # thirty failures do not prove a rate of 0
+
+
+def test_paired_difference_has_the_sign_of_a_minus_b():
+    a, b = np.array([0.5, 0.6, 0.7]), np.array([0.1, 0.3, 0.2])
+    found = paired_difference(a, b)
+    assert found.value == pytest.approx(0.4)
+    assert found.standard_error == pytest.approx(np.std(a - b, ddof=1) / math.sqrt(3))
+    assert paired_difference(b, a).value == pytest.approx(-0.4)
+
+
+@pytest.mark.parametrize(
+    ("rate", "low", "high"), [(0.5, 0.3, 0.7), (0.9, 0.85, 0.95), (0.97, 0.9, 1.0), (0.02, 0.8, 0.9)]
+)
+def test_mean_residual_covers(rate, low, high):
+    rng = np.random.default_rng(0)
+    truth, hits = rate - (low + high) / 2, 0
+    for _ in range(400):
+        f = rng.uniform(low, high, 60)
+        interval = mean_residual(rng.random(60) < rate, f).interval
+        hits += interval[0] <= truth <= interval[1]
+    assert hits / 400 >= 0.92
+
+
+def calibrated(n, seed):
+    rng = np.random.default_rng(seed)
+    f = rng.random(n)
+    return (rng.random(n) < f).astype(float), f
+
+
+# --- all together, and what is refused ----------------------------------------------------------------------------
+
+
+def test_global_scores_hold_the_single_ones():
+    y, f = calibrated(400, 3)
+    found = global_scores(y, f, n_draws=50)
+    assert found.accuracy.value == pytest.approx(y.mean())
+    assert found.confidence.value == pytest.approx(f.mean())
+    assert found.smece.value == pytest.approx(smece(y, f), abs=1e-9)
+    assert found.ece.value == pytest.approx(ece(y, f), abs=1e-9)
+    assert found.brier.value == pytest.approx(brier(y, f))
+    assert found.log_loss.value == pytest.approx(log_loss(y, f))
+    for estimate in (found.accuracy, found.confidence, found.brier, found.log_loss):
+        assert estimate.interval[0] < estimate.value < estimate.interval[1]
+
+
+FUNCTIONS = [
+    brier,
+    log_loss,
+    ece,
+    reliability_curve,
+    mean_residual,
+    smece_bootstrap,
+    smece_p_value,
+    smece_interval,
+    measure_smece,
+    measure_ece,
+    global_scores,
+    lambda y, f: worst_slice_gap(y, f, ["over"] * len(f)),
+    lambda y, f: measure_gap(y, f, ["over"] * len(f)),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("y", "f"),
+    [
+        ([], []),
+        ([1], [0.5, 0.5]),
+        ([0, 1], [0.5, np.nan]),
+        ([0, 2], [0.5, 0.5]),
+        ([0, 1], [50, 90]),
+        ([0, 1], [0.5, -1]),
+    ],
+)
+def test_bad_input_is_refused(function, y, f):
+    with pytest.raises(InputError):
+        function(y, f)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ece([0, 1], [0.5, 0.5], n_bins=0),
+        lambda: ece([0, 1], [0.5, 0.5], n_bins=2.5),
+        lambda: ece([0, 1], [0.5, 0.5], strategy="equal"),
+        lambda: reliability_curve([0, 1], [0.5, 0.5], strategy="equal"),
+        lambda: paired_difference([0.1], [0.1, 0.2]),
+        lambda: mean_interval([]),
+        lambda: mean_interval([0.1, np.inf]),
+        lambda: mean_interval(["a"]),
+        lambda: worst_slice_gap([0, 1], [0.5, 0.5], ["over"]),
+        lambda: worst_slice_gap([0, 1], [0.5, 0.5], ["over", "over"], min_rows=0),
+        lambda: smece_floor([]),
+        lambda: smece_floor([1.5, 0.2]),
+    ],
+)
+def test_bad_options_are_refused(call):
+    with pytest.raises(InputError):
+        call()

@@ -1,0 +1,296 @@
+"""smECE against dense quadrature, and its laws."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from miscal.base.errors import InputError
+from miscal.calibration.metrics import smece, smece_at, smece_of_residuals
+from miscal.calibration.metrics.smooth import SMALLEST_SIGMA, bin_residuals, cells_needed, cosine_moments, smoothed
+
+
+def dense_at(f, value, sigma):
+    """smECE_sigma by midpoint quadrature; mirror images for narrow kernels, cosines for wide ones."""
+    n_points = int(min(100_000, max(3000, 100 / sigma)))
+    t = (np.arange(n_points) + 0.5) / n_points
+    place, inverse = np.unique(f, return_inverse=True)
+    mass = np.bincount(inverse, value)
+    if sigma > 0.2:
+        k = np.arange(1, int(9 / (math.pi * sigma)) + 3)
+        moments = np.cos(math.pi * np.outer(k, place)) @ mass
+        g = mass.sum() + 2 * (moments * np.exp(-((math.pi * k * sigma) ** 2) / 2)) @ np.cos(math.pi * np.outer(k, t))
+        return np.abs(g).mean()
+    g = np.zeros(n_points)
+    half = 9 * sigma
+    for image in (place, -place, 2 - place):
+        for centre, m in zip(image, mass, strict=True):
+            a, b = np.searchsorted(t, [centre - half, centre + half])
+            g[a:b] += m * np.exp(-((t[a:b] - centre) ** 2) / (2 * sigma**2))
+    return np.abs(g).mean() / (sigma * math.sqrt(2 * math.pi))
+
+
+def dense(f, value):
+    low, high = abs(value.sum()), np.abs(value).sum()
+    if high - low < 1e-9:
+        return high
+    return brentq(lambda sigma: dense_at(f, value, sigma) - sigma, max(low - 1e-9, 1e-4), high + 1e-9, xtol=1e-8)
+
+
+def case(number):
+    """One of eight kinds of data, of varied size."""
+    rng = np.random.default_rng(number)
+    n = int(rng.choice([1, 2, 5, 20, 20, 100, 400, 1500]))
+    f = rng.random(n)
+    kind = number % 8
+    if kind == 0:
+        p = f
+    elif kind == 1:
+        p = 1 - f  # inverted
+    elif kind == 2:
+        f, p = np.round(f, 1), 0.5 + 0.6 * (f - 0.5)
+    elif kind == 3:
+        f = (f < 0.5).astype(float)
+        p = np.where(rng.random(n) < 0.2, f, 1 - f)  # f in {0, 1}, mostly inverted
+    elif kind == 4:
+        p = np.full(n, float(rng.integers(2)))  # one class
+    elif kind == 5:
+        f, p = np.full(n, f[0]), np.full(n, 0.5)  # constant f
+    elif kind == 6:
+        f = rng.beta(8, 0.5, n)
+        p = np.clip(f - 0.1, 0, 1)
+    else:
+        p = np.clip(f + 0.2 * np.sin(6 * math.pi * f), 0, 1)
+    y = (rng.random(n) < p).astype(float)
+    weight = rng.exponential(size=n) if number % 3 == 0 else np.ones(n)
+    return y, f, weight / weight.sum()
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_dense_quadrature_of_200_cases(block):
+    for number in range(20 * block, 20 * block + 20):
+        y, f, weight = case(number)
+        assert smece(y, f, sample_weight=weight) == pytest.approx(dense(f, weight * (y - f)), abs=1e-5), number
+
+
+@pytest.mark.parametrize("sigma", [0.003, 0.02, 0.1, 0.3, 0.7, 2.0])
+def test_fixed_bandwidth(sigma):
+    for number in range(0, 40, 5):
+        y, f, weight = case(number)
+        expected = dense_at(f, weight * (y - f), sigma)
+        assert smece_at(y, f, sigma, sample_weight=weight) == pytest.approx(expected, abs=3e-6 + 2e-4 * expected)
+
+
+@pytest.mark.parametrize("n", [100, 1000, 10_000, 30_000])
+def test_small_values_are_resolved(n):
+    """Residuals that alternate at every point have an error far below what any fixed number of modes resolves."""
+    f = np.arange(n + 1) / n
+    value = np.where(np.arange(n + 1) % 2 == 0, 1, -1) * 0.5 / n
+    value[[0, -1]] /= 2  # its own mirror image: g = cos(pi n t) exp(-(pi n sigma)^2 / 2) but for overtones
+    expected = brentq(lambda s: 2 / math.pi * math.exp(-((math.pi * n * s) ** 2) / 2) - s, 1e-8, 0.1)
+    assert smece_of_residuals(f, value) == pytest.approx(expected, abs=1e-5)
+
+
+def test_resolution_follows_the_estimate():
+    """A million calibrated rows: distinct samples have distinct errors, all well below 0.004."""
+    values = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        f = rng.random(1_000_000)
+        values.append(smece(rng.random(len(f)) < f, f))
+    assert len(set(np.round(values, 7))) == 3
+    assert all(0.002 < value < 0.004 for value in values)
+
+
+def test_one_sign_is_the_mean_residual():
+    rng = np.random.default_rng(0)
+    f = rng.random(500)
+    assert smece(np.zeros(500), f) == pytest.approx(f.mean(), abs=1e-12)
+    assert smece(np.ones(500), f) == pytest.approx(1 - f.mean(), abs=1e-12)
+    assert smece([0, 1, 1, 1], [0.5] * 4) == pytest.approx(0.25, abs=1e-6)
+    assert smece([0, 1], [0.0, 1.0]) == 0.0
+
+
+def test_inverted_classifier():
+    f = np.repeat([0.0, 1.0], 500)
+    assert smece(1 - f, f) == pytest.approx(dense(f, (1 - 2 * f) / 1000), abs=1e-5)
+    assert smece(1 - f, f) == pytest.approx(0.456, abs=1e-3)
+
+
+def test_two_opposite_mistakes_in_a_million():
+    f = np.repeat([0.0, 1.0], 500_000)
+    y = f.copy()
+    y[[0, -1]] = 1 - y[[0, -1]]
+    assert 0 < smece(y, f) <= 2e-6
+
+
+# --- laws ---------------------------------------------------------------------------------------------------------
+
+law = settings(deadline=None)
+rows = st.lists(
+    st.tuples(st.integers(0, 1), st.floats(0, 1, allow_subnormal=False), st.integers(0, 3)), min_size=1, max_size=40
+).filter(lambda r: any(w for _, _, w in r))
+
+
+def arrays(data):
+    y, f, w = (np.array(v, dtype=float) for v in zip(*data, strict=True))
+    return y, f, w
+
+
+@law
+@given(rows)
+def test_between_mean_and_mean_absolute_residual(data):
+    y, f, w = arrays(data)
+    residual, w = y - f, w / w.sum()
+    assert abs(w @ residual) - 1e-9 <= smece(y, f, sample_weight=w) <= w @ np.abs(residual) + 1e-9
+
+
+@law
+@given(rows)
+def test_weights_are_repetitions(data):
+    y, f, w = arrays(data)
+    times = w.astype(int)
+    assert smece(y, f, sample_weight=w) == pytest.approx(smece(np.repeat(y, times), np.repeat(f, times)), abs=5e-6)
+
+
+@law
+@given(rows, st.integers(2, 4))
+def test_duplication(data, times):
+    y, f, _ = arrays(data)
+    assert smece(np.tile(y, times), np.tile(f, times)) == pytest.approx(smece(y, f), abs=5e-6)
+
+
+@law
+@given(rows, st.randoms())
+def test_permutation(data, random):
+    y, f, w = arrays(data)
+    shuffled = list(data)
+    random.shuffle(shuffled)
+    y2, f2, w2 = arrays(shuffled)
+    assert smece(y2, f2, sample_weight=w2) == pytest.approx(smece(y, f, sample_weight=w), abs=5e-6)
+
+
+@law
+@given(rows)
+def test_reflection(data):
+    y, f, w = arrays(data)
+    assert smece(1 - y, 1 - f, sample_weight=w) == pytest.approx(smece(y, f, sample_weight=w), abs=5e-6)
+
+
+@law
+@given(rows, st.floats(1e-3, 2), st.floats(1e-3, 2))
+def test_monotone_in_sigma(data, a, b):
+    y, f, _ = arrays(data)
+    low, high = sorted((a, b))
+    assert smece_at(y, f, high) <= smece_at(y, f, low) * (1 + 1e-3) + 2e-6
+
+
+@law
+@given(rows)
+def test_the_value_is_the_fixed_point(data):
+    y, f, _ = arrays(data)
+    value = smece(y, f)
+    if value > 1e-3:
+        assert smece_at(y, f, value) == pytest.approx(value, rel=1e-3, abs=2e-5)
+
+
+@law
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=1, max_size=30),
+    st.sampled_from([1, 8, 512]),
+)
+def test_binning_keeps_sum_and_first_moment(points, n_cells):
+    location, value = np.array(points).T
+    nodes = bin_residuals(location, value, n_cells)
+    place = np.arange(n_cells + 1) / n_cells
+    assert nodes.sum() == pytest.approx(value.sum(), abs=1e-9)
+    assert nodes @ place == pytest.approx(value @ location, abs=1e-9)
+
+
+def test_smaller_errors_need_more_cells():
+    needed = [cells_needed(s) for s in (0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-9)]
+    assert needed == sorted(needed)
+    assert needed[-1] == cells_needed(SMALLEST_SIGMA)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_relplot_agrees_where_its_kernel_is_whole(seed):
+    relplot = pytest.importorskip("relplot")
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(100, 3000))
+    f = rng.beta(*rng.uniform(0.5, 4, 2), n)
+    p = np.clip(f + rng.uniform(-0.15, 0.15) * np.sin(rng.uniform(1, 12) * f), 0, 1)
+    y = (rng.random(n) < p).astype(float)
+    ours = smece(y, f)
+    if ours < 0.15:
+        assert ours == pytest.approx(relplot.smECE(f, y), abs=2e-3)
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("y", "f", "weight"),
+    [
+        ([], [], None),
+        ([1], [0.5, 0.6], None),
+        ([0, 1], [0.5], None),
+        ([0, 1], [0.5, float("nan")], None),
+        ([0, float("inf")], [0.5, 0.5], None),
+        ([0, 2], [0.5, 0.5], None),
+        ([-1, 1], [0.5, 0.5], None),
+        ([0, 1], [50, 95], None),
+        ([0, 1], [-0.1, 0.5], None),
+        ([0, 1], [0.5, 0.5], [1]),
+        ([0, 1], [0.5, 0.5], [0, 0]),
+        ([0, 1], [0.5, 0.5], [1, -1]),
+    ],
+)
+def test_bad_input_is_refused(y, f, weight):
+    with pytest.raises(InputError):
+        smece(y, f, sample_weight=weight)
+
+
+@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf")])
+def test_bad_sigma_is_refused(sigma):
+    with pytest.raises(InputError, match="sigma"):
+        smece_at([0, 1], [0.5, 0.5], sigma)
+
+
+def test_zero_weight_rows_are_dropped():
+    y, f, w = [0, 1, 1, 0], [0.9, 0.2, 0.4, 0.7], [1, 0, 2, 0]
+    assert smece(y, f, sample_weight=w) == pytest.approx(smece([0, 1, 1], [0.9, 0.4, 0.4]), abs=5e-6)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float32, np.uint8])
+def test_outcomes_of_every_type(dtype):
+    rng = np.random.default_rng(3)
+    f = rng.random(200)
+    y = rng.random(200) < f
+    assert smece(y.astype(dtype), f) == smece(y.astype(np.float64), f)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_derivative_by_bandwidth_is_that_of_the_error(seed):
+    rng = np.random.default_rng(seed)
+    f = rng.random(3_000)
+    y = rng.random(3_000) < np.clip(f + 0.2 * np.sin(8 * f), 0, 1)
+    moments = cosine_moments(bin_residuals(f, (y - f) / len(f), 4096)[None])
+    sigma, step = np.array([0.03]), 3e-4
+    (below, _), (_, derivative), (above, _) = (smoothed(moments, sigma + move) for move in (-step, 0, step))
+    assert derivative[0] <= 0
+    assert derivative == pytest.approx((above - below) / (2 * step), rel=0.05, abs=1e-3)
+
+
+def test_arguments_are_left_as_they_are():
+    y, f = np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.4, 1 + 1e-9])
+    kept = y.copy(), f.copy()
+    for weight in (None, np.array([1.0, 2.0, 3.0])):
+        smece(y, f, sample_weight=weight)
+    y.setflags(write=False)
+    smece(y, f)
+    np.testing.assert_array_equal((y, f), kept)

@@ -1,0 +1,419 @@
+"""Columns are found or refused, conditions keep what they say, and bad values are named, counted and located."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.data.encoders import encoder_from_state
+from miscal.base.errors import InputError, MissingColumn
+from miscal.data.readers import read_inputs, read_triples
+from miscal.data.readers.columns import SYNONYMS, guess, match
+
+N = 200
+
+
+def frame(n=N, **columns):
+    rng = np.random.default_rng(0)
+    f = rng.uniform(size=n)
+    base = {"confidence": f, "correct": (rng.uniform(size=n) < f).astype(int), "x": rng.normal(size=n)}
+    return pl.DataFrame(base | {"n": np.arange(n)} | columns)
+
+
+def with_cells(column, cells, **more):
+    """The frame with some cells of a column replaced."""
+    data = frame(**more)
+    values = data[column].to_list()
+    for row, value in cells.items():
+        values[row] = value
+    return data.with_columns(pl.Series(column, values, strict=False))
+
+
+# --- columns ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", SYNONYMS)
+def test_every_synonym_is_found_and_echoed(role):
+    other = "correct" if role == "confidence" else "confidence"
+    for synonym in (*SYNONYMS[role], SYNONYMS[role][1].upper()):
+        t = read_triples(frame().rename({role: synonym}), features="n")
+        assert t.source["columns"][role] == synonym
+        assert t.source["columns"][other] == other
+        assert any(f"{synonym!r} is taken for {role}" in note for note in t.notes) == (synonym != role)
+
+
+def test_the_exact_name_wins_over_synonyms():
+    data = frame().with_columns(p=pl.lit(0.5), y=pl.lit(1))
+    assert read_triples(data, features="n").source["columns"]["confidence"] == "confidence"
+
+
+def test_several_synonyms_are_refused_and_listed():
+    data = frame().rename({"confidence": "p"}).with_columns(conf=pl.lit(0.5))
+    with pytest.raises(InputError, match=r"several columns could be it: 'p', 'conf'; name one \(--confidence p\)"):
+        read_triples(data, features="n")
+    assert read_triples(data, confidence="conf", features="n").confidence.tolist() == [0.5] * N
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": "confidense"}, r"confidence: there is no column 'confidense' \(did you mean 'confidence'\?\)"),
+        ({"correct": "Corect"}, r"correct: .*did you mean 'correct'"),
+        ({"text": "txet"}, r"text: there is no column 'txet'"),
+        ({"metadata": "n,m"}, r"metadata: there is no column 'm'"),
+        ({"split": "spilt"}, r"split: there is no column 'spilt'"),
+        ({"group": "g"}, r"group: there is no column 'g'"),
+        ({"features": "x,xx"}, r"features: there is no column 'xx' \(did you mean 'x'"),
+        ({"features": "x,z_*"}, r"features: the pattern 'z_\*' matches no column. The columns are 'confidence'"),
+        ({"where": "m > 3"}, r"where: there is no column 'm'"),
+    ],
+)
+def test_missing_columns_are_named_listed_and_a_near_one_suggested(options, message):
+    with pytest.raises(MissingColumn, match=message) as error:
+        read_triples(frame(), **({"features": "x"} | options))
+    assert "The columns are 'confidence', 'correct', 'x', 'n'" in str(error.value)
+
+
+def test_no_usual_name_at_all():
+    with pytest.raises(MissingColumn, match=r"no column is called correct, .*--correct COL"):
+        read_triples(frame().drop("correct"), features="x")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "nothing says where x comes from.*--embeddings.*--features.*--text"),
+        ({"features": "x", "embeddings": np.zeros((N, 1))}, "either from embeddings or from features"),
+        ({"features": ""}, "no column was named"),
+        ({"features": "correct"}, "'correct' is the outcome"),
+        ({"features": "x", "confidence": "correct"}, "the same column, 'correct'"),
+        ({"features": "x", "on_invalid": "ignore"}, "'error' or 'drop'; 'ignore'"),
+    ],
+)
+def test_options_that_contradict_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        read_triples(frame(), **options)
+
+
+def test_patterns_pass_over_the_columns_that_have_a_part():
+    t = read_triples(frame(id=np.arange(N), split=["train"] * 100 + ["val"] * 50 + ["test"] * 50), features="*")
+    assert t.source["columns"]["x"] == ["x", "n", "split"]
+    assert match("confidence", ["confidence", "y"], {"confidence": "confidence"}) == ("confidence",)
+    t = read_triples(frame(part=["train"] * 100 + ["val"] * 50 + ["test"] * 50), features="*", split="part")
+    assert t.source["columns"]["x"] == ["x", "n"]
+    described = frame(topic=["law", "sums"] * (N // 2), said=[f"question {i}" for i in range(N)])
+    t = read_triples(described, features="*", metadata="topic", text="said")
+    assert t.source["columns"]["x"] == ["x", "n"]
+    assert read_triples(described, features="x,topic", metadata="topic").source["columns"]["x"] == ["x", "topic"]
+
+
+@given(st.sets(st.sampled_from([s for names in SYNONYMS.values() for s in names]), min_size=1))
+def test_a_guess_is_a_column_of_the_right_role_or_refused(columns):
+    for role in SYNONYMS:
+        try:
+            found = guess(role, sorted(columns))
+        except InputError:
+            assert role not in columns
+            assert len(columns & set(SYNONYMS[role])) != 1
+        else:
+            assert found in columns & set(SYNONYMS[role])
+
+
+# --- conditions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "keep"),
+    [
+        ("n > 50", lambda n: n > 50),
+        ("n > 50 and kind == 'a'", lambda n: (n > 50) & (n % 2 == 0)),
+        ("kind = 'a' OR n >= 60", lambda n: (n % 2 == 0) | (n >= 60)),
+        ("kind IN ('b') and not n < 10", lambda n: (n % 2 == 1) & (n >= 10)),
+        ("n between 20 and 180", lambda n: (n >= 20) & (n <= 180)),
+        ('"a name" > 20', lambda n: n > 20),
+        ("half is not null", lambda n: n % 3 > 0),
+    ],
+)
+def test_conditions_keep_what_they_say(where, keep):
+    size = 2 * N
+    n = np.arange(size)
+    half = [None if i % 3 == 0 else i for i in range(size)]
+    data = frame(size, kind=["a", "b"] * N, half=half, **{"a name": n})
+    X = np.arange(size * 2, dtype=float).reshape(size, 2)
+    t = read_triples(data, where=where, embeddings=X)
+    np.testing.assert_array_equal(t.row, n[keep(n)])
+    np.testing.assert_array_equal(t.X, X[keep(n)])
+    np.testing.assert_array_equal(t.confidence, data["confidence"].to_numpy()[keep(n)])
+    assert t.source["n_read"] == size
+
+
+def test_a_missing_value_in_a_condition_leaves_the_row_out_and_says_so():
+    half = [None if i % 3 == 0 else i for i in range(N)]
+    t = read_triples(frame(half=half), where="half >= 0", features="n")
+    assert len(t) == N - len(half[::3])
+    assert f"where: {len(half[::3])} rows have no value to decide by and are left out" in t.notes
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("n >", "is not a condition"),
+        ("n > 3; drop table x", "is not a condition"),
+        ("select 1", "is not a condition"),
+        ("*", "is not a condition"),
+        ("n", "not true or false for each row"),
+        ("sum(n) > 3", "not true or false for each row"),
+        ("true", "looks at no column"),
+        ("n > 'x'", "does not fit the data"),
+        ("n > 1000", "keeps none of the 200 rows"),
+        ("read_csv('/etc/passwd') > n", "is not a condition"),
+        ("n > (select max(n) from self)", "where:"),
+        ("__import__('os').system('true')", "where:"),
+    ],
+)
+def test_conditions_that_mean_nothing_are_refused(where, message):
+    with pytest.raises(InputError, match=message):
+        read_triples(frame(), where=where, features="x")
+
+
+def test_double_quotes_in_a_condition_are_explained():
+    with pytest.raises(MissingColumn, match="A text value takes single quotes"):
+        read_triples(frame(kind=["a"] * N), where='kind == "a"', features="x")
+
+
+def test_rows_are_numbered_as_in_the_file_whatever_the_condition():
+    with pytest.raises(InputError, match=r"1 of 100 .*row 150\b"):
+        read_triples(with_cells("confidence", {150: None}), where="n >= 100", features="x")
+    assert len(read_triples(with_cells("confidence", {50: None}), where="n >= 100", features="x")) == 100
+
+
+# --- values -------------------------------------------------------------------------------------------------------
+
+NOT_FINITE = {"missing": None, "NaN": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+
+
+@pytest.mark.parametrize("bad", NOT_FINITE.values(), ids=NOT_FINITE)
+@pytest.mark.parametrize("column", ["confidence", "correct", "x"])
+def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
+    cells = {7: bad, 19: bad, 20: bad}
+    data = with_cells(column, cells)
+    with pytest.raises(InputError, match=rf"{column}.*3 of 200 .*rows 7, 19, 20"):
+        read_triples(data, features="x")
+    t = read_triples(data, features="x", on_invalid="drop")
+    assert t.row.tolist() == [i for i in range(N) if i not in cells]
+    assert f"3 of 200 rows are invalid and were dropped: 3 by '{column}'" in t.notes
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300])
+def test_embeddings_that_are_not_finite_are_refused_or_dropped(bad):
+    X = np.random.default_rng(0).normal(size=(N, 3))
+    X[[3, 5], 1] = bad
+    with pytest.raises(InputError, match=r"embeddings: 2 of 200 rows .*rows 3, 5"):
+        read_triples(frame(), embeddings=X)
+    t = read_triples(frame(), embeddings=X, on_invalid="drop")
+    np.testing.assert_array_equal(t.X, np.delete(X, [3, 5], axis=0).astype(np.float32))
+    assert any("2 by 'embeddings'" in note for note in t.notes)
+
+
+def test_a_missing_text_is_refused_where_it_is_x_and_empty_where_it_is_shown():
+    data = frame(text=["word"] * 100 + [None] + ["words"] * 99)
+    with pytest.raises(InputError, match=r"column 'text': 1 of 200 .*row 100"):
+        read_triples(data, text="text", embed_model="tfidf")
+    assert read_triples(data, features="x").text[100] == ""
+    assert len(read_triples(data, text="text", embed_model="tfidf", on_invalid="drop")) == N - 1
+
+
+def test_confidences_out_of_range_are_refused_or_dropped():
+    data = with_cells("confidence", {1: 1.5, 4: -0.2})
+    with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\].*2 of 200 .*rows 1, 4"):
+        read_triples(data, features="x")
+    assert len(read_triples(data, features="x", on_invalid="drop")) == N - 2
+
+
+@pytest.mark.parametrize("on_invalid", ["error", "drop"])
+def test_percentages_are_refused_as_a_whole(on_invalid):
+    data = frame().with_columns(confidence=pl.col("confidence") * 60 + 40)
+    with pytest.raises(InputError, match="looks like percentages; divide by 100"):
+        read_triples(data, features="x", on_invalid=on_invalid)
+
+
+def test_rounding_is_clipped_and_counted():
+    t = read_triples(with_cells("confidence", {1: 1 + 1e-7, 4: -1e-7}), features="x")
+    assert (t.confidence[1], t.confidence[4]) == (1, 0)
+    assert any(note.startswith("2 confidences lay up to 1e-06 outside") for note in t.notes)
+
+
+def test_words_among_numbers_are_named(tmp_path):
+    lines = ["confidence,correct,x", *[f"0.5,{i % 2},{i}" for i in range(N)]]
+    lines[3], lines[9] = "n/a,1,3", "high,0,3"
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=r"confidence must be numbers; 2 of 200 .*'n/a', 'high' \(rows 2, 8\)"):
+        read_triples(tmp_path / "d.csv", features="x")
+
+
+def test_numbers_written_as_text_are_refused():
+    data = frame().with_columns(pl.col("confidence").cast(str))
+    with pytest.raises(InputError, match=r"written as text .*remove the quotes"):
+        read_triples(data, features="x")
+
+
+@pytest.mark.parametrize(
+    ("values", "came"),
+    [
+        ([1, 2], "1, 2"),
+        ([-1, 1], "-1, 1"),
+        ([0, 1, 2], "0, 1, 2"),
+        ([0.2, 0.9], "0.2, 0.9"),
+        (["yes", "no"], "'yes', 'no'"),
+    ],
+)
+def test_outcomes_that_are_not_two_valued(values, came):
+    data = frame(correct=[values[i % len(values)] for i in range(N)])
+    for on_invalid in ("error", "drop"):
+        with pytest.raises(InputError, match=rf"correct must hold only 0/1 or True/False; it holds {came}"):
+            read_triples(data, features="x", on_invalid=on_invalid)
+
+
+def test_one_class_and_too_few_rows_are_refused():
+    with pytest.raises(InputError, match="one class only: all 200 rows are 1"):
+        read_triples(frame(correct=[1] * N), features="x")
+    for n in (1, 2, 10, 99):
+        with pytest.raises(InputError, match=rf"too few rows: {n}; at least 100"):
+            read_triples(frame(n), features="x")
+    with pytest.raises(InputError, match="no rows"):
+        read_triples(frame()[:0], features="x")
+    with pytest.raises(InputError, match=r"no row is left: 200 of 200"):
+        read_triples(frame().with_columns(x=pl.lit(None, dtype=pl.Float64)), features="x", on_invalid="drop")
+
+
+def test_an_id_may_be_what_rows_belong_to():
+    data = frame(id=[f"q{i % 50}" for i in range(N)])
+    t = read_triples(data, features="x", group="id")
+    assert all(len(set(t.split[t.group == name])) == 1 for name in set(t.group))
+
+
+def test_an_empty_condition_is_refused():
+    with pytest.raises(InputError, match="'' is not a condition"):
+        read_triples(frame(), features="x", where="")
+
+
+def test_repeated_ids_are_refused_unless_the_condition_parts_them():
+    data = frame(id=[f"q{i % 100}" for i in range(N)], model=["a"] * 100 + ["b"] * 100)
+    with pytest.raises(InputError, match=r"column 'id': 200 rows share an id .*'q0', 'q1'.*--where"):
+        read_triples(data, features="x")
+    assert len(read_triples(data, features="x", where="model = 'b'")) == 100
+
+
+def test_a_users_split_is_used_as_it_is_and_straddling_inputs_are_warned_of():
+    split = ["train"] * 100 + ["dev"] * 50 + ["test"] * 50
+    t = read_triples(frame(fold=split, x=[0.5] * 2 + list(range(2, N))), split="fold", features="x")
+    assert t.split.tolist() == ["train"] * 100 + ["val"] * 50 + ["test"] * 50
+    assert not any("straddle" in note or "more than one split" in note for note in t.notes)
+    t = read_triples(frame(fold=split, x=[*range(199), 0]), split="fold", features="x")
+    assert any(note.startswith("1 inputs (2 rows) occur in more than one split") for note in t.notes)
+    with pytest.raises(InputError, match=r"split \(column 'fold'\) must hold only .*'holdout' \(1 of 200 .*row 199"):
+        read_triples(frame(fold=[*split[:199], "holdout"]), split="fold", features="x")
+    with pytest.raises(InputError, match="150 train, 50 val, 0 test"):
+        read_triples(frame(fold=["train"] * 150 + ["val"] * 50), split="fold", features="x")
+
+
+def test_groups_stay_together():
+    t = read_triples(frame(g=[i // 4 for i in range(N)]), group="g", features="x")
+    assert all(len(set(t.split[i : i + 4])) == 1 for i in range(0, N, 4))
+    with pytest.raises(InputError, match=r"group \(column 'g'\): 1 of 200 .*row 0"):
+        read_triples(frame(g=[None, *range(1, N)]), group="g", features="x")
+
+
+def test_metadata_keep_their_type_and_say_what_is_missing():
+    data = frame(a=["u", None] * 100, b=[None, *range(1, N)], c=[True, False] * 100, d=[[1]] * N)
+    t = read_triples(data, features="x", metadata="a, b,c,n")
+    assert list(t.metadata) == ["a", "b", "c", "n"]
+    assert t.metadata["a"][:2].tolist() == ["u", "(missing)"]
+    assert np.isnan(t.metadata["b"][0])
+    assert t.metadata["c"].dtype == bool
+    assert t.metadata["n"].tolist() == list(range(N))
+    with pytest.raises(InputError, match="metadata: column 'd' must hold numbers or text"):
+        read_triples(data, features="x", metadata="d")
+
+
+def test_test_rows_teach_the_encoder_nothing():
+    split = ["train"] * 120 + ["val"] * 40 + ["test"] * 40
+    words = ["alpha", "beta"] * 80 + ["gamma"] * 40
+    data = frame(text=words, fold=split)
+    t = read_triples(data, text="text", split="fold", embed_model="tfidf")
+    assert sorted(t.encoder.terms) == ["alpha", "beta"]
+    t = read_triples(data, features="text", split="fold")
+    assert t.encoder.names == ("text=alpha", "text=beta")
+    assert not t.X[160:].any()
+
+
+def test_equal_texts_stay_on_one_side():
+    t = read_triples(frame(q=[f"question {i // 2}" for i in range(N)]), text="q", embed_model="tfidf")
+    assert all(t.split[i] == t.split[i + 1] for i in range(0, N, 2))
+    assert t.source["x"]["kind"] == "text-tfidf"
+    assert "TF-IDF" in t.source["x_source"]
+
+
+def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):
+    t = read_triples(frame(text=[f"word{i % 9}" for i in range(N)]), embed_model="tfidf")
+    assert t.encoder.kind == "text-tfidf"
+    assert any("x is made from the column 'text'" in note for note in t.notes)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sets(st.integers(0, N - 1), max_size=40), st.sampled_from(["confidence", "correct", "x"]))
+def test_dropping_is_the_same_as_never_having_had_the_rows(rows, column):
+    kept = [i for i in range(N) if i not in rows]
+    dropped = read_triples(with_cells(column, dict.fromkeys(rows)), features="x", on_invalid="drop")
+    without = read_triples(frame()[kept], features="x")
+    for name in ("X", "confidence", "correct", "split"):
+        np.testing.assert_array_equal(getattr(dropped, name), getattr(without, name))
+    assert dropped.row.tolist() == kept
+
+
+# --- new rows -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"features": "x,kind"}, {"text": "q", "embed_model": "tfidf"}, {"embeddings": np.eye(N)[:, :7]}],
+    ids=str,
+)
+def test_new_rows_go_the_way_the_old_ones_went(options):
+    data = frame(q=[f"question {i} of {i % 7}" for i in range(N)], kind=["a", "b"] * 100)
+    t = read_triples(data, **options)
+    encoder = encoder_from_state(*t.encoder.state())
+    x = {"embeddings": options["embeddings"]} if "embeddings" in options else {}
+    new = read_inputs(data.drop("correct"), encoder=encoder, where="n >= 50", **x)
+    np.testing.assert_array_equal(new.X, t.X[50:])
+    np.testing.assert_array_equal(new.confidence, t.confidence[50:])
+    assert new.row.tolist() == list(range(50, N))
+
+
+def test_new_rows_that_do_not_fit_the_model_are_refused():
+    data = frame(q=[f"question {i}" for i in range(N)])
+    by_features = read_triples(data, features="x").encoder
+    by_embeddings = read_triples(data, embeddings=np.eye(N)[:, :3]).encoder
+    by_text = read_triples(data, text="q", embed_model="tfidf").encoder
+    with pytest.raises(MissingColumn, match="features: there is no column 'x'"):
+        read_inputs(data.drop("x"), encoder=by_features)
+    with pytest.raises(MissingColumn, match="text: there is no column 'q'"):
+        read_inputs(data.drop("q"), encoder=by_text)
+    with pytest.raises(InputError, match="X has 4 features, but the model was fitted with 3"):
+        read_inputs(data, encoder=by_embeddings, embeddings=np.zeros((N, 4)))
+    with pytest.raises(InputError, match="nothing says where x comes from"):
+        read_inputs(data, encoder=by_embeddings)
+    with pytest.raises(InputError, match=r"fitted on embeddings as given.*not features"):
+        read_inputs(data, encoder=by_embeddings, features="x")
+    with pytest.raises(InputError, match="fitted on the columns"):
+        read_inputs(data, encoder=by_features, features="n")
+    with pytest.raises(InputError, match="either"):
+        read_inputs(data, encoder=by_features, embeddings=np.zeros((N, 1)))
+    with pytest.raises(InputError, match=r"TF-IDF.*not features"):
+        read_inputs(data, encoder=by_text, features="x")
+    with pytest.raises(InputError, match=r"confidence: 1 of 200 .*row 3"):
+        read_inputs(with_cells("confidence", {3: None}), encoder=by_features)
+    with pytest.raises(InputError, match=r"column 'x': 1 of 200 .*row 3"):
+        read_inputs(with_cells("x", {3: None}), encoder=by_features)
+    assert len(read_inputs(data[:1], encoder=by_features)) == 1

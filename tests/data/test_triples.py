@@ -1,0 +1,192 @@
+"""Splits keep what belongs together on one side, and a user's own split is used as it is."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.base.errors import InputError
+from miscal.data.triples import (
+    Triples,
+    check_group,
+    check_split,
+    check_trainable,
+    input_ids,
+    split_rows,
+    straddling,
+)
+
+
+def triples(X, **more):
+    X = np.asarray(X, dtype=np.float32)
+    X = X[:, None] if X.ndim == 1 else X
+    n = len(X)
+    return Triples.of(X, confidence=np.full(n, 0.5), correct=np.arange(n) % 2, **more)
+
+
+def shares(split):
+    return {name: float(np.mean(split == name)) for name in ("train", "val", "test")}
+
+
+def test_take_keeps_every_column_in_step():
+    n = 20
+    t = triples(
+        np.arange(n),
+        weight=np.arange(n) + 1.0,
+        group=np.arange(n) // 2,
+        split=["train"] * n,
+        text=[f"t{i}" for i in range(n)],
+        metadata={"m": np.arange(n) * 10},
+    )
+    index = np.array([7, 3, 3])
+    part = t.take(index)
+    assert part.row.tolist() == [7, 3, 3]
+    assert part.X[:, 0].tolist() == [7, 3, 3]
+    assert part.text == ("t7", "t3", "t3")
+    assert part.weight.tolist() == [8, 4, 4]
+    assert part.metadata["m"].tolist() == [70, 30, 30]
+    assert part.group.tolist() == [3, 1, 1]
+    np.testing.assert_array_equal(t.take(t.correct == 1).row, np.arange(1, n, 2))
+    assert part.take([0]).row.tolist() == [7]
+
+
+def test_columns_of_other_lengths_are_refused():
+    for more in ({"text": ["a"]}, {"group": [1]}, {"split": ["train"]}, {"metadata": {"m": np.zeros(3)}}):
+        with pytest.raises(InputError, match="lengths differ"):
+            triples(np.arange(5), **more)
+    with pytest.raises(InputError, match="confidence has 1"):
+        Triples.of(np.zeros((3, 1)), confidence=[0.5], correct=[0, 1, 1])
+
+
+@pytest.mark.parametrize("n", [100, 101, 109, 1000, 1234])
+def test_single_rows_split_into_exact_shares(n):
+    split, warnings = split_rows(triples(np.arange(n)), seed=3)
+    counts = {name: int(np.sum(split == name)) for name in ("train", "val", "test")}
+    assert warnings == ()
+    assert abs(counts["val"] - n / 10) <= 1
+    assert abs(counts["test"] - n / 10) <= 1
+    assert sum(counts.values()) == n
+
+
+def test_the_seed_fixes_the_split_and_another_changes_it():
+    t = triples(np.arange(500))
+    a, b, c = (split_rows(t, seed=s)[0] for s in (1, 1, 2))
+    np.testing.assert_array_equal(a, b)
+    assert (a != c).any()
+
+
+def test_every_row_is_as_likely_to_be_tested_as_any_other():
+    t = triples(np.arange(50))
+    tested = np.mean([split_rows(t, seed=s)[0] == "test" for s in range(600)], axis=0)
+    assert abs(tested.mean() - 0.1) < 0.002
+    assert np.all(np.abs(tested - 0.1) < 5 * np.sqrt(0.09 / 600))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_equal_inputs_and_groups_stay_on_one_side(data):
+    n = data.draw(st.integers(200, 400))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    x = rng.integers(0, data.draw(st.integers(150, 1000)), n)
+    group = rng.integers(0, data.draw(st.integers(3, 400)), n) if data.draw(st.booleans()) else None
+    t = triples(x, group=group)
+    split, _ = split_rows(t, seed=0)
+    count = np.bincount(x)
+    for value in np.flatnonzero((count > 1) & (count <= max(0.01 * n, 20))):
+        assert len(set(split[x == value])) == 1
+    if group is not None:
+        assert all(len(set(split[group == g])) == 1 for g in np.unique(group))
+
+
+def test_several_answers_to_each_of_few_questions_stay_on_one_side():
+    x = np.repeat(np.arange(90), 8)  # each over 1 % of the rows
+    split, warnings = split_rows(triples(x), seed=0)
+    assert all(len(set(split[x == value])) == 1 for value in range(90))
+    assert not any("at random" in w for w in warnings)
+
+
+def test_an_input_over_one_percent_is_split_at_random_with_a_warning():
+    x = np.concatenate([np.zeros(300), np.arange(1, 701)])
+    split, warnings = split_rows(triples(x), seed=0)
+    assert any("1 %" in w and "300 rows" in w for w in warnings)
+    assert set(split[:300]) == {"train", "val", "test"}
+    assert abs(shares(split)["test"] - 0.1) < 0.02
+
+
+def test_all_inputs_identical_still_splits_eighty_ten_ten():
+    split, warnings = split_rows(triples(np.zeros((200, 3))), seed=0)
+    assert shares(split) == {"train": 0.8, "val": 0.1, "test": 0.1}
+    assert len(warnings) == 1
+
+
+def test_small_duplicates_are_counted():
+    x = np.arange(1000)
+    x[1] = x[0]
+    split, warnings = split_rows(triples(x), seed=0)
+    assert split[0] == split[1]
+    assert warnings == ("2 rows share their input with another row; such rows are kept in one split",)
+
+
+def test_three_groups_give_three_splits():
+    split, warnings = split_rows(triples(np.arange(300), group=np.arange(300) // 100), seed=0)
+    assert set(split) == {"train", "val", "test"}
+    assert any("cannot be 80/10/10" in w for w in warnings)
+
+
+def test_inputs_made_from_text_are_compared_by_text():
+    X = np.zeros((300, 2), dtype=np.float32)
+    t = Triples(
+        X=X,
+        confidence=np.full(300, 0.5),
+        correct=np.arange(300) % 2.0,
+        text=tuple(f"t{i // 2}" for i in range(300)),
+        source={"x": {"kind": "text-tfidf"}},
+    )
+    split, warnings = split_rows(t, seed=0)
+    assert all(split[i] == split[i + 1] for i in range(0, 300, 2))
+    assert warnings[0].startswith("300 rows share")
+
+
+def test_equality_of_inputs_is_by_value_of_each_number():
+    assert input_ids(np.array([[0.0], [-0.0], [1e-30]])).tolist() == [0, 0, 1]
+    assert input_ids(["a", "A", "a"]).tolist() == [0, 1, 0]
+
+
+def test_a_users_split_is_kept_and_straddling_inputs_are_counted():
+    x = np.array([0, 0, 1, 1, 2])
+    t = triples(x, split=["train", "test", "val", "validation", "dev"])
+    assert t.split.tolist() == ["train", "test", "val", "val", "val"]
+    (warning,) = straddling(t)
+    assert "1 inputs (2 rows)" in warning
+    assert straddling(triples(x)) == ()
+
+
+@pytest.mark.parametrize("values", [["train", "Test"], ["train", None], ["train", float("nan")], [0, 1], ["eval", "x"]])
+def test_other_split_names_are_refused_with_what_came(values):
+    with pytest.raises(InputError, match=r"train, val \(validation, valid, dev\) or test; it holds .*row") as error:
+        check_split(values)
+    assert repr(values[1])[:4] in str(error.value)
+
+
+def test_a_missing_group_is_refused():
+    for missing in (None, float("nan")):
+        with pytest.raises(InputError, match=r"group: 1 of 3 .*row 1"):
+            check_group(np.array(["a", missing, "b"], dtype=object))
+
+
+def test_too_few_rows_are_refused_with_the_minimum():
+    for n in (2, 5, 19, 50, 99):
+        with pytest.raises(InputError, match=rf"too few rows: {n}; at least 100"):
+            check_trainable(np.arange(n) % 2.0, np.array(["train"] * n))
+    with pytest.raises(InputError, match="120 train, 0 val, 0 test"):
+        check_trainable(np.arange(120) % 2.0, np.array(["train"] * 120))
+
+
+def test_one_class_is_refused():
+    split, _ = split_rows(triples(np.arange(200)), seed=0)
+    check_trainable(np.arange(200) % 2.0, split)
+    for value in (0.0, 1.0):
+        with pytest.raises(InputError, match=f"one class only: all 200 rows are {int(value)}"):
+            check_trainable(np.full(200, value), split)
+    with pytest.raises(InputError, match="of split 'train'"):
+        check_trainable((split == "test").astype(float), split)

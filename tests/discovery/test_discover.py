@@ -1,0 +1,220 @@
+"""The pipeline around the estimator: splits, honesty, tables, files. A quick ridge stands in for the field here;
+the real one goes the same way in tests/cli/test_discover.py."""
+
+from dataclasses import fields, replace
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.discovery.discover import discover as discovery
+
+from miscal.discovery.discover import run_folder as saved
+from miscal.base.state_folder import load_bundle, save_bundle
+from miscal.calibration.calibrators import Identity
+from miscal.base.errors import InputError, LockedError
+from miscal.estimators.estimate import FieldEstimate
+from miscal.base.files import check_seal, locked
+from miscal.data.triples import Triples
+
+
+class RidgeField:
+    """delta = a linear function of the signs of x."""
+
+    structure_ = True
+    settings_: ClassVar = {"ridge": np.float64(1.0)}
+    selection_: ClassVar = [{"name": "ridge", "log_loss": np.float32(0.5), "proxy": float("nan"), "chosen": True}]
+    global_map_ = Identity()
+    seen: ClassVar = []
+
+    def __init__(self, method="auto", *, random_state=0, n_jobs=None):
+        self.method = method
+
+    def fit(self, X, y, *, confidence, sample_weight=None, groups=None, split=None):
+        type(self).seen.append((X.copy(), np.asarray(y).copy(), None if split is None else split.copy()))
+        A = np.c_[np.ones(len(X)), np.sign(X)]
+        self.w = np.linalg.solve(A.T @ A + np.eye(A.shape[1]), A.T @ (y - confidence))
+        return self
+
+    def estimate(self, X, confidence):
+        n, f = len(X), np.asarray(confidence)
+        delta = np.clip(f + np.c_[np.ones(n), np.sign(X)] @ self.w, 0, 1) - f
+        visible = np.full(n, self.w[0])
+        return FieldEstimate(
+            delta=delta,
+            mass=np.full(n, 50.0),
+            supported=X[:, 0] < 2.5,
+            visible=visible,
+            hidden=delta - visible,
+            corrected=f + delta,
+            coordinates=X.astype(float),
+            standard_error=np.full(n, 0.05),
+        )
+
+    def save(self, folder):
+        save_bundle(folder, "ridge", {}, {"w": self.w})
+
+    @classmethod
+    def load(cls, folder, *, beside=()):
+        field = cls()
+        field.w = load_bundle(folder, "ridge", beside=beside)[1]["w"]
+        return field
+
+
+def honest(field, X, y, confidence, *, groups=None, split=None, sample_weight=None):
+    return field.fit(X, y, confidence=confidence, split=split).estimate(X, confidence)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(discovery, "MiscalibrationField", RidgeField)
+        patch.setattr(discovery, "fit_honest", honest)
+        patch.setattr(saved, "MiscalibrationField", RidgeField)
+        yield
+
+
+def triples(n=500, seed=0, strength=0.3, **options):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    f = rng.uniform(0.35, 0.65, n)
+    y = rng.random(n) < f + strength * np.sign(X[:, 0])
+    text = [f"question {i} of {'law' if x < 0 else 'sums'}" for i, x in enumerate(X[:, 0])]
+    return Triples.of(X, confidence=f, correct=y, text=text, metadata={"year": np.arange(n) % 7}, **options)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return triples()
+
+
+STAGES: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    return discovery.discover(data, map_method="pca", seed=1, progress=STAGES.append)
+
+
+def test_stages_are_announced_and_timed(found):
+    assert list(found.summary.timing) == STAGES
+
+
+def test_the_fit_never_sees_a_test_row(data, found):
+    test = set(found.table.filter(pl.col("split") == "test")["row"].to_list())
+    assert RidgeField.seen
+    for X, _, split in RidgeField.seen:
+        rows = [int(np.flatnonzero((x == data.X).all(axis=1))[0]) for x in X]
+        assert not test & set(rows)
+        assert set(np.unique(split)) == {"train", "val"}
+
+
+def test_a_test_label_changes_no_estimate(data, found):
+    split = found.table["split"].to_numpy().astype(str)
+    flipped = replace(data, split=split, correct=np.where(split == "test", 1 - data.correct, data.correct))
+    again = discovery.discover(flipped, map_method="pca", seed=1)
+    for name in ("delta", "mass", "regime", "subregime", "corrected", "visible", "hidden", "supported"):
+        assert again.table[name].equals(found.table[name]), name
+    assert again.summary.global_ != found.summary.global_
+
+
+def test_rows_keep_their_order_and_numbers(data):
+    shuffled = data.take(np.random.default_rng(0).permutation(len(data)))
+    table = discovery.discover(shuffled, map_method="pca").table
+    np.testing.assert_array_equal(table["row"], shuffled.row)
+    np.testing.assert_array_equal(table["confidence"], shuffled.confidence)
+
+
+def test_unsupported_rows_belong_to_no_regime(data, found):
+    far = data.X[:, 0] >= 2.5
+    assert far.any()
+    assert (found.table["regime"].is_null().to_numpy() == far).all()
+    test = found.table["split"].to_numpy() == "test"
+    assert found.summary.field.share_unsupported == pytest.approx((far & test).sum() / test.sum())
+
+
+def test_what_cannot_be_stored_is_null_in_the_summary(found):
+    assert found.summary.selection.candidates[0]["proxy"] is None
+    assert found.summary.settings["field"] == {"ridge": 1.0}
+    assert "NaN" not in found.summary.to_json()
+
+
+def test_no_claim_means_nothing_hidden_is_certified(data, monkeypatch):
+    monkeypatch.setattr(RidgeField, "structure_", False)
+    found = discovery.discover(data, map_method="pca").summary
+    assert found.certificate.p_value == 1.0
+    assert found.certificate.lower_bound_hidden.value == 0.0
+    assert "none found" in found.verdict
+
+
+def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
+    saved.write_run(found, tmp_path / "run", report=False)
+    check_seal(tmp_path / "run")
+    run = saved.read_run(tmp_path / "run")
+    assert run.table.equals(found.table)
+    assert run.map.equals(found.map)
+    assert run.summary.to_json() == found.summary.to_json()
+    estimate = run.load_model().field.estimate(data.X, data.confidence)
+    test = found.table["split"].to_numpy() == "test"
+    np.testing.assert_array_equal(estimate.corrected[test], found.table["corrected"].to_numpy()[test])
+    with pytest.raises(InputError, match="memory"):
+        run.triples()
+
+
+def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
+    again = discovery.discover(data, map_method="pca", seed=1)
+    for name, result in {"one": found, "two": again}.items():
+        saved.write_run(result, tmp_path / name, report=False)
+    for file in ("field.parquet", "map.parquet", "model/tensors.safetensors"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+    assert found.summary.model_copy(update={"timing": {}}) == again.summary.model_copy(update={"timing": {}})
+
+
+def test_the_report_is_drawn_from_a_run(found, tmp_path):
+    saved.write_run(found, tmp_path / "run")
+    assert b"<html" in (tmp_path / "run" / "report.html").read_bytes()
+
+
+def test_a_run_in_use_is_refused(found, tmp_path):
+    with locked(tmp_path / "run"), pytest.raises(LockedError):
+        saved.write_run(found, tmp_path / "run")
+
+
+@pytest.mark.parametrize(("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1)])
+def test_settings_out_of_range_are_refused(data, setting, value):
+    with pytest.raises(InputError, match=setting):
+        discovery.discover(data, **{setting: value})
+
+
+@pytest.mark.parametrize("n", [5, 50, 99])
+def test_too_few_rows_are_refused(n):
+    with pytest.raises(InputError, match="too few rows"):
+        discovery.discover(triples(n))
+
+
+def test_every_field_of_the_estimate_is_merged(data):
+    split = np.where(np.arange(len(data)) % 5 == 0, "test", "train")
+    model, merged = discovery.fit_and_estimate(replace(data, split=split))
+    direct = model.estimate(data.X, data.confidence)
+    for item in fields(FieldEstimate):
+        assert getattr(merged, item.name).shape == getattr(direct, item.name).shape
+        assert np.array_equal(getattr(merged, item.name)[split == "test"], getattr(direct, item.name)[split == "test"])
+
+
+def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
+    rng = np.random.default_rng(0)
+    flat = Triples.of(np.ones((200, 2)), confidence=np.full(200, 0.6), correct=rng.random(200) < 0.5)
+    found = discovery.discover(flat, map_method="pca").summary
+    assert found.field.correlation_with_confidence is None
+    assert "NaN" not in found.to_json()
+
+
+def test_test_rows_of_one_outcome_are_warned_of(found, data):
+    test = np.arange(len(data)) >= len(data) - 40
+    correct = np.where(test, 1, data.correct)
+    split = np.where(test, "test", np.where(np.arange(len(data)) % 5 == 0, "val", "train"))
+    summary = discovery.discover(replace(data, correct=correct, split=split), map_method="pca").summary
+    assert any("all 40 test rows have the outcome 1" in warning for warning in summary.warnings)
+    assert not any("have the outcome" in warning for warning in found.summary.warnings)
+    assert "NaN" not in summary.to_json()

@@ -1,0 +1,83 @@
+"""Numbers of the summary agree with their definitions, and say null where there is nothing to measure."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.discovery.discover import measurements as measure
+
+from miscal.calibration import metrics
+
+RNG = np.random.default_rng(0)
+N = 400
+F = RNG.uniform(0.1, 0.9, N)
+Y = (RNG.random(N) < F).astype(float)
+REGIME = RNG.choice(np.array(["over", "good", "under", None], dtype=object), N)
+
+
+def test_regimes_agree_with_their_rows():
+    for regime in measure.regime_numbers(REGIME, Y, F, seed=0):
+        rows = regime.name == REGIME
+        assert regime.n == rows.sum()
+        assert regime.share == pytest.approx(rows.mean())
+        assert regime.residual.value == pytest.approx((Y - F)[rows].mean())
+        assert regime.residual.interval[0] <= regime.residual.value <= regime.residual.interval[1]
+        assert regime.smece.value == pytest.approx(metrics.smece(Y[rows], F[rows]))
+
+
+def test_an_empty_regime_is_null_not_zero():
+    over, good, under = measure.regime_numbers(np.full(N, "good", dtype=object), Y, F, seed=0)
+    for empty in (over, under):
+        assert empty.n == 0
+        assert empty.accuracy is empty.brier is empty.residual.value is empty.smece.value is empty.smece.floor is None
+    assert good.share == 1.0
+    assert measure.gap(Y, F, np.full(N, "good", dtype=object), seed=0).value is None
+
+
+def test_corrections_are_scored_on_the_same_slices():
+    table = measure.comparison({"raw": F, "flat": np.full(N, 0.5)}, Y, REGIME)
+    rows = REGIME == "over"
+    assert table["raw"].over.brier == pytest.approx(np.mean((Y - F)[rows] ** 2))
+    assert table["flat"].all.log_loss == pytest.approx(np.log(2))
+    assert {getattr(table["flat"], name).n for name in ("over",)} == {int(rows.sum())}
+    empty = measure.comparison({"raw": F}, Y, np.full(N, None, dtype=object))["raw"]
+    assert (empty.over.n, empty.over.smece, empty.over.log_loss) == (0, None, None)
+
+
+def test_curves_cover_every_row_and_small_slices_have_none():
+    few = np.full(N, "over", dtype=object)
+    few[:29] = "under"
+    curves = measure.curves(F, F, Y, few)
+    assert sum(curves.all.raw.n) == N
+    assert curves.under.raw is None
+    assert sum(curves.over.corrected.n) == N - 29
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=50), st.floats(0, 0.99))
+def test_the_histogram_counts_every_supported_row(values, epsilon):
+    delta = np.array(values)
+    regime = np.where(delta < -epsilon, "over", np.where(delta > epsilon, "under", "good")).astype(object)
+    counts = measure.histogram(delta, regime)
+    for name in measure.SLICES:
+        assert sum(getattr(counts, name)) == (regime == name).sum()
+    assert len(counts.edges) == len(counts.over) + 1
+    assert counts.edges[0] == -counts.edges[-1]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=30))
+def test_correlation_is_in_range_or_undefined(pairs):
+    a, b = np.array(pairs).T
+    value = measure.correlation(a, b)
+    assert value is None or -1 <= value <= 1
+
+
+def test_the_field_in_numbers():
+    delta = np.array([-0.2, 0.0, 0.3, 0.1])
+    regime = np.array(["over", "good", "under", None], dtype=object)
+    told = measure.field_numbers(delta, delta / 4, 3 * delta / 4, np.full(4, 0.5), regime, structure=True)
+    assert (told.share_over, told.share_under, told.share_unsupported) == (0.25, 0.25, 0.25)
+    assert told.correlation_with_confidence is None
+    assert told.std_hidden == pytest.approx(0.75 * told.std)

@@ -1,0 +1,94 @@
+"""Laws of the shift by cluster."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from miscal.estimators.auto.clusters import crossfit_clusters, crossfit_shifts, nearest, posterior_shifts
+from miscal.estimators.auto.ridge import negative_log_likelihood
+
+CENTRES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], np.float32)
+SHIFTS = np.array([-1.5, 0.0, 1.0])
+
+
+def grouped(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 3, n)
+    x = (CENTRES[group] + 0.2 * rng.standard_normal((n, 2))).astype(np.float32)
+    offset = rng.normal(size=n)
+    y = (rng.random(n) < expit(offset + SHIFTS[group])).astype(float)
+    return x, y, offset, rng.integers(0, 5, n), group
+
+
+@given(st.integers(0, 1000), st.integers(1, 9), st.integers(0, 40))
+def test_the_nearest_centre_is_that_of_two_loops(seed, k, n):
+    rng = np.random.default_rng(seed)
+    rows, centres = rng.normal(size=(n, 3)), rng.normal(size=(k, 3))
+    slow = [min(range(k), key=lambda c: float(((row - centres[c]) ** 2).sum())) for row in rows]
+    assert nearest(rows, centres).tolist() == slow
+
+
+def test_the_number_of_clusters_and_their_shifts_are_found():
+    x, y, offset, folds, group = grouped(seed=3)
+    fitted = crossfit_clusters(x, y, offset, offset, folds, np.random.default_rng(0))
+    assert fitted.score.shift(x, offset, offset) == pytest.approx(SHIFTS[group], abs=0.35)
+    assert fitted.score.shift(CENTRES, np.zeros(3), np.zeros(3)) == pytest.approx(SHIFTS, abs=0.35)
+    truth = negative_log_likelihood(y, offset + SHIFTS[group]).mean()
+    assert negative_log_likelihood(y, offset + fitted.shift).mean() < truth + 0.003
+
+
+def test_out_of_fold_shifts_do_not_see_their_own_fold():
+    x, y, offset, folds, _ = grouped()
+    inside = folds == 0
+    _, before = crossfit_shifts(CENTRES, x, y, offset, folds)
+    _, after = crossfit_shifts(CENTRES, x, np.where(inside, 1 - y, y), offset, folds)
+    assert before[inside] == pytest.approx(after[inside], abs=1e-9)
+    assert not np.allclose(before[~inside], after[~inside], atol=0.01)
+
+
+def test_a_mirrored_world_has_mirrored_shifts():
+    x, y, offset, folds, _ = grouped()
+    ours = crossfit_shifts(CENTRES, x, y, offset, folds)
+    mirrored = crossfit_shifts(CENTRES, x, 1 - y, -offset, folds)
+    for one, other in zip(ours, mirrored, strict=True):
+        assert other == pytest.approx(-one, abs=1e-9)
+
+
+def test_weight_two_is_a_repeated_row_and_order_is_irrelevant():
+    x, y, offset, folds, _ = grouped(400)
+    again = np.random.default_rng(0).permutation(np.r_[np.arange(400), np.arange(100)])
+    weighted = crossfit_shifts(CENTRES, x, y, offset, folds, np.where(np.arange(400) < 100, 2.0, 1.0))
+    repeated = crossfit_shifts(CENTRES, x[again], y[again], offset[again], folds[again])
+    assert weighted[0] == pytest.approx(repeated[0], abs=1e-9)
+    assert weighted[1][again] == pytest.approx(repeated[1], abs=1e-9)
+
+
+def test_clusters_with_nothing_wrong_agree_on_no_shift():
+    rng = np.random.default_rng(0)
+    x, offset = rng.normal(size=(4000, 8)).astype(np.float32), rng.normal(size=4000)
+    y = (rng.random(4000) < expit(offset)).astype(float)
+    centres = rng.normal(size=(64, 8)).astype(np.float32)
+    shared, _ = crossfit_shifts(centres, x, y, offset, rng.integers(0, 5, 4000))
+    cluster = nearest(x, centres)
+    apart = [np.log((y[cluster == k].sum() + 0.5) / ((1 - y)[cluster == k].sum() + 0.5)) for k in range(64)]
+    assert np.abs(shared).mean() < 0.2 * np.abs(apart).mean()
+
+
+@given(st.integers(0, 1000))
+def test_posterior_shifts_stay_on_the_grid_and_do_not_depend_on_order(seed):
+    rng = np.random.default_rng(seed)
+    likelihood = 10 ** rng.uniform(-2, 4) * rng.normal(size=(6, 161))
+    order = rng.permutation(6)
+    found = posterior_shifts(likelihood)
+    assert (np.abs(found) <= 4 + 1e-9).all()
+    assert found[order] == pytest.approx(posterior_shifts(likelihood[order]), abs=1e-6)
+
+
+def test_few_rows_of_one_place_have_one_cluster():
+    y = np.r_[np.ones(40), np.zeros(20)]
+    x, none = np.zeros((60, 1), np.float32), np.zeros(60)
+    fitted = crossfit_clusters(x, y, none, none, np.arange(60) % 5, np.random.default_rng(0))
+    assert fitted.settings == {"clusters": [1]}
+    assert fitted.score.shift(x, none, none) == pytest.approx(np.full(60, np.log(2)), abs=0.06)

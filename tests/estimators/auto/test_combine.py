@@ -1,0 +1,56 @@
+"""Laws of putting scores together: what is better out of fold is what is returned."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from miscal.estimators.auto.estimator import _combine, _Rows
+from miscal.estimators.auto.kernels import CrossFitted
+
+
+def drawn(seed, n=200, noise=0.3):
+    """Rows, two members of which the first is right, and one refined score that is noise."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=n)
+    y = (rng.random(n) < expit(truth)).astype(float)
+    groups, folds = np.arange(n), rng.integers(0, 5, n)
+    rows = _Rows(None, y, np.zeros(n), np.zeros(n), groups, folds, np.arange(1), None, 0)
+    members = {"right": truth, "near": truth + noise * rng.normal(size=n)}
+    return rows, members, {"refined": rng.normal(size=n)}
+
+
+def combined(rows, members, refined, structure=True):
+    first = rows.stacked(np.stack(list(members.values()), 1))
+    parts = np.stack([first, *refined.values()], 1)
+    fitted = [{name: CrossFitted(None, shift, {}) for name, shift in own.items()} for own in (members, refined)]
+    return _combine(rows, *fitted, parts, ridge=None, structure=structure), parts
+
+
+@given(st.integers(0, 400))
+def test_a_score_that_beats_a_stack_with_refined_ones_is_returned_alone(seed):
+    rows, members, refined = drawn(seed)
+    found, parts = combined(rows, members, refined)
+    losses = {c.name: c.log_loss for c in found.candidates}
+    best = min(members, key=losses.get)
+    names = [c.name for c in found.candidates if c.chosen]
+    if losses[best] < losses["stack"]:
+        assert names == [best]
+        shift = np.stack([np.stack(list(members.values()), 1) @ found.first, parts[:, 1]], 1) @ found.final
+        np.testing.assert_array_equal(shift, members[best])
+    else:
+        assert names[-1] == "stack"
+
+
+def test_both_cases_are_there():
+    alone = [combined(*drawn(seed))[0].candidates[-1].chosen for seed in range(20)]
+    assert 0 < sum(alone) < 20
+
+
+@given(st.integers(0, 400))
+def test_without_refined_scores_the_stack_is_kept_and_without_structure_nothing(seed):
+    rows, members, _ = drawn(seed)
+    found, _ = combined(rows, members, {})
+    assert found.candidates[-1].chosen
+    assert (found.first >= 0).all()
+    assert not any(c.chosen for c in combined(rows, members, {}, structure=False)[0].candidates)

@@ -1,0 +1,151 @@
+"""Laws of the ridge path, the kernels, the stack and the scaling."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from miscal.estimators.auto.inputs import fit_scaler
+from miscal.estimators.auto.kernels import KernelSpec, crossfit_kernel, gaussian_gram
+from miscal.estimators.auto.ridge import negative_log_likelihood, ridge_path
+from miscal.estimators.auto.stack import stack_out_of_fold, stack_weights
+from miscal.estimators.auto.trees import crossfit_trees
+from miscal.calibration.calibrators import logit
+
+
+def logistic_data(n=400, p=3, seed=0):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(n, p))
+    offset = rng.normal(size=n)
+    y = (rng.random(n) < expit(offset + A @ np.linspace(-1, 1, p))).astype(float)
+    return A, y, offset
+
+
+def test_the_ridge_path_agrees_with_scikit_learn():
+    A, y, _ = logistic_data()
+    ours = ridge_path(A, y, np.zeros(len(y)), penalties=(10.0, 1.0), scale=np.ones(3), max_steps=50)
+    for penalty, b in zip(ours.penalties, ours.coefficients.T, strict=True):
+        theirs = LogisticRegression(C=1 / penalty, fit_intercept=False, tol=1e-8).fit(A, y).coef_[0]
+        assert b == pytest.approx(theirs, abs=0.02)
+
+
+@given(st.integers(0, 10_000))
+def test_the_gradient_vanishes_at_the_end_of_the_path(seed):
+    A, y, offset = logistic_data(n=120, seed=seed)
+    path = ridge_path(A, y, offset, penalties=(30.0, 3.0), scale=np.ones(3), max_steps=60)
+    b = path.coefficients[:, -1]
+    gradient = A.T @ (y - expit(offset + A @ b)) - 3.0 * b
+    # a step that gains under 0.001 nats ends the search; curvature is at least the penalty
+    assert np.abs(gradient).max() < 0.6
+
+
+def test_weight_two_is_a_repeated_row():
+    A, y, offset = logistic_data(n=60)
+    weight = np.where(np.arange(60) < 20, 2.0, 1.0)
+    again = np.r_[np.arange(60), np.arange(20)]
+    options = {"penalties": (5.0,), "scale": np.ones(3)}
+    weighted = ridge_path(A, y, offset, weight=weight, **options).coefficients
+    repeated = ridge_path(A[again], y[again], offset[again], **options).coefficients
+    assert weighted == pytest.approx(repeated, abs=1e-4)
+    assert stack_weights(A, y, offset, weight) == pytest.approx(
+        stack_weights(A[again], y[again], offset[again]), abs=1e-3
+    )
+
+
+def test_a_mirrored_world_has_mirrored_coefficients():
+    A, y, offset = logistic_data()
+    options = {"penalties": (1.0,), "scale": np.ones(3), "max_steps": 50}
+    assert ridge_path(A, 1 - y, -offset, **options).coefficients == pytest.approx(
+        -ridge_path(A, y, offset, **options).coefficients, abs=1e-3
+    )
+
+
+def test_the_gram_matrix_equals_two_loops():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
+    slow = [[np.exp(-np.sum((a - b) ** 2) / (2 * 0.7**2)) for b in B] for a in A]
+    assert gaussian_gram(A, B, 0.7) == pytest.approx(np.array(slow), abs=1e-6)
+
+
+@pytest.mark.parametrize("view", ["none", "level", "rank", "joint"])
+def test_every_kernel_is_positive_semi_definite(view):
+    A = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
+    gram = KernelSpec("k", 0.7, view).gram(A, A)
+    assert np.linalg.eigvalsh(gram.astype(float)).min() > -1e-4
+    assert gram == pytest.approx(gram.T, abs=1e-6)
+
+
+def scored(n=1200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    f = rng.uniform(0.2, 0.8, n)
+    truth = logit(f) + 1.5 * np.tanh(2 * X[:, 0])
+    y = (rng.random(n) < expit(truth)).astype(float)
+    return X, f, y, truth, rng.integers(0, 4, n)
+
+
+@pytest.mark.parametrize("view", ["none", "level"])
+def test_out_of_fold_shifts_do_not_see_their_own_fold(view):
+    X, f, y, _, folds = scored()
+    inputs = fit_scaler(X, f, np.random.default_rng(0))(X, f)
+    spec = KernelSpec("k", 0.4, view)
+    offset, marks = logit(f), np.arange(0, 1200, 6)
+    inside = folds == 0
+    flipped = np.where(inside, 1 - y, y)
+    columns = spec.columns(inputs)
+    before = crossfit_kernel(spec, columns, y, offset, folds, marks)
+    after = crossfit_kernel(spec, columns, flipped, offset, folds, marks)
+    if before.settings == after.settings:
+        assert before.shift[inside] == pytest.approx(after.shift[inside], abs=1e-5)
+    assert not np.allclose(before.shift[~inside], after.shift[~inside], atol=1e-3)
+
+
+def test_kernels_and_trees_find_a_smooth_shift():
+    X, f, y, truth, folds = scored()
+    inputs = fit_scaler(X, f, np.random.default_rng(0))(X, f)
+    offset = logit(f)
+    spec = KernelSpec("k", 0.4)
+    kernel = crossfit_kernel(spec, spec.columns(inputs), y, offset, folds, np.arange(0, 1200, 4))
+    trees = crossfit_trees(np.c_[inputs.x, inputs.level], y, offset, folds, 0)
+    for score in (kernel, trees):
+        assert np.corrcoef(score.shift, truth - offset)[0, 1] > 0.9
+
+
+def test_a_stack_beats_its_members_out_of_fold():
+    _X, f, y, truth, folds = scored(4000)
+    offset = logit(f)
+    rng = np.random.default_rng(1)
+    noisy = np.stack([truth - offset + rng.normal(scale=1.5, size=4000) for _ in range(3)], 1)
+    stacked = negative_log_likelihood(y, offset + stack_out_of_fold(noisy, y, offset, folds)).mean()
+    assert stacked < negative_log_likelihood(y, (offset[:, None] + noisy)).mean(0).min() - 0.01
+    assert (stack_weights(noisy, y, offset) >= 0).all()
+
+
+def test_where_rows_say_nothing_the_stack_keeps_its_prior():
+    y, nothing = np.array([0.0, 1.0]), np.zeros((2, 2))
+    assert stack_weights(nothing, y, np.zeros(2)) == pytest.approx([0.5, 0.5])
+    assert stack_weights(nothing, y, np.zeros(2), prior=np.array([1.0, 0.0])) == pytest.approx([1.0, 0.0])
+
+
+def test_scaling_ignores_units_and_constant_columns():
+    X, f, *_ = scored()
+    rng = np.random.default_rng
+    plain = fit_scaler(X, f, rng(0))(X, f)
+    stretched = np.c_[X * [1000.0, 0.01] + [5.0, -3.0], np.full(len(X), 7.0)]
+    scaled = fit_scaler(stretched, f, rng(0))(stretched, f)
+    assert scaled.x[:, :2] == pytest.approx(plain.x, abs=1e-3)
+    assert (scaled.x[:, 2] == 0).all()
+
+
+def test_wide_inputs_are_cut_to_components_that_keep_distances():
+    rng = np.random.default_rng(0)
+    low = rng.normal(size=(300, 5))
+    X = low @ rng.normal(size=(5, 500))
+    scaler = fit_scaler(X, rng.random(300), np.random.default_rng(0))
+    x = scaler(X, rng.random(300)).x
+    assert x.shape[1] <= 384
+    z = (X - X.mean(0)) / X.std(0)
+    before, after = np.linalg.norm(z[:50] - z[50:100], axis=1), np.linalg.norm(x[:50] - x[50:100], axis=1)
+    assert after / before == pytest.approx(np.full(50, (after / before).mean()), rel=1e-3)

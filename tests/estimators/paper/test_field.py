@@ -1,0 +1,251 @@
+"""Laws of the paper's estimator."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.base.state_folder import load_bundle, save_bundle
+from miscal.calibration.calibrators import Identity
+from miscal.base.errors import InputError
+from miscal.estimators.kernel import smooth
+from miscal.estimators.paper.field import ALPHAS, PaperField, choose_alpha, range_aware
+from miscal.synthetic.worlds import random_split, three_clusters
+
+QUICK = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 2, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def world():
+    return three_clusters(2000, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def field(world):
+    return PaperField(**QUICK).fit(world.X, world.correct, confidence=world.confidence)
+
+
+@given(
+    f=st.floats(0, 1),
+    delta=st.floats(-2, 2),
+    alpha=st.floats(0, 1e3),
+    smaller=st.floats(0, 1),
+)
+@settings(max_examples=200, deadline=None)
+def test_range_aware_map_stays_in_range_keeps_the_sign_and_is_monotone(f, delta, alpha, smaller):
+    f, delta = np.array([f]), np.array([delta])
+    corrected = range_aware(f, delta, alpha)
+    assert 0 <= corrected[0] <= 1
+    assert (corrected - f)[0] * delta[0] >= 0
+    closer = range_aware(f, delta * smaller, alpha)
+    assert abs(closer - f)[0] <= abs(corrected - f)[0] + 1e-12
+    np.testing.assert_allclose(range_aware(1 - f, -delta, alpha), 1 - corrected, atol=1e-12)
+
+
+def test_range_aware_map_is_the_formula():
+    f, delta = np.array([0.7, 0.7, 0.2]), np.array([-0.1, 0.1, 0.0])
+    expected = [0.7 - 0.7 * np.tanh(0.3), 0.7 + 0.3 * np.tanh(0.3), 0.2]
+    np.testing.assert_allclose(range_aware(f, delta, 3.0), expected)
+
+
+def test_alpha_is_the_best_of_those_tried():
+    rng = np.random.default_rng(0)
+    f, delta = rng.random(500), rng.uniform(-0.3, 0.3, 500)
+    y = (rng.random(500) < np.clip(f + delta, 0, 1)).astype(float)
+    briers = [np.mean((y - range_aware(f, delta, alpha)) ** 2) for alpha in ALPHAS]
+    assert choose_alpha(f, y, delta) == ALPHAS[np.argmin(briers)]
+    assert choose_alpha(f, y, np.zeros(500)) == ALPHAS[0]
+
+
+def test_estimate_is_the_kernel_average_of_the_banks_residuals(field, world):
+    X, f = world.X[:50], world.confidence[:50]
+    estimate = field.estimate(X, f)
+    average, mass = smooth(
+        field.transform(X),
+        field.transform(world.X[field.bank_rows_]),
+        world.residual[field.bank_rows_],
+        field.sigma_,
+    )
+    np.testing.assert_allclose(estimate.delta, average, atol=1e-5)
+    np.testing.assert_allclose(estimate.mass, mass, rtol=1e-4)
+    np.testing.assert_allclose(estimate.hidden + estimate.visible, estimate.delta)
+    np.testing.assert_allclose(estimate.corrected, range_aware(f, estimate.delta, field.alpha_))
+    np.testing.assert_allclose(field.kernel_average(X), (estimate.delta, estimate.mass))
+    np.testing.assert_allclose(field.mass(X), estimate.mass)
+    assert estimate.supported.all()
+    for name in ("delta", "mass", "visible", "hidden", "corrected", "standard_error"):
+        values = getattr(estimate, name)
+        assert values.shape == (50,)
+        assert values.dtype == np.float64
+    assert estimate.coordinates.shape == (50, 64)
+
+
+def test_bank_is_a_uniform_sample_of_training_rows(world):
+    split = np.where(np.arange(2000) % 5 == 0, "val", "train")
+    fitted = PaperField(**QUICK, bank_size=300).fit(world.X, world.correct, confidence=world.confidence, split=split)
+    assert len(fitted.bank_rows_) == len(set(fitted.bank_rows_)) == 300
+    assert (split[fitted.bank_rows_] == "train").all()
+    np.testing.assert_allclose(fitted.bank_residual_, world.residual[fitted.bank_rows_], atol=1e-6)
+
+
+def test_validation_rows_are_drawn_by_group(world, monkeypatch):
+    seen = {}
+    monkeypatch.setattr("miscal.estimators.paper.field.held_out_global_map", lambda *a: seen.update(train=a[3], val=a[4]) or Identity())
+    groups = np.arange(2000) // 7
+    PaperField(**QUICK).fit(world.X, world.correct, confidence=world.confidence, groups=groups)
+    assert not set(groups[seen["train"]]) & set(groups[seen["val"]])
+    assert len(seen["train"]) + len(seen["val"]) == 2000
+    assert len(seen["val"]) == pytest.approx(2000 / 9, rel=0.05)
+
+
+def test_same_seed_same_numbers_other_seed_others(field, world):
+    again = PaperField(**QUICK).fit(world.X, world.correct, confidence=world.confidence)
+    other = PaperField(**QUICK, random_state=1).fit(world.X, world.correct, confidence=world.confidence)
+    queries = world.X[:20]
+    assert np.array_equal(again.transform(queries), field.transform(queries))
+    assert again.selection_ == field.selection_
+    assert not np.array_equal(other.transform(queries), field.transform(queries))
+
+
+def test_flipping_confidence_and_outcome_flips_the_field(field, world):
+    flipped = PaperField(**QUICK).fit(world.X, 1 - world.correct, confidence=1 - world.confidence)
+    one, two = (
+        a.estimate(world.X[:100], f[:100]) for a, f in ((field, world.confidence), (flipped, 1 - world.confidence))
+    )
+    np.testing.assert_allclose(two.delta, -one.delta, atol=1e-5)
+    np.testing.assert_allclose(two.corrected, 1 - one.corrected, atol=1e-5)
+
+
+def test_field_lies_between_the_residuals_and_is_constant_for_constant_ones(world):
+    f = np.where(world.correct == 1, 0.6, 0.0)  # residuals 0.4 and 0
+    estimate = PaperField(**QUICK).fit(world.X, world.correct, confidence=f).estimate(world.X, f)
+    assert estimate.delta.min() >= 0
+    assert estimate.delta.max() <= np.float32(0.4)
+    ones = np.ones(2000)
+    constant = PaperField(**QUICK).fit(world.X, ones, confidence=0.75 * ones).estimate(world.X, 0.75 * ones)
+    assert (constant.delta == 0.25).all()
+    assert (constant.standard_error < 1e-6).all()
+
+
+def test_huge_bandwidth_gives_the_mean_residual(world):
+    fitted = PaperField(**{**QUICK, "sigmas": (1e3,)}).fit(world.X, world.correct, confidence=world.confidence)
+    delta = fitted.kernel_average(world.X[:9])[0]
+    np.testing.assert_allclose(delta, fitted.bank_residual_.mean(), atol=1e-5)
+
+
+def test_identical_inputs_give_the_mean_residual(world):
+    X = np.ones((2000, 3))
+    fitted = PaperField(**QUICK).fit(X, world.correct, confidence=world.confidence)
+    estimate = fitted.estimate(X[:5], world.confidence[:5])
+    np.testing.assert_allclose(estimate.delta, fitted.bank_residual_.mean(), atol=1e-5)
+    assert estimate.supported.all()
+
+
+def test_far_queries_are_unsupported_and_get_the_global_map(world):
+    settings_ = {**QUICK, "sigmas": (1e-4,)}
+    fitted = PaperField(**settings_).fit(world.X, world.correct, confidence=world.confidence)
+    f = np.linspace(0, 1, 50)
+    estimate = fitted.estimate(np.random.default_rng(0).normal(scale=30, size=(50, 2)), f)
+    far = ~estimate.supported
+    assert far.sum() > 40
+    np.testing.assert_allclose(estimate.delta[far], fitted.global_map_.predict(f)[far] - f[far])
+    np.testing.assert_array_equal(estimate.hidden[far], 0)
+    for name in ("delta", "mass", "corrected", "standard_error", "coordinates"):
+        assert np.isfinite(getattr(estimate, name)).all()
+    assert ((estimate.corrected >= 0) & (estimate.corrected <= 1)).all()
+
+
+def test_a_weight_in_the_bank_counts_as_repeated_rows(field, world):
+    def readout(weight, repeats):
+        other = PaperField.from_state(*field.state())
+        rows = np.repeat(np.arange(len(field.bank_rows_)), repeats)
+        other.bank_coordinates_, other.bank_residual_ = field.bank_coordinates_[rows], field.bank_residual_[rows]
+        other.bank_weight_ = weight[rows].astype(np.float32)
+        return other.estimate(world.X[:30], world.confidence[:30])
+
+    times = 1 + np.arange(len(field.bank_rows_)) % 3
+    weighted, repeated = readout(times, np.ones_like(times)), readout(np.ones_like(times), times)
+    for name in ("delta", "mass", "standard_error"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-4, atol=1e-6)
+
+
+def test_rows_of_weight_zero_are_absent(world):
+    weight = np.ones(2000)
+    weight[::3] = 0
+    split = np.where(np.arange(2000) % 10 == 1, "val", "train")
+    kept = weight > 0
+    one = PaperField(**QUICK).fit(
+        world.X, world.correct, confidence=world.confidence, sample_weight=weight, split=split
+    )
+    two = PaperField(**QUICK).fit(
+        world.X[kept], world.correct[kept], confidence=world.confidence[kept], split=split[kept]
+    )
+    np.testing.assert_array_equal(one.transform(world.X[:9]), two.transform(world.X[:9]))
+
+
+def test_standard_error_is_the_spread_of_a_local_mean():
+    rng = np.random.default_rng(0)
+    X, f = np.ones((4000, 1)), np.full(4000, 0.5)
+    fitted = PaperField(**QUICK).fit(X, (rng.random(4000) < 0.3).astype(int), confidence=f)
+    n = len(fitted.bank_rows_)
+    expected = fitted.bank_residual_.std() / np.sqrt(n)
+    np.testing.assert_allclose(fitted.estimate(X[:2], f[:2]).standard_error, expected, rtol=1e-3)
+
+
+def test_neighbours_are_rows_of_fit_nearest_first(field, world):
+    row, weight = field.neighbours(world.X[field.bank_rows_[:6]], 4)
+    np.testing.assert_array_equal(row[:, 0], field.bank_rows_[:6])
+    np.testing.assert_allclose(weight[:, 0], 1.0, atol=1e-4)
+    assert (np.diff(weight, axis=1) <= 0).all()
+    assert np.isin(row, field.bank_rows_).all()
+
+
+def test_selection_table_names_every_setting(world):
+    fitted = PaperField(sigmas=(0.2, 0.5), lambdas=(0.01, 0.1), max_epochs=1, n_jobs=1).fit(
+        world.X, world.correct, confidence=world.confidence
+    )
+    assert [(row["sigma"], row["lambda"]) for row in fitted.selection_] == [
+        (0.2, 0.01),
+        (0.2, 0.1),
+        (0.5, 0.01),
+        (0.5, 0.1),
+    ]
+    chosen = [row for row in fitted.selection_ if row["chosen"]]
+    assert len(chosen) == 1
+    assert chosen[0]["proxy"] == min(row["proxy"] for row in fitted.selection_)
+    assert (chosen[0]["sigma"], chosen[0]["lambda"]) == (fitted.sigma_, fitted.penalty_)
+    assert fitted.epoch_ == 1
+
+
+def test_saved_and_loaded_gives_the_same_numbers(field, world, tmp_path):
+    save_bundle(tmp_path, "paper", *field.state())
+    loaded = PaperField.from_state(*load_bundle(tmp_path, "paper"))
+    one, two = (a.estimate(world.X[:40], world.confidence[:40]) for a in (field, loaded))
+    for name in ("delta", "mass", "visible", "corrected", "standard_error", "coordinates"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    np.testing.assert_array_equal(field.neighbours(world.X[:3])[0], loaded.neighbours(world.X[:3])[0])
+    assert loaded.selection_ == field.selection_
+
+
+def test_refuses_what_it_cannot_use(field, world):
+    X, y, f = world.X[:40], world.correct[:40], world.confidence[:40]
+    with pytest.raises(InputError, match="lengths differ"):
+        PaperField(**QUICK).fit(X, y[:1], confidence=f)
+    with pytest.raises(InputError, match="18 to train on and 2 to choose by"):
+        PaperField(**QUICK).fit(X[:20], y[:20], confidence=f[:20])
+    with pytest.raises(InputError, match=r"only 'train' and 'val'.*'test'"):
+        PaperField(**QUICK).fit(X, y, confidence=f, split=["test"] * 40)
+    with pytest.raises(InputError, match="X has 3 columns; the field was fitted to 2"):
+        field.estimate(np.zeros((2, 3)), [0.5, 0.5])
+
+
+@pytest.mark.slow
+def test_recovers_three_clusters():
+    world = three_clusters(10_000, random_state=0)
+    split = random_split(10_000, random_state=0)
+    known, test = split != "test", split == "test"
+    fitted = PaperField(sigmas=(0.2, 0.3), lambdas=(0.01,), random_state=0).fit(
+        world.X[known], world.correct[known], confidence=world.confidence[known], split=split[known]
+    )
+    delta = fitted.kernel_average(world.X[test])[0]
+    assert np.corrcoef(delta, world.delta[test])[0, 1] > 0.92

@@ -1,0 +1,173 @@
+"""Laws of the loss, of training, and of the grid search."""
+
+import numpy as np
+import pytest
+import torch
+
+from miscal.base.errors import InputError
+from miscal.estimators.paper.phi import Representation, Training, TrainingData, batches, discovery_loss, layer_sizes
+from miscal.estimators.paper.grid import n_workers, search
+
+SIZES = (2, 256, 64)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2)).astype(np.float32)
+    probability = np.where(X[:, 0] > 0, 0.8, 0.2)
+    residual = ((rng.random(1500) < probability) - 0.5).astype(np.float32)
+    one = np.ones(1500, np.float32)
+    train, val = slice(0, 1200), slice(1200, 1500)
+    bank = np.arange(0, 1200, 2)
+    return TrainingData(X[train], residual[train], one[train], X[val], residual[val], one[val], bank)
+
+
+def plain_loss(z, r, sigma, penalty, weight, m_min):
+    """Equation 5, as it is written."""
+    K = torch.exp(-(z[:, None] - z[None]).square().sum(2) / sigma**2)
+    mass = K @ weight
+    delta = (K @ (weight * r)) / mass
+    loss = -delta.square() + penalty * (m_min - mass).clamp(min=0).square()
+    return (weight * loss).sum() / weight.sum()
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("penalty", [0.0, 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_loss_and_gradient_are_those_of_the_formula(sigma, penalty, weighted):
+    g = torch.Generator().manual_seed(0)
+    z = torch.randn(40, 3, generator=g, dtype=torch.double).requires_grad_()
+    r = torch.rand(40, generator=g, dtype=torch.double) - 0.5
+    weight = torch.rand(40, generator=g, dtype=torch.double) + 0.1 if weighted else torch.ones(40).double()
+    loss = discovery_loss(z, r, sigma, penalty, weight=weight if weighted else None)
+    expected = plain_loss(z, r, sigma, penalty, weight, 20.0)
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(value, z)[0] for value in (loss, expected)))
+
+
+def test_loss_does_not_see_sign_or_order_and_takes_weight_for_repeats():
+    g = torch.Generator().manual_seed(1)
+    z, r = torch.randn(30, 4, generator=g).double(), torch.rand(30, generator=g).double() - 0.5
+    loss = discovery_loss(z, r, 0.7, 0.01)
+    torch.testing.assert_close(discovery_loss(z, -r, 0.7, 0.01), loss)
+    order = torch.randperm(30, generator=g)
+    torch.testing.assert_close(discovery_loss(z[order], r[order], 0.7, 0.01), loss)
+    times = torch.arange(30) % 3 + 1
+    repeated = torch.repeat_interleave(torch.arange(30), times)
+    torch.testing.assert_close(
+        discovery_loss(z, r, 0.7, 0.01, weight=times.double()), discovery_loss(z[repeated], r[repeated], 0.7, 0.01)
+    )
+
+
+def test_gradient_vanishes_where_everything_coincides():
+    z = torch.ones(10, 3, requires_grad=True)
+    discovery_loss(z, torch.linspace(-1, 1, 10), 0.05, 0.1).backward()
+    assert torch.equal(z.grad, torch.zeros_like(z))
+
+
+def test_network_is_the_papers():
+    phi = Representation(layer_sizes(5), seed=0)
+    assert [tuple(p.shape) for p in phi.parameters()] == [(256, 5), (256,), (256, 256), (256,), (64, 256), (64,)]
+    assert layer_sizes(16)[1:] == (256, 64)
+    assert layer_sizes(17)[1:] == (512, 128)
+    x = torch.randn(7, 5)
+    by_hand = x
+    for layer, last in ((phi.first, False), (phi.second, False), (phi.last, True)):
+        by_hand = by_hand @ layer.weight.T + layer.bias
+        by_hand = by_hand if last else torch.nn.functional.gelu(by_hand)
+    torch.testing.assert_close(phi(x), by_hand / by_hand.norm(dim=1, keepdim=True), atol=1e-6, rtol=1e-5)
+
+
+def test_dropout_sits_between_the_hidden_layers():
+    phi = Representation(SIZES, seed=0)
+    x = torch.randn(3, 2)
+    silent = phi(x, torch.zeros(3, 256))  # nothing of x passes a mask of zeros
+    torch.testing.assert_close(silent[0], silent[1])
+    torch.testing.assert_close(phi(x, torch.ones(3, 256)), phi(x))
+
+
+def test_batches_cover_every_row_once():
+    rows = torch.cat(list(batches(3000, np.random.default_rng(0))))
+    assert torch.equal(rows.sort().values, torch.arange(3000))
+
+
+def test_pausing_changes_nothing(data):
+    straight = Training(SIZES, 0.3, 0.01, seed=3, max_epochs=4).advance(data, 4)
+    paused = Training(SIZES, 0.3, 0.01, seed=3, max_epochs=4)
+    for until in (1, 2, 4):
+        paused.advance(data, until)
+    assert straight.proxies == paused.proxies
+    assert straight.best_epoch == 1 + int(np.argmin(straight.proxies))
+    for a, b in zip(straight.best().parameters(), paused.best().parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_the_global_generators_are_left_alone(data):
+    before, before_numpy = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    Training(SIZES, 0.3, 0.01, seed=3, max_epochs=1).advance(data, 1)
+    assert torch.equal(before, torch.get_rng_state())
+    assert np.array_equal(before_numpy, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_recorded_proxy_is_that_of_the_best_weights(data):
+    training = Training(SIZES, 0.5, 0.001, seed=0, max_epochs=3).advance(data, 3)
+    errors = np.square(data.residual_val - training.estimate(data, data.X_val))
+    assert training.best_proxy == pytest.approx(errors.mean(), rel=1e-6)
+    np.testing.assert_allclose(training.best_errors, errors, atol=1e-6)
+
+
+def test_patience_ends_training(data):
+    training = Training(SIZES, 0.05, 0.1, seed=0, max_epochs=100, patience=1)
+    training.advance(data, 100)
+    assert training.finished
+    assert training.epoch == 100 or training.epoch == training.best_epoch + 1
+
+
+def test_the_grid_gives_the_numbers_of_each_setting_alone(data):
+    sigmas, penalties = (0.1, 0.5), (0.001, 0.1)
+    found = search(data, sigmas=sigmas, penalties=penalties, seed=5, max_epochs=3, n_jobs=1, stop_hopeless=False)
+    assert [(c.sigma, c.penalty) for c in found.candidates] == [(s, p) for s in sigmas for p in penalties]
+    for candidate, training in zip(found.candidates, found.trainings, strict=True):
+        alone = Training(SIZES, candidate.sigma, candidate.penalty, seed=5, max_epochs=3).advance(data, 3)
+        np.testing.assert_allclose(training.proxies, alone.proxies, rtol=1e-6)
+    assert found.chosen == int(np.argmin([c.proxy for c in found.candidates]))
+    assert sum(c.chosen for c in found.candidates) == 1
+
+
+def test_settings_whose_penalty_never_bites_share_one_run(monkeypatch, data):
+    runs = []
+    advance = Training.advance
+    monkeypatch.setattr(Training, "advance", lambda t, *a: runs.append((t.sigma, t.penalty)) or advance(t, *a))
+    found = search(data, sigmas=(0.02, 2.0), penalties=(0.001, 0.01, 0.1), max_epochs=2, n_jobs=1)
+    assert [t.penalised for t in found.trainings] == [True] * 3 + [False] * 3
+    assert sorted(runs) == [(0.02, 0.001), (0.02, 0.01), (0.02, 0.1), (2.0, 0.001)]
+    assert [c.penalty for c in found.candidates] == [0.001, 0.01, 0.1] * 2
+    assert len({c.proxy for c in found.candidates[3:]}) == 1
+    alone = Training(SIZES, 2.0, 0.1, seed=0, max_epochs=2).advance(data, 2)
+    assert alone.proxies == found.trainings[5].proxies
+
+
+@pytest.mark.slow
+def test_processes_change_no_number(data):
+    runs = [search(data, sigmas=(0.3,), penalties=(0.01, 0.1), max_epochs=2, n_jobs=n) for n in (1, 2)]
+    assert runs[0].candidates == runs[1].candidates
+
+
+def test_hopeless_settings_are_stopped_and_never_the_leader(monkeypatch, data):
+    monkeypatch.setattr("miscal.estimators.paper.grid.ROUND", 2)
+    monkeypatch.setattr("miscal.estimators.paper.grid.HOPELESS", 0.0)
+    found = search(data, sigmas=(0.2, 100.0), penalties=(0.001,), max_epochs=6, patience=6, n_jobs=1)
+    by_sigma = {c.sigma: c for c in found.candidates}
+    assert by_sigma[100.0].stopped == "hopeless"  # it can only give the mean residual
+    assert by_sigma[100.0].n_epochs == 2
+    assert by_sigma[0.2].chosen
+    assert by_sigma[0.2].stopped == "epochs"
+
+
+def test_search_refuses_an_empty_or_negative_grid(data):
+    for sigmas, penalties in (((), (0.1,)), ((0.0,), (0.1,)), ((0.1,), (-1.0,))):
+        with pytest.raises(InputError, match="sigmas must be positive"):
+            search(data, sigmas=sigmas, penalties=penalties)
+    with pytest.raises(InputError, match="n_jobs must be at least 1"):
+        n_workers(0, 3)

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+
+from miscal.evidence.bootstrap import slice_bootstrap
+from miscal.evidence.null import bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.stability import seed_stability
+from miscal.evidence.thresholds import EPSILONS, threshold_sensitivity
+from miscal.base.errors import InputError
+from miscal.calibration.metrics import brier, smece, worst_slice_gap
+
+
+def cut(delta, epsilon=0.05):
+    return np.select([delta < -epsilon, delta > epsilon], ["over", "under"], "good")
+
+
+def planted(n=2_000, seed=0):
+    rng = np.random.default_rng(seed)
+    f = rng.uniform(0.3, 0.7, n)
+    delta = rng.choice([-0.2, -0.08, 0.0, 0.12], n)
+    return (rng.random(n) < f + delta).astype(float), f, delta
+
+
+def test_bernoulli_outcomes_have_their_probabilities():
+    draw = bernoulli_outcomes(np.tile([0.0, 0.25, 1.0], 20_000))
+    y = draw(np.random.default_rng(0)).reshape(-1, 3).mean(axis=0)
+    assert (y[0], y[2]) == (0.0, 1.0)
+    assert y[1] == pytest.approx(0.25, abs=0.015)
+
+
+def test_permutation_keeps_the_outcomes_of_each_split_and_all_of_the_test():
+    rng = np.random.default_rng(0)
+    y, split = (rng.random(600) < 0.4).astype(float), rng.choice(["train", "val", "test"], 600)
+    drawn = permuted_outcomes(y, split)(rng)
+    for name in ("train", "val"):
+        assert drawn[split == name].sum() == y[split == name].sum()
+        assert (drawn[split == name] != y[split == name]).any()
+    np.testing.assert_array_equal(drawn[split == "test"], y[split == "test"])
+
+
+def test_null_audit_counts_ties_and_never_says_zero():
+    found = null_audit(lambda y: {"constant": 1.0, "sum": y.sum()}, lambda rng: np.zeros(5), np.ones(5), n_draws=9)
+    assert found["constant"].p_value == 1.0
+    assert found["sum"].p_value == 0.1
+    assert found["sum"].draws == (0.0,) * 9
+    assert (found["sum"].mean, found["sum"].std, found["sum"].observed) == (0.0, 0.0, 5.0)
+
+
+def test_null_p_values_are_uniform_under_the_null():
+    f = np.random.default_rng(0).uniform(0.2, 0.8, 50)
+    draw = bernoulli_outcomes(f)
+    p = [
+        null_audit(lambda y: {"excess": float(np.sum(y - f))}, draw, draw(np.random.default_rng([1, i])), n_draws=19,
+                   random_state=i)["excess"].p_value
+        for i in range(400)
+    ]  # fmt: skip
+    for level in (0.05, 0.25, 0.5, 0.75):
+        assert np.mean(np.array(p) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 400)
+    assert np.mean(p) == pytest.approx(0.525, abs=0.05)
+
+
+def test_null_audit_is_reproducible_and_refuses_what_is_no_number():
+    f = np.full(20, 0.5)
+    first, second = (null_audit(lambda y: {"m": y.mean()}, bernoulli_outcomes(f), f > 0, random_state=3) for _ in "ab")
+    assert first == second
+    with pytest.raises(InputError, match="gap"):
+        null_audit(lambda y: {"gap": np.nan}, bernoulli_outcomes(f), f > 0)
+    with pytest.raises(InputError, match="n_draws"):
+        null_audit(lambda y: {"gap": 1.0}, bernoulli_outcomes(f), f > 0, n_draws=0)
+
+
+def test_equal_fields_are_stable_and_scale_is_no_matter():
+    field = np.random.default_rng(0).normal(size=100)
+    found = seed_stability([field, 2 * field, 3 * field])
+    assert found.correlation.mean == pytest.approx(1)
+    assert (found.sign_agreement.mean, found.sign_agreement.std, found.n_seeds) == (1, 0, 3)
+    assert found.field_std.mean == pytest.approx(2 * field.std())
+
+
+def test_unrelated_and_opposite_fields():
+    rng = np.random.default_rng(0)
+    loose = seed_stability(rng.normal(size=(4, 5_000)))
+    assert loose.correlation.mean == pytest.approx(0, abs=0.04)
+    assert loose.sign_agreement.mean == pytest.approx(0.5, abs=0.04)
+    field = rng.normal(size=100)
+    opposite = seed_stability([field, -field])
+    assert (round(opposite.correlation.mean, 9), opposite.sign_agreement.mean) == (-1, 0)
+
+
+def test_flat_fields_agree_without_a_correlation():
+    found = seed_stability(np.zeros((2, 10)))
+    assert (found.correlation.mean, found.correlation.std, found.sign_agreement.mean) == (None, None, 1)
+
+
+@pytest.mark.parametrize("fields", [[[0.1, 0.2]], [0.1, 0.2], [[0.1], [np.nan]], np.zeros((3, 0))])
+def test_fields_that_cannot_be_compared_are_refused(fields):
+    with pytest.raises(InputError, match="fields"):
+        seed_stability(fields)
+
+
+def test_thresholds_measure_the_slices_they_cut():
+    y, f, delta = planted()
+    rows = threshold_sensitivity(y, f, lambda epsilon: cut(delta, epsilon))
+    assert tuple(row.epsilon for row in rows) == EPSILONS
+    assert np.all(np.diff([row.share_over for row in rows]) <= 0)
+    at = rows[2]
+    over = delta < -0.1
+    assert (at.worst, at.share_worst, at.share_over) == ("over", over.mean(), over.mean())
+    assert at.gap == pytest.approx(smece(y[over], f[over]) - smece(y, f))
+    assert at.brier_gap == pytest.approx(brier(y[over], f[over]) - brier(y, f))
+    assert rows[3].share_under == 0
+
+
+def test_thresholds_without_a_slice_have_no_gap():
+    y, f, _ = planted(200)
+    (row,) = threshold_sensitivity(y, f, lambda epsilon: cut(np.zeros(200), epsilon), epsilons=(0.05,))
+    assert (row.share_over, row.share_under, row.gap, row.worst, row.share_worst, row.brier_gap) == (
+        0, 0, None, None, None, None,
+    )  # fmt: skip
+
+
+def test_bootstrap_spreads_round_the_observed_gap_and_share():
+    y, f, delta = planted()
+    regime = cut(delta)
+    found = slice_bootstrap(y, f, regime, n_draws=400)
+    gap = worst_slice_gap(y, f, regime)
+    assert found.worst == gap.worst
+    assert found.gap.value == pytest.approx(gap.value)
+    assert found.gap.low < gap.value < found.gap.high
+    share = np.mean(regime == gap.worst)
+    error = np.sqrt(share * (1 - share) / len(y))
+    assert (found.share.low, found.share.high) == pytest.approx(
+        (share - 1.96 * error, share + 1.96 * error), abs=error / 3
+    )
+
+
+def test_bootstrap_agrees_with_the_plain_loop():
+    y, f, delta = planted(400)
+    regime = cut(delta)
+    found = slice_bootstrap(y, f, regime, n_draws=600)
+    rng = np.random.default_rng(5)
+    loop = []
+    for _ in range(150):
+        rows = rng.integers(400, size=400)
+        inside = regime[rows] == found.worst
+        loop.append(smece(y[rows][inside], f[rows][inside]) - smece(y[rows], f[rows]))
+    error = np.std(loop) * np.sqrt(1 / 150 + 1 / 600)
+    assert found.gap.mean == pytest.approx(np.mean(loop), abs=4 * error)
+    assert found.gap.high - found.gap.low == pytest.approx(np.ptp(np.quantile(loop, [0.025, 0.975])), rel=0.3)
+
+
+def test_bootstrap_without_a_slice_says_so():
+    y, f, _ = planted(100)
+    found = slice_bootstrap(y, f, ["good"] * 100)
+    assert (found.worst, found.gap, found.share) == (None, None, None)

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.evidence import conditional, limits, sums
+from miscal.evidence.conditional import permutation_p_value, strata
+from miscal.evidence.limits import count_p_value, shift_limit
+from miscal.evidence.sums import NORMAL_RATIO, bernoulli_sums, near_normal
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 400)), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
+@settings(max_examples=200, deadline=None)
+def test_parts_taken_as_normal_are_normal_among_themselves_and_the_lightest_tailed(kinds, seed):
+    scale = np.random.default_rng(seed).permutation(np.repeat([10.0**k for k, _ in kinds], [n for _, n in kinds]))
+    variance, third = scale**2, 1.6 * scale**3
+    chosen = near_normal(variance, third)
+    assert third[chosen].sum() <= NORMAL_RATIO * variance[chosen].sum() ** 1.5 * (1 + 1e-9)
+    if chosen.any() and not chosen.all():
+        assert scale[chosen].max() <= scale[~chosen].min()
+    if third.sum() <= NORMAL_RATIO * variance.sum() ** 1.5 * (1 - 1e-9):
+        assert chosen.all()
+
+
+def test_parts_without_variance_count_as_normal():
+    assert near_normal(np.zeros(3), np.zeros(3)).all()
+    assert near_normal(np.r_[0.0, 1.0], np.r_[0.0, 1.0]).tolist() == [True, False]
+
+
+def test_drawn_sums_follow_the_exact_law():
+    # Outcomes that are certain, all but certain, even and rare: the tail against the Poisson-binomial one.
+    p = np.r_[np.zeros(50), np.ones(50), np.full(3_000, 5e-4), np.full(40, 0.9), np.linspace(0, 1, 60), 1e-300]
+    drawn = bernoulli_sums(np.ones(len(p)), p, 20_000, np.random.default_rng(0)) + p.sum()
+    np.testing.assert_allclose(drawn, np.round(drawn), atol=1e-9)
+    for count in range(int(p.sum()) - 6, int(p.sum()) + 8, 2):
+        tail = count_p_value(p, count)
+        assert np.mean(drawn >= count - 0.5) == pytest.approx(tail, abs=4 * np.sqrt(tail * (1 - tail) / 20_000) + 1e-9)
+
+
+def test_drawn_sums_have_the_moments_of_weighted_outcomes():
+    rng = np.random.default_rng(0)
+    w, p = rng.standard_normal(2_000), rng.random(2_000) ** 8
+    drawn = bernoulli_sums(w, p, 20_000, rng)
+    variance = np.sum(w**2 * p * (1 - p))
+    assert drawn.mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 20_000))
+    assert drawn.var() == pytest.approx(variance, rel=0.05)
+
+
+def test_drawn_sums_in_blocks_are_as_good(monkeypatch):
+    monkeypatch.setattr(sums, "_DRAWN_AT_ONCE", 100)
+    drawn = bernoulli_sums(np.ones(400), np.full(400, 0.05), 4_000, np.random.default_rng(0))
+    assert drawn.var() == pytest.approx(400 * 0.05 * 0.95, rel=0.1)
+
+
+def rare(n, seed, share, tied, rate=1e-3):
+    """Outcomes that are rare and a field that is large on a share of the rows, neither knowing of the other."""
+    rng = np.random.default_rng([seed, n])
+    f = np.full(n, rate) if tied else rate * rng.uniform(0.5, 1.5, n)
+    y = (rng.random(n) < f).astype(float)
+    field = 0.2 * (rng.random(n) < share) + 0.002 * rng.standard_normal(n)
+    return f, y, field, rng
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_null_p_values_are_not_too_small_where_outcomes_are_rare(tied):
+    p = []
+    for seed in range(200):
+        f, y, field, rng = rare(5_200, seed, 0.05, tied)
+        p.append(permutation_p_value(y - f, field, strata(f), n_draws=99, rng=rng))
+    for level in (0.01, 0.05, 0.1, 0.3):
+        assert np.mean(np.array(p) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 200)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("tied", [False, True])
+def test_normal_p_value_agrees_with_the_shuffled_one_where_both_hold(monkeypatch, tied, seed):
+    rng = np.random.default_rng(seed)
+    f = np.full(8_000, 0.4) if tied else rng.uniform(0.2, 0.8, 8_000)
+    y, field = (rng.random(8_000) < f).astype(float), rng.standard_normal(8_000)
+    field += 0.02 * (y - f)  # p of some per cent
+
+    def p_value():
+        return permutation_p_value(y - f, field, strata(f), n_draws=1_999, rng=np.random.default_rng(seed))
+
+    normal = p_value()
+    monkeypatch.setattr(sums, "NORMAL_RATIO", 0.0)
+    by_size = p_value()
+    monkeypatch.setattr(conditional, "PERMUTED_ROWS", 8_000)
+    by_keys = p_value()
+    assert (2_000 * normal) % 1 > 1e-6  # read off the normal law, not counted
+    error = 4 * np.sqrt(normal * (1 - normal) / 2_000) + 1e-3
+    assert by_size == pytest.approx(normal, abs=error)
+    assert by_keys == pytest.approx(normal, abs=error)
+
+
+def test_p_value_of_few_strata_among_many_is_that_of_all(monkeypatch):
+    # Most strata hold no outcome and stand as one normal variable.
+    f, y, field, _ = rare(6_000, 5, 0.1, tied=False, rate=3e-3)
+    field += 0.02 * y
+    by_parts = permutation_p_value(y - f, field, strata(f), n_draws=1_999, rng=np.random.default_rng(0))
+    monkeypatch.setattr(conditional, "PERMUTED_ROWS", 6_000)
+    whole = permutation_p_value(y - f, field, strata(f), n_draws=1_999, rng=np.random.default_rng(0))
+    assert by_parts == pytest.approx(whole, abs=0.04)
+
+
+@pytest.mark.parametrize("rate", [2e-3, 0.02, 0.3])
+def test_limit_is_that_of_drawing_every_row(monkeypatch, rate):
+    rng = np.random.default_rng(1)
+    n = 6_000
+    weight = np.where(np.arange(n) < n // 10, 0.9, -0.1)
+    centre = rate * rng.uniform(0.5, 1.5, n)
+    y = (rng.random(n) < np.where(weight > 0, centre + max(2 * rate, 0.02), centre)).astype(float)
+    parts = shift_limit(weight, centre, y, level=0.95, n_draws=999, rng=np.random.default_rng(0))
+    monkeypatch.setattr(limits, "SIMULATED_ROWS", n)
+    whole = shift_limit(weight, centre, y, level=0.95, n_draws=999, rng=np.random.default_rng(0))
+    error = np.sqrt(np.sum(weight**2 * y)) / n
+    assert parts > 0
+    assert parts == pytest.approx(whole, abs=0.2 * error)
+
+
+def test_limit_where_the_outcome_was_certain():
+    centre = np.repeat([0.0, 1.0], 3_000)
+    y = centre.copy()
+    y[:3] = 1
+    limit = shift_limit(np.ones(6_000), centre, y, level=0.95, n_draws=99, rng=np.random.default_rng(0))
+    assert 0 < limit < 3 / 6_000

@@ -1,0 +1,158 @@
+"""Keywords, enriched metadata, feature rules and names."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import fisher_exact
+
+from miscal.findings.enrichment import MIN_COUNT, Column, encode, enrich, odds_ratio
+from miscal.findings.naming import compose_names, feature_rules, keywords, metadata_clause
+
+PART = np.repeat([0, 1, -1], [100, 100, 200])
+
+
+def test_keywords_contrast_a_part_with_the_other_rows():
+    texts = ["defendant shared words"] * 100 + ["shared electron words"] * 100 + ["shared words"] * 200
+    law, physics = keywords(texts, PART, 2)
+    assert "defendant" in law[0]
+    assert "electron" in physics[0]
+    assert not {"shared", "words", "shared words"} & {*law, *physics}
+
+
+@pytest.mark.parametrize("texts", [[""] * 400, ["the of and"] * 400, ["12 + 3"] * 400, ["same words"] * 400])
+def test_texts_that_set_nothing_apart_give_no_keywords(texts):
+    assert keywords(texts, PART, 2) == [(), ()]
+
+
+def test_words_of_chance_are_no_keywords():
+    rng = np.random.default_rng(0)
+    vocabulary = np.array([f"word{chr(97 + i)}{chr(97 + j)}" for i in range(20) for j in range(20)])
+    texts = [" ".join(rng.choice(vocabulary, 8)) for _ in range(400)]
+    assert keywords(texts, PART, 2) == [(), ()]
+
+
+def test_a_text_of_a_million_letters_is_cut():
+    texts = ["alpha " + "x" * 10**6] * 100 + ["beta"] * 300
+    assert keywords(texts, PART, 2)[0][0].startswith("alpha")
+
+
+def test_enrichment_p_values_are_those_of_fisher():
+    rng = np.random.default_rng(1)
+    column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]) + np.where(PART == 0, "", ""))
+    column.codes[:60] = 0
+    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == "= a"]
+    inside, outside = column.codes[PART == 0] == 0, column.codes[PART != 0] == 0
+    table = [[inside.sum(), outside.sum()], [(~inside).sum(), (~outside).sum()]]
+    raw = [fisher_exact(np.array(table)[flip], alternative="greater").pvalue for flip in ([0, 1], [1, 0])]
+    assert item.p_value == pytest.approx(min(1.0, 2 * min(raw)), rel=1e-9)
+    assert (item.n, item.share) == (inside.sum(), inside.mean())
+    assert item.lift == pytest.approx(inside.mean() / np.mean(column.codes == 0))
+
+
+@given(*[st.integers(0, 50)] * 4)
+def test_the_odds_ratio_is_symmetric_and_inside_its_interval(a, b, c, d):
+    ratio, (low, high) = odds_ratio(a, b, c, d)
+    assert 0 < low < ratio < high < np.inf
+    turned, (low_turned, high_turned) = odds_ratio(c, d, a, b)
+    np.testing.assert_allclose([turned, low_turned, high_turned], [1 / ratio, 1 / high, 1 / low])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(50),
+        np.arange(50).astype(float),
+        [f"q{i}" for i in range(50)],
+        ["same"] * 50,
+        [None] * 50,
+        np.full(50, np.nan),
+        [f"id {i // 2} {i % 2}" for i in range(50)],
+    ],
+)
+def test_identifiers_and_constants_explain_nothing(values):
+    assert encode("column", values) is None
+
+
+def test_numbers_are_cut_at_their_quartiles_and_missing_ones_kept_apart():
+    values = np.r_[np.linspace(0, 1, 99), np.nan]
+    column = encode("age", values)
+    assert len(column.labels) == 5
+    assert np.abs(np.bincount(column.codes) - [25, 25, 25, 24, 1]).max() <= 1
+    assert column.labels[column.codes[-1]] == "= (missing)"
+    assert column.labels[column.codes[0]].startswith("≤ ")
+    assert column.labels[column.codes[98]].startswith("> ")
+
+
+@given(st.lists(st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=90)), min_size=1))
+def test_any_column_encodes_or_is_passed_over(values):
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    column = encode("c", cells)
+    if column is not None:
+        assert column.codes.min() >= 0
+        assert column.codes.max() < len(column.labels)
+        assert all("\n" not in label and len(label) <= 42 for label in column.labels)
+
+
+def test_metadata_of_chance_is_rarely_enriched():
+    rng = np.random.default_rng(2)
+    columns = [encode(f"c{i}", rng.choice(list("abcdef"), 400)) for i in range(50)]
+    assert sum(len(items) for items in enrich(columns, PART, 2)) <= 2
+
+
+@pytest.mark.parametrize(("n_values", "n_parts"), [(600, 1), (300, 3), (1500, 1), (5, 1)])
+def test_metadata_of_chance_are_enriched_in_one_run_of_twenty_however_many_values(n_values, n_parts):
+    """The minimum of rows in the part is part of the test; as a filter before the correction it let 60 % through."""
+    rng = np.random.default_rng(3)
+    labels, found = [f"= {value}" for value in range(n_values)], 0
+    for _ in range(200):
+        column = Column("kind", tuple(labels), rng.integers(n_values, size=3000))
+        part = rng.choice([-1, *range(n_parts)], 3000, p=[1 - 0.3 * n_parts, *[0.3] * n_parts])
+        found += any(enrich([column], part, n_parts))
+    assert found <= 10
+
+
+@given(st.integers(2, 600), st.integers(0, 2**32))
+def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_enough(n_values, seed):
+    rng = np.random.default_rng(seed)
+    part = np.where(rng.random(3000) < 0.3, 0, -1)
+    codes = rng.integers(1, n_values, size=3000)
+    codes[np.flatnonzero(part == 0)[:30]] = codes[np.flatnonzero(part == -1)[:5]] = 0
+    column = Column("kind", tuple(f"= {value}" for value in range(n_values)), codes)
+    (items,) = enrich([column], part, 1)
+    (planted,) = [item for item in items if item.value == "= 0"]
+    size = int((part == 0).sum())
+    raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
+    tests = int((np.bincount(codes, minlength=n_values) >= MIN_COUNT).sum())
+    assert planted.p_value == pytest.approx(raw * tests, rel=1e-6, abs=0)
+    assert planted.n == 30
+
+
+def test_values_too_rare_to_be_shown_are_not_tested():
+    column = encode("kind", list("aabbccddee"))
+    assert enrich([column], np.repeat([0, -1], 5), 1) == [()]
+    assert enrich([column], np.full(10, -1), 0) == []
+
+
+def test_a_clause_joins_values_of_one_column_and_prefers_the_first_of_equal_columns():
+    subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
+    source = encode("source_file", ["set-one/law"] * 50 + ["set-one/ethics"] * 50 + ["x", "y", "z"] * 100)
+    (items,) = enrich([source, subject], PART, 1)
+    assert metadata_clause(items, ["subject", "source_file"]) == "subject = ethics or law (4.0x)"
+    assert metadata_clause(items, ["source_file", "subject"]).startswith("source_file = ")
+
+
+def test_rules_find_a_corner():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, size=(2000, 3))
+    (rule,) = feature_rules(x, ["a", "b", "c"], np.where((x[:, 0] > 0.5) & (x[:, 2] <= 0), 0, -1), 1)
+    assert sorted(condition.rsplit(" ", 1)[0] for condition in rule.split(" and ")) == ["a >", "c ≤"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["", "a = 1"]), st.lists(st.sampled_from("uvwxyz"), max_size=6)), max_size=9))
+def test_names_are_unique_and_never_empty(known):
+    clauses, words = [clause for clause, _ in known], [terms for _, terms in known]
+    names = compose_names(clauses, words, [""] * len(known), (["over", "under", "over"] * 3)[: len(known)])
+    assert len(set(names)) == len(names)
+    assert all(names)

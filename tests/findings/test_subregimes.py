@@ -1,0 +1,255 @@
+"""Planted subregimes are found, named and confirmed; noise is not; nothing depends on the order of rows."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from miscal.base.errors import InputError
+from miscal.findings import cut, find_subregimes
+
+SUBJECTS = np.array(["law", "physics", "cooking", "chess"])
+WORDS = ["court jury verdict", "quark boson energy", "onion garlic butter", "rook bishop castle"]
+SHIFT = np.array([-0.3, -0.15, 0.3, 0.0])
+
+
+def planted(n=4000, seed=0, d=6) -> dict[str, Any]:
+    """Four subjects, each a cloud of its own: two over-confident, one under, one calibrated."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, n)
+    centre = 6.0 * np.random.default_rng(99).normal(size=(4, d))
+    x = centre[group] + rng.normal(size=(n, d))
+    confidence = rng.uniform(0.4, 0.65, n)
+    delta = SHIFT[group]
+    text = [f"item {i} of the {rng.permutation(WORDS[g].split())[0]} {WORDS[g]} list" for i, g in enumerate(group)]
+    return {
+        "group": group,
+        "coordinates": x[:, :3],
+        "delta": delta + rng.normal(scale=0.01, size=n),
+        "split": rng.choice(["train", "val", "test"], n, p=[0.7, 0.1, 0.2]),
+        "correct": (rng.random(n) < confidence + delta).astype(float),
+        "confidence": confidence,
+        "features": x,
+        "text": text,
+        "metadata": {"subject": SUBJECTS[group], "id": np.arange(n), "noise": rng.normal(size=n)},
+    }
+
+
+def found_in(world: dict[str, Any], **changes):
+    arguments = {key: value for key, value in {**world, **changes}.items() if key != "group"}
+    arguments.setdefault("regime", cut(arguments["delta"]))
+    return find_subregimes(arguments.pop("coordinates"), arguments.pop("delta"), arguments.pop("regime"), **arguments)
+
+
+@pytest.fixture(scope="module")
+def world():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def found(world):
+    return found_in(world)
+
+
+def test_planted_parts_are_recovered_on_test_rows_too(world, found):
+    inside = np.isin(world["group"], [0, 1, 2])
+    for rows in (inside, inside & (world["split"] == "test")):
+        assert adjusted_rand_score(world["group"][rows], found.name[rows].astype(str)) > 0.99
+
+
+def test_rows_of_the_good_regime_have_no_subregime(world, found):
+    good = cut(world["delta"]) == "good"
+    assert all(name is None for name in found.name[good])
+    assert all(name is not None for name in found.name[~good])
+
+
+def test_planted_parts_are_confirmed_with_the_true_residual(found):
+    assert [part.parent for part in found.table] == ["over", "over", "under"]
+    for part, truth in zip(found.table, (-0.3, -0.15, 0.3), strict=True):
+        assert part.confirmed
+        assert part.residual.interval[0] <= truth <= part.residual.interval[1]
+        assert part.delta == pytest.approx(truth, abs=0.01)
+        assert part.p_value >= part.residual.p_value
+
+
+def test_names_say_what_the_parts_are_and_never_an_identifier(found):
+    for part, subject, words in zip(found.table, SUBJECTS, WORDS, strict=False):
+        assert part.name.startswith(f"subject = {subject} (")
+        assert set(" ".join(part.keywords).split()) & set(words.split())
+        assert [item.column for item in part.metadata] == ["subject"]
+        assert part.metadata[0].share == 1.0
+        assert part.metadata[0].interval[0] > 1
+
+
+def test_without_metadata_the_texts_give_the_name(world):
+    for part, words in zip(found_in(world, metadata=None).table, WORDS, strict=False):
+        assert set(part.name.replace(",", " ").split()) & set(words.split())
+
+
+def test_without_texts_and_metadata_the_features_give_the_name(world):
+    names = [f"x_{i}" for i in range(6)]
+    table = found_in(world, metadata=None, text=None, feature_names=names).table
+    assert all("x_" in part.name and (">" in part.name or "≤" in part.name) for part in table)
+
+
+def test_with_nothing_to_go_by_parts_are_numbered(world):
+    table = found_in(world, metadata=None, text=None, features=None).table
+    assert [part.name for part in table] == ["over, part 1", "over, part 2", "under, all of it"]
+
+
+def test_exemplars_are_five_train_or_validation_rows_of_the_part_with_different_texts(world, found):
+    for part in found.table:
+        rows = list(part.exemplars)
+        assert len(rows) == 5
+        assert len({world["text"][row] for row in rows}) == 5
+        assert set(world["split"][rows]) <= {"train", "val"}
+        assert set(found.name[rows]) == {part.name}
+
+
+def test_exemplars_are_given_by_the_row_numbers_of_the_data(world, found):
+    shifted = found_in(world, row=np.arange(4000) + 10_000)
+    for part, same in zip(found.table, shifted.table, strict=True):
+        assert [row + 10_000 for row in part.exemplars] == list(same.exemplars)
+
+
+def test_the_order_of_rows_is_irrelevant(world, found):
+    shuffle = np.random.default_rng(5).permutation(4000)
+    take = {key: values[shuffle] for key, values in world.items() if isinstance(values, np.ndarray)}
+    take["text"] = [world["text"][i] for i in shuffle]
+    take["metadata"] = {key: values[shuffle] for key, values in world["metadata"].items()}
+    again = found_in(take, row=shuffle)
+    assert again.table == found.table
+    assert again.name.tolist() == found.name[shuffle].tolist()
+
+
+def test_the_names_of_metadata_values_do_not_move_the_cut(world, found):
+    renamed = np.array(["d", "c", "b", "a"])[world["group"]]
+    again = found_in(world, metadata={"subject": renamed})
+    assert adjusted_rand_score(found.name.astype(str), again.name.astype(str)) == 1.0
+
+
+def test_outcomes_of_train_and_validation_rows_and_delta_of_test_rows_change_nothing(world, found):
+    test = world["split"] == "test"
+    assert found_in(world, correct=np.where(test, world["correct"], 1 - world["correct"])).table == found.table
+    delta = np.where(test, 0.5 * world["delta"], world["delta"])
+    assert found_in(world, delta=delta, regime=cut(world["delta"])).table == found.table
+
+
+def test_new_rows_are_assigned_by_the_saved_cut(world, found):
+    part = found.partition.assign(world["coordinates"], world["features"], cut(world["delta"]))
+    names = np.array([*(part.name for part in found.table), None], dtype=object)
+    agree = names[part] == found.name
+    assert agree.mean() > 0.999  # coordinates come in float64 here, in float32 there: a row on a border may differ
+
+
+def test_rows_without_support_belong_to_no_part(world):
+    regime = cut(world["delta"], supported=np.arange(4000) % 2 == 0)
+    assert all(name is None for name in found_in(world, regime=regime).name[1::2])
+
+
+def test_a_part_without_test_rows_is_kept_and_not_confirmed(world):
+    split = np.where((world["group"] == 2) & (world["split"] == "test"), "train", world["split"])
+    under = found_in(world, split=split).table[-1]
+    assert under.parent == "under"
+    assert (under.n, under.accuracy, under.p_value, under.confirmed) == (0, None, 1.0, False)
+    assert under.residual.to_dict() == {"value": None, "interval": None, "p_value": None}
+
+
+def test_a_residual_of_the_wrong_sign_confirms_nothing(world):
+    wrong = found_in(world, correct=np.ones(4000))
+    assert [part.confirmed for part in wrong.table] == [False, False, True]
+
+
+def test_empty_and_small_regimes_have_no_parts(world):
+    delta = np.where(np.arange(4000) < 20, -0.3, 0.0)
+    result = found_in(world, delta=delta)
+    assert result.table == ()
+    assert all(name is None for name in result.name)
+
+
+def test_identical_inputs_are_one_part(world):
+    same = found_in(world, coordinates=np.ones((4000, 2)), features=np.ones((4000, 6)), delta=np.full(4000, -0.2))
+    assert len(same.table) == 1
+    assert same.table[0].n_fit == int((world["split"] != "test").sum())
+
+
+def test_a_long_cloud_is_halved_only_where_the_field_differs():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(2000, 2)) * [8.0, 1.0]
+    known = {"split": np.full(2000, "train"), "correct": np.ones(2000), "confidence": np.full(2000, 0.7)}
+    known["split"][::10] = "test"
+    alike = find_subregimes(x, np.full(2000, -0.2), np.full(2000, "over"), **known)
+    assert len(alike.table) == 1
+    unlike = find_subregimes(x, np.where(x[:, 0] > 0, -0.3, -0.1), np.full(2000, "over"), **known)
+    assert len(unlike.table) > 1
+
+
+def test_one_structureless_cloud_is_one_part():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(2000, 6))
+    result = find_subregimes(
+        x,
+        np.full(2000, -0.2),
+        np.full(2000, "over"),
+        split=np.where(rng.random(2000) < 0.1, "test", "train"),
+        correct=rng.random(2000) < 0.5,
+        confidence=np.full(2000, 0.7),
+        features=x,
+    )
+    assert [part.name for part in result.table] == ["over, all of it"]
+
+
+def test_the_table_is_plain_json(found):
+    text = json.dumps([part.to_dict() for part in found.table], allow_nan=False)
+    assert set(json.loads(text)[0]) >= {
+        "name",
+        "parent",
+        "n",
+        "residual",
+        "p_value",
+        "keywords",
+        "metadata",
+        "exemplars",
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"confidence": np.full(3, 0.5)},
+        {"coordinates": np.full((4000, 2), np.nan)},
+        {"text": ["a"]},
+        {"split": np.full(4000, "test")},
+        {"feature_names": ["only one"]},
+    ],
+)
+def test_what_does_not_fit_is_refused(world, changes):
+    with pytest.raises(InputError):
+        found_in(world, regime=cut(world["delta"]), **changes)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_noise_confirms_no_part_beyond_the_nominal_rate():
+    """Calibrated outcomes and a field of pure noise, a function of x: any confirmed part is false."""
+    false = 0
+    for seed in range(100):
+        world = planted(1500, seed)
+        rng = np.random.default_rng(seed + 1000)
+        correct = (rng.random(1500) < world["confidence"]).astype(float)
+        result = found_in(world, correct=correct, text=None, metadata=None)
+        assert result.table
+        false += any(part.confirmed for part in result.table)
+    assert false <= 0.05 * 100 + 3 * np.sqrt(100 * 0.05 * 0.95)
+
+
+@pytest.mark.slow
+def test_two_hundred_thousand_rows_take_seconds():
+    import time
+
+    world = planted(200_000)
+    start = time.process_time()
+    assert len(found_in(world).table) == 3
+    assert time.process_time() - start < 60

@@ -1,0 +1,256 @@
+"""Experiments from end to end at toy size: cells shared and resumed, settings guarded, outputs whole."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from miscal.base.errors import InputError, MismatchError
+from miscal.synthetic import cited, fits, output
+from miscal.synthetic.cells import cells_of
+from miscal.synthetic.run import run
+from miscal.synthetic.settings import Settings
+from miscal.synthetic.store import Store
+
+from .conftest import toy
+
+FIGURES = {
+    *("clusters-field", "clusters-reliability", "sinusoid-recovery", "sinusoid-field", "interaction-k3"),
+    *("selection-regret", "selection-proxy", "resreg-capacity", "resreg-grid"),
+}
+
+
+def command(*arguments) -> list[str]:
+    options = ["--rows", "240", "--epochs", "3", "--sigmas", "0.1,0.5", "--lambdas", "1e-3,1e-1"]
+    return [sys.executable, "-m", "miscal", "synthetic", *map(str, arguments), *options]
+
+
+def started(*arguments) -> subprocess.Popen:
+    return subprocess.Popen(
+        command(*arguments),
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def table(out, name: str) -> pl.DataFrame:
+    return pl.read_parquet(out / "tables" / f"{name}.parquet")
+
+
+def test_experiments_share_cells(everything):
+    _, done = everything
+    assert done["interaction/paper"].n_computed == 2
+    assert (done["selection/paper"].n_computed, done["selection/paper"].n_cells) == (2, 4)
+    assert done["sinusoid/paper"].n_computed == 0
+    # 2 capacities, the smaller at one amplitude
+    assert (done["resreg/paper"].n_computed, done["resreg/paper"].n_cells) == (6, 10)
+    assert done["selection/auto"].n_computed == 0
+
+
+def test_figures_are_there_and_not_empty(everything):
+    out, _ = everything
+    assert {path.stem for path in (out / "figures").iterdir()} == FIGURES
+    for name in FIGURES:
+        svg, png = (out / "figures" / f"{name}.{ending}" for ending in ("svg", "png"))
+        assert "<path" in svg.read_text()
+        assert png.read_bytes().startswith(b"\x89PNG")
+        assert min(svg.stat().st_size, png.stat().st_size) > 5_000
+
+
+def test_tables_are_tidy_and_twice(everything):
+    out, _ = everything
+    names = {"clusters", "clusters-rows", "sinusoid", "interaction", "selection", "selection-candidates", "resreg"}
+    assert {path.stem for path in (out / "tables").iterdir()} == names | {"costs"}
+    for name in names | {"costs"}:
+        assert pl.read_csv(out / "tables" / f"{name}.csv").columns == table(out, name).columns
+    for name in names - {"clusters-rows", "interaction", "selection-candidates"}:
+        key = ["method", "amplitude", "frequency", "seed", *(["beside"] if name == "resreg" else [])]
+        assert not table(out, name).select(key).is_duplicated().any()
+
+
+def test_choice_follows_from_the_candidates(everything):
+    out, _ = everything
+    choices, candidates = table(out, "selection"), table(out, "selection-candidates")
+    for row in choices.filter(pl.col("method") == "paper").iter_rows(named=True):
+        place = (pl.col(name) == row[name] for name in ("method", "amplitude", "frequency", "seed"))
+        own = candidates.filter(*place)
+        assert len(own) == 4
+        chosen = own.filter(pl.col("proxy") == pl.col("proxy").min())["r"][0]
+        assert row["regret"] == pytest.approx(own["r"].max() - chosen)
+        assert row["paper_regret"] == cited.REGRET[row["amplitude"], row["frequency"]]
+    auto = candidates.filter(pl.col("method") == "auto")
+    assert (auto.group_by("amplitude", "frequency").agg(pl.col("chosen").sum())["chosen"] == 1).all()
+
+
+class Page(HTMLParser):
+    """What a page asks for, and whether its elements close."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open, self.sources, self.ids = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "link", "img"):
+            self.open.append(tag)
+        self.sources += [value for name, value in attrs if name in ("src", "href")]
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone(everything):
+    out, _ = everything
+    text = (out / "index.html").read_text()
+    page = Page(text)
+    assert all(source.startswith(("data:", "#")) for source in page.sources)
+    assert not re.search(r"https?://|url\(", re.sub(r"base64,[^\"]*", "", text))
+    assert {"clusters", "sinusoid", "interaction", "selection", "resreg", "cost"} <= set(page.ids)
+    assert sum(source.startswith("data:image/svg") for source in page.sources) == len(FIGURES)
+    assert cited.SAID["resreg"] in text
+    assert "floor" in text
+    assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower()
+
+
+def test_cost_has_a_floor_that_is_below_it(everything):
+    out, _ = everything
+    costs = table(out, "costs")
+    counted = costs.filter(pl.col("floor_seconds").is_not_null())
+    assert (counted["floor_seconds"] < counted["seconds"]).all()
+    assert (counted["plain_tflop"] >= counted["tflop"] * (1 - 1e-9)).all()
+    assert costs.filter(pl.col("floor_seconds").is_null())["method"].unique().to_list() == ["auto"]
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path, everything):
+    out = tmp_path / "run"
+    arguments = ("selection", "--out", out, "--amplitudes", "0.4,1.0", "--frequencies", "1,3", "--jobs", "1")
+    process = started(*arguments)
+    cells, deadline = out / "cells", time.monotonic() + 120
+    while len(list(cells.glob("[!.]*.json"))) < 1 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    before = {path.name: path.stat().st_mtime_ns for path in cells.glob("[!.]*.json")}
+    again = started(*arguments)
+    told, complaint = again.communicate(timeout=240)
+    assert again.returncode == 0, complaint
+    assert complaint == ""
+    assert f"{4 - len(before)} of 4 cells computed now" in told
+    after = {path.name: path.stat().st_mtime_ns for path in cells.glob("[!.]*.json")}
+    assert before.items() <= after.items()
+    whole, _ = everything
+    mine = table(out, "selection-candidates")
+    assert mine.equals(table(whole, "selection-candidates").filter(pl.col("method") == "paper"))
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave tables, figures and page out, where only cells matter."""
+    monkeypatch.setattr(output, "write_all", lambda store, _: (store.folder / "index.html", ()))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_processes_change_no_number(tmp_path, everything):
+    out = tmp_path / "run"
+    settings = toy("sinusoid", amplitudes=(1.0,))
+    run(settings, out, n_jobs=2)
+    first, second = Store(everything[0]), Store(out)
+    for cell in cells_of(settings):
+        one, two = first.load(cell), second.load(cell)
+        assert (one.r, one.candidates, one.rows, one.facts) == (two.r, two.candidates, two.rows, two.facts)
+
+
+def test_other_settings_are_refused(tmp_path, everything, monkeypatch):
+    monkeypatch.setattr(fits, "compute", lambda *_: pytest.fail("nothing may be computed"))
+    out, _ = everything
+    kept = (out / "settings.json").read_bytes()
+    with pytest.raises(MismatchError, match=r"rows \(240 there, 300 asked\).*epochs \(3 there, 4 asked\)"):
+        run(toy("clusters", rows=300, epochs=4), out)
+    with pytest.raises(MismatchError, match=r"amplitudes \(0.4,1 there, 0.6 asked\)"):
+        run(toy("sinusoid", amplitudes=(0.6,)), out)
+    assert (out / "settings.json").read_bytes() == kept
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="none of `miscal synthetic`"):
+        run(toy("clusters"), tmp_path)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_seeds_may_be_added_but_not_taken_away(tmp_path):
+    tiny = {"sigmas": (0.3,), "lambdas": (0.01,), "epochs": 1}
+    run(toy("clusters", **tiny), tmp_path / "run", n_jobs=1)
+    done = run(toy("clusters", **tiny, seeds=2), tmp_path / "run", n_jobs=1)
+    assert (done.n_computed, done.n_cells) == (1, 2)
+    with pytest.raises(MismatchError, match="seeds"):
+        run(toy("clusters", **tiny), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing"], "nothing"),
+        (["interaction", "--method", "auto"], "leave --method out"),
+        (["clusters", "--amplitudes", "0.4"], "--amplitudes means nothing to clusters"),
+        (["sinusoid", "--amplitudes", "loud"], "'loud' came"),
+        (["sinusoid", "--amplitudes", "0.2,0.2"], "different values"),
+        (["resreg", "--capacities", "3by1024"], "3x1024"),
+    ],
+)
+def test_the_command_says_what_to_mend(tmp_path, capsys, arguments, said):
+    from miscal.cli import main
+
+    assert main(["synthetic", *arguments, "--out", str(tmp_path / "out")]) == 2
+    line = capsys.readouterr().err
+    assert said in line
+    assert line.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_papers_settings_are_the_default():
+    settings = Settings("selection")
+    assert settings.rows == 10_000
+    assert len(settings.amplitudes) * len(settings.frequencies) == 25
+    assert (len(settings.sigmas) * len(settings.lambdas), settings.epochs, settings.resreg_epochs) == (24, 100, 300)
+    assert Settings("resreg").capacities[-1] == "3x1024"
+    assert json.loads(json.dumps(settings.of_cells())) == settings.of_cells()
+
+
+def test_seeds_that_were_asked_for_and_broken_off_take_nothing_from_the_page(tmp_path):
+    one = toy("selection", amplitudes=(1.0,), frequencies=(1.0,))
+    page = run(one, tmp_path, n_jobs=1).page
+    figure = tmp_path / "figures" / "selection-regret.svg"
+    before = figure.read_bytes()
+    two = toy("selection", amplitudes=(1.0,), frequencies=(1.0,), seeds=2)
+    Store(tmp_path).adopt(two)  # and killed before its first cell
+    clusters = toy("clusters")
+    run(clusters, tmp_path, n_jobs=1)
+    assert 'id="selection"' in page.read_text()
+    assert figure.read_bytes() == before
+    # another experiment completes the cells: table and figure go together
+    run(toy("sinusoid", amplitudes=(1.0,), frequencies=(1.0,), seeds=2), tmp_path, n_jobs=1)
+    assert table(tmp_path, "selection")["seed"].to_list() == [0, 1]
+    assert figure.read_bytes() != before
+
+
+def test_the_largest_network_is_the_largest_in_any_order():
+    assert Settings("resreg", capacities=("2x16", "1x8")).capacities == ("1x8", "2x16")
+    whole = [c for c in cells_of(toy("resreg", capacities=("2x16", "1x8"))) if c.method == "resreg-2x16"]
+    assert {cell.amplitude for cell in whole} == {0.4, 1.0}
+
+
+def test_cells_of_another_version_are_not_mixed_with_new_ones(tmp_path, monkeypatch):
+    run(toy("clusters"), tmp_path, n_jobs=1)
+    monkeypatch.setattr("miscal.synthetic.store.metadata.version", lambda _: "99.0")
+    with pytest.raises(MismatchError, match="another version"):
+        Store(tmp_path).adopt(toy("clusters"))
