@@ -13,8 +13,8 @@ import numpy as np
 import polars
 
 from miscal.data.readers import read_triples
-from miscal.scoring.demo import path as demo_path
 from miscal.data.triples import split_by
+from miscal.scoring.demo import path as demo_path
 
 DEMO = "demo/SmolLM2-135M-Instruct"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from _data import RealSet
-from miscal.evidence.certificates import Certificate, certificate
-from miscal.estimators.estimate import FieldEstimate
-from miscal.synthetic.scores import correlation
-from miscal.estimators.field import MiscalibrationField
 from miscal.calibration.metrics import worst_slice_gap
+from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.field import MiscalibrationField
+from miscal.evidence.certificates import Certificate, certificate
 from miscal.findings import EPSILON
 from miscal.findings.verdict import Claim
+from miscal.synthetic.scores import correlation
 
 
 def gap_found(data: RealSet, seed: int, record: dict) -> float:

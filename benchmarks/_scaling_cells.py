@@ -95,9 +95,9 @@ def stream_cell(n: int, d: int, setting: str) -> dict:
 
 
 def _stream(n: int, d: int, queries: int) -> dict:
+    from miscal.base.threads import one_thread
     from miscal.estimators.field import MiscalibrationField
     from miscal.synthetic.worlds import planted
-    from miscal.base.threads import one_thread
 
     world = planted(n + queries, d, random_state=SEED)
     X, f = world.X, world.confidence
@@ -143,8 +143,8 @@ def _grid(n: int, d: int, setting: str) -> dict:
     import torch
 
     from bench_kernel import epoch_floor, seconds, step_products
-    from miscal.estimators.paper.phi import TrainingData, layer_sizes
     from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
+    from miscal.estimators.paper.phi import TrainingData, layer_sizes
     from miscal.synthetic.worlds import planted
 
     torch.set_num_threads(1)

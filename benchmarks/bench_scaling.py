@@ -5,9 +5,9 @@
     python benchmarks/bench_scaling.py --full --print --page docs/scaling.md    what is cached, onto the page
 
 discover     `miscal discover --method auto --map pca`, from a parquet and an .npy file to the report, on made
-             embeddings with planted topics (miscal.synthetic.worlds.planted), in processes of its own; peak memory is that
-             of all of them together. Floor: products that the Nystrom features need (see nystrom_flops), divided by
-             the rate of such products on all cores, measured right after.
+             embeddings with planted topics (miscal.synthetic.worlds.planted), in processes of its own; peak memory is
+             that of all of them together. Floor: products that the Nystrom features need (see nystrom_flops), divided
+             by the rate of such products on all cores, measured right after.
 stream       estimates at new rows by a fitted field, as a pass over rows that do not fit in memory would ask for.
 bank, grid   smoothing of 9,103 queries against the bank's size; training of a grid against its settings. Floors: the
              same tiles or steps, products and exponentials only.

@@ -19,9 +19,9 @@ import numpy as np
 
 from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
+from miscal.base.folds import assign_folds, row_groups
 from miscal.baselines import METHODS
 from miscal.synthetic.scores import correlation
-from miscal.base.folds import assign_folds, row_groups
 
 FIELDS = ("set", "seed", "method")
 

@@ -2,8 +2,8 @@
 
     python benchmarks/power.py --draws 10 --jobs 2 --cache FILE [--n 1000 3000] [--print]
 
-A world is calibrated but for one place of an embedding with 384 columns (miscal.synthetic.worlds.rare_regime), which holds a
-share of the rows and whose log-odds are shifted by -a in even draws and +a in odd ones. The place lies sqrt(d)
+A world is calibrated but for one place of an embedding with 384 columns (miscal.synthetic.worlds.rare_regime), which
+holds a share of the rows and whose log-odds are shifted by -a in even draws and +a in odd ones. The place lies sqrt(d)
 standard deviations of the noise away from the other rows, well apart: one that is harder to tell apart needs more of
 them. With a = 0, the size, there is the same place and nothing wrong with it.
 
@@ -34,8 +34,8 @@ from _cache import Cache, compute, limit_threads
 from _findings import claim_of, recovery
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings import EPSILON, cut
-from miscal.synthetic.worlds import random_split, rare_regime
 from miscal.findings.verdict import LEVEL
+from miscal.synthetic.worlds import random_split, rare_regime
 
 FIELDS = ("d", "n", "share", "strength", "draw")
 POWER, LEAST_P = 0.8, 0.01

@@ -2,8 +2,8 @@
 
     python benchmarks/worlds.py --seeds 10 --jobs 2 [--first-seed 20] [--worlds planted] [--methods slices auto]
 
-Worlds are those of miscal.synthetic.worlds as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed, split
-80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
+Worlds are those of miscal.synthetic.worlds as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed,
+split 80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
 truth: no test outcome is used. `paper`, which searches a grid of networks, runs only when named.
 
 Peers are all methods but auto, raw confidences included; the best of a world is chosen by its mean squared error of

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from miscal.calibration import calibrators
-    from miscal.calibration import metrics
-    from miscal.synthetic.worlds import worlds as synthetic
-    from miscal.discovery.discover import Discovery, discover
+    from miscal import calibration, synthetic
     from miscal.base.errors import MiscalError
-    from miscal.estimators.field import FieldEstimate, MiscalibrationField, honest_field
     from miscal.data.readers import read_triples
-    from miscal.discovery.run_folder import load_model, read_run, write_run
     from miscal.data.triples import Triples
+    from miscal.discovery.discover import Discovery, discover
+    from miscal.discovery.run_folder import read_run
+    from miscal.discovery.saved_model import load_model
+    from miscal.estimators.estimate import FieldEstimate
+    from miscal.estimators.field import MiscalibrationField
+    from miscal.estimators.honest import honest_field
+    from miscal.report import write_run
 
 __all__ = [
     "Discovery",
@@ -31,11 +33,10 @@ __all__ = [
     "MiscalibrationField",
     "Triples",
     "__version__",
-    "calibrators",
+    "calibration",
     "discover",
     "honest_field",
     "load_model",
-    "metrics",
     "read_run",
     "read_triples",
     "synthetic",
@@ -43,23 +44,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Discovery": "discovery",
-    "FieldEstimate": "estimate",
-    "MiscalError": "errors",
-    "MiscalibrationField": "field",
-    "Triples": "triples",
-    "discover": "discovery",
-    "honest_field": "field",
-    "load_model": "saved",
-    "read_run": "saved",
-    "read_triples": "readers",
-    "write_run": "saved",
+    "Discovery": "discovery.discover",
+    "FieldEstimate": "estimators.estimate",
+    "MiscalError": "base.errors",
+    "MiscalibrationField": "estimators.field",
+    "Triples": "data.triples",
+    "discover": "discovery.discover",
+    "honest_field": "estimators.honest",
+    "load_model": "discovery.saved_model",
+    "read_run": "discovery.run_folder",
+    "read_triples": "data.readers",
+    "write_run": "report",
 }
-_MODULES = ("calibrators", "metrics", "synthetic")
+_ROOMS = ("calibration", "synthetic")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in _ROOMS:
         return import_module(f"miscal.{name}")
     if name == "__version__":
         from importlib.metadata import version

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from miscal.baselines import METHODS
 from miscal.base.errors import InputError
+from miscal.baselines import METHODS
 
 GLOBAL = {"raw", "temperature", "platt", "beta", "isotonic"}
 SLOW = {"paper", "auto", "mcgrad"}

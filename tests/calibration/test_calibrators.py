@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
-from miscal.calibration.calibrators import CALIBRATORS, Beta, Identity, Isotonic, Platt, Temperature, logit
 from miscal.base.errors import InputError
+from miscal.calibration.calibrators import CALIBRATORS, Beta, Identity, Isotonic, Platt, Temperature, logit
 
 MAKERS = {**CALIBRATORS, "smoothed": lambda: Isotonic(smoothing=1.0)}
 GRID = np.linspace(0, 1, 201)

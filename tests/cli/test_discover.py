@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.base.files import check_seal
+from miscal.discovery.run_folder import check_seal
 
 from .conftest import OPTIONS, run
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
-from miscal.data.encoders import ENCODERS, MAX_CATEGORIES, Embeddings, FeatureColumns, encoder_from_state
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
+from miscal.data.encoders import ENCODERS, MAX_CATEGORIES, Embeddings, FeatureColumns, encoder_from_state
 from miscal.data.encoders.text import TextSentenceTransformer, TextTfidfSvd, default_sentence_model, text_encoder
 
 RNG = np.random.default_rng(0)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.data import writing as tables
 from miscal.base.errors import InputError
+from miscal.data import writing as tables
 
 STARTS = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
 

@@ -8,15 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.discovery.discover import discover as discovery
-
-from miscal.discovery.discover import run_folder as saved
+from miscal.base.errors import InputError, LockedError
+from miscal.base.files import locked
 from miscal.base.state_folder import load_bundle, save_bundle
 from miscal.calibration.calibrators import Identity
-from miscal.base.errors import InputError, LockedError
-from miscal.estimators.estimate import FieldEstimate
-from miscal.base.files import check_seal, locked
 from miscal.data.triples import Triples
+from miscal.discovery import discover as discovery
+from miscal.discovery import saved_model
+from miscal.discovery.run_folder import check_seal, read_run
+from miscal.estimators.estimate import FieldEstimate
+from miscal.report import write_run
 
 
 class RidgeField:
@@ -71,7 +72,7 @@ def quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(discovery, "MiscalibrationField", RidgeField)
         patch.setattr(discovery, "fit_honest", honest)
-        patch.setattr(saved, "MiscalibrationField", RidgeField)
+        patch.setattr(saved_model, "MiscalibrationField", RidgeField)
         yield
 
 
@@ -149,9 +150,9 @@ def test_no_claim_means_nothing_hidden_is_certified(data, monkeypatch):
 
 
 def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
-    saved.write_run(found, tmp_path / "run", report=False)
+    write_run(found, tmp_path / "run", report=False)
     check_seal(tmp_path / "run")
-    run = saved.read_run(tmp_path / "run")
+    run = read_run(tmp_path / "run")
     assert run.table.equals(found.table)
     assert run.map.equals(found.map)
     assert run.summary.to_json() == found.summary.to_json()
@@ -165,20 +166,20 @@ def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
 def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
     again = discovery.discover(data, map_method="pca", seed=1)
     for name, result in {"one": found, "two": again}.items():
-        saved.write_run(result, tmp_path / name, report=False)
+        write_run(result, tmp_path / name, report=False)
     for file in ("field.parquet", "map.parquet", "model/tensors.safetensors"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
     assert found.summary.model_copy(update={"timing": {}}) == again.summary.model_copy(update={"timing": {}})
 
 
 def test_the_report_is_drawn_from_a_run(found, tmp_path):
-    saved.write_run(found, tmp_path / "run")
+    write_run(found, tmp_path / "run")
     assert b"<html" in (tmp_path / "run" / "report.html").read_bytes()
 
 
 def test_a_run_in_use_is_refused(found, tmp_path):
     with locked(tmp_path / "run"), pytest.raises(LockedError):
-        saved.write_run(found, tmp_path / "run")
+        write_run(found, tmp_path / "run")
 
 
 @pytest.mark.parametrize(("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1)])

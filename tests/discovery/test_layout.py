@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.discovery.discover import layout as maps
+from miscal.discovery import layout as maps
 
 
 @settings(max_examples=50, deadline=None)

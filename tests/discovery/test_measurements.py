@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.discovery.discover import measurements as measure
-
 from miscal.calibration import metrics
+from miscal.discovery import measurements as measure
 
 RNG = np.random.default_rng(0)
 N = 400

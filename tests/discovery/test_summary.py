@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.discovery.discover import summary as document
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.discovery import summary as document
 
 SMECE = {"value": 0.1, "interval": [0.05, 0.15], "p_value": 0.01, "floor": 0.03}
 NOTHING = {"value": None, "interval": None}

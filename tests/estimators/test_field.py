@@ -7,7 +7,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from miscal.base.errors import InputError
-from miscal.estimators.field import MiscalibrationField, fit_honest, honest_field
+from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.honest import fit_honest, honest_field
 from miscal.synthetic.worlds import three_clusters
 
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
+from miscal.base.errors import InputError
+from miscal.calibration.metrics import brier, smece, worst_slice_gap
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.null import bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.stability import seed_stability
 from miscal.evidence.thresholds import EPSILONS, threshold_sensitivity
-from miscal.base.errors import InputError
-from miscal.calibration.metrics import brier, smece, worst_slice_gap
 
 
 def cut(delta, epsilon=0.05):

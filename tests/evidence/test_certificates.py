@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from miscal.base.errors import InputError
 from miscal.evidence.certificates import certificate, counted
 from miscal.evidence.conditional import centred, outcome_given_confidence, permutation_p_value, strata
 from miscal.evidence.limits import agreement_limit, count_p_value, shift_limit
-from miscal.base.errors import InputError
 
 probabilities = st.lists(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1)), min_size=1, max_size=30).map(
     np.array

@@ -15,7 +15,15 @@ import polars as pl
 import pytest
 from safetensors.numpy import load_file
 
-from miscal.base.errors import CorruptFile, FileError, InputError, LockedError, MiscalError, MismatchError, ResourceError
+from miscal.base.errors import (
+    CorruptFile,
+    FileError,
+    InputError,
+    LockedError,
+    MiscalError,
+    MismatchError,
+    ResourceError,
+)
 from miscal.scoring import FakeModel, Question
 from miscal.scoring import disk as disk_module
 from miscal.scoring.disk import owned

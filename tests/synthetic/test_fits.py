@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from miscal.estimators.paper.field import PaperField
 from miscal.synthetic import arithmetic, cited, scores
 from miscal.synthetic.cells import Cell
 from miscal.synthetic.fits import compute, draw
 from miscal.synthetic.resreg import Problem, fit_networks
 from miscal.synthetic.tables import choice_of
-from miscal.estimators.paper.field import PaperField
 
 from .conftest import toy
 

@@ -1,25 +1,17 @@
-"""Run folders: locked, written beside their final place, renamed when whole, checked when read.
+"""Files and folders that are never half there: locked, written beside their final place, renamed when whole.
 
-A run folder is never half there: everything is written to a hidden sibling, flushed to disk and renamed in one step.
-A failure of any kind, a signal included, removes the sibling; what a killed process left is removed by the next run.
+Everything is written to a hidden sibling, flushed to disk and renamed in one step. A failure of any kind, a signal
+included, removes the sibling; what a killed process left is removed by the next one.
 """
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-from miscal.base.errors import CorruptFile, FileError, InputError, LockedError
-
-MANIFEST = "manifest.json"
-CHECKED = ("summary.json", "field.parquet", "map.parquet", "audit.json")
-"""Files whose sha256 the manifest keeps; the model folder has a manifest of its own, the report can be redrawn."""
-
-OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})
+from miscal.base.errors import InputError, LockedError
 
 
 def _sibling(out: Path, kind: str) -> Path:
@@ -116,35 +108,6 @@ def _same_file(handle: int, path: Path) -> bool:
         return False
 
 
-def check_target(out: str | Path, *, overwrite: bool = False) -> None:
-    """Refuse an output folder that must not be written.
-
-    Parameters
-    ----------
-    out : str or Path
-        The folder a run is to become.
-    overwrite : bool, default False
-        Allow an existing run folder, and nothing else, to be replaced.
-
-    Raises
-    ------
-    InputError
-        If it exists and ``overwrite`` is off, or if it holds files that miscal did not write.
-    """
-    place = resolve(out)
-    if not os.path.lexists(place):
-        return
-    if not place.is_dir():
-        raise InputError(f"{out} is a file, not a folder: give another --out")
-    _refuse_existing(out, overwrite)
-    foreign = sorted(entry for entry in os.listdir(place) if entry not in OURS)
-    if foreign:
-        raise InputError(
-            f"{out} holds {len(foreign)} entries that miscal did not write ({', '.join(map(repr, foreign[:5]))}): "
-            "--overwrite replaces run folders only; give another --out"
-        )
-
-
 def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
     """Refuse a file that must not be written, before any work is done for it.
 
@@ -169,25 +132,26 @@ def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
     if place.is_dir():
         raise InputError(f"{out} is a folder, not a file: give another --out")
     if place.exists():
-        _refuse_existing(out, overwrite)
+        refuse_existing(out, overwrite)
     return place
 
 
-def _refuse_existing(out: str | Path, overwrite: bool) -> None:
+def refuse_existing(out: str | Path, overwrite: bool) -> None:
+    """Raise unless ``overwrite``; for what is known to exist."""
     if not overwrite:
         raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
 
 
 @contextlib.contextmanager
-def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+def whole_folder(out: str | Path, *, check: Callable[[], None]) -> Iterator[Path]:
     """Yield an empty folder that becomes ``out`` when the block ends well, and vanishes when it does not.
 
     Parameters
     ----------
     out : str or Path
-        The run folder to make. Missing parents are made.
-    overwrite : bool, default False
-        Replace an existing run folder, after the new one is complete.
+        The folder to make. Missing parents are made, and removed again if the block fails.
+    check : callable
+        Raises if ``out`` must not be replaced. It is called once the folder is locked.
 
     Yields
     ------
@@ -196,8 +160,6 @@ def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
 
     Raises
     ------
-    InputError
-        If ``out`` exists and ``overwrite`` is off, or is not a run folder.
     LockedError
         If another process is writing ``out``.
 
@@ -205,7 +167,7 @@ def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     --------
     >>> import tempfile, pathlib
     >>> out = pathlib.Path(tempfile.mkdtemp()) / "run"
-    >>> with run_folder(out) as folder:
+    >>> with whole_folder(out, check=lambda: None) as folder:
     ...     _ = (folder / "note.txt").write_text("done")
     ...     out.exists()
     False
@@ -217,7 +179,7 @@ def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     try:
         with locked(place):
             _restore(place)
-            check_target(out, overwrite=overwrite)
+            check()
             yield from _fill(place)
     except BaseException:
         for folder in reversed(made):
@@ -339,57 +301,3 @@ def digest(path: str | Path) -> str:
 def intact(path: Path, wanted: str) -> bool:
     """Whether the file is there and has the sha256 it should have."""
     return path.is_file() and digest(path) == wanted
-
-
-def seal(folder: str | Path) -> None:
-    """Write the manifest of a run folder: the sha256 of each file that must not change.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The folder, with its files in place.
-    """
-    folder = Path(folder)
-    sums = {name: digest(folder / name) for name in CHECKED if (folder / name).exists()}
-    replace_file(folder / MANIFEST, (json.dumps({"sha256": sums}, indent=1) + "\n").encode())
-
-
-def check_seal(folder: str | Path) -> None:
-    """Refuse a folder that is not a run, or whose files changed since they were written.
-
-    Parameters
-    ----------
-    folder : str or Path
-        A run folder.
-
-    Raises
-    ------
-    FileError
-        If it is not a run folder.
-    CorruptFile
-        If a file is missing or differs from the manifest.
-    """
-    folder = Path(folder)
-    for name, wanted in _manifest(folder).items():
-        path = folder / name
-        if not path.is_file():
-            raise CorruptFile(f"{path} is missing from the run: run `miscal discover` again")
-        if digest(path) != wanted:
-            raise CorruptFile(f"{path} changed since miscal wrote it (sha256 differs): run `miscal discover` again")
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    if not folder.is_dir():
-        raise FileError(f"{folder} is not a folder: give the one that `miscal discover` wrote")
-    try:
-        sums = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sha256"]
-        wanted = {name: sums[name] for name in sums if name in CHECKED}
-    except FileNotFoundError:
-        raise FileError(
-            f"{folder} is not a run folder (no {MANIFEST}): give the one that `miscal discover` wrote"
-        ) from None
-    except (ValueError, KeyError, TypeError):
-        raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again") from None
-    if len(wanted) != len(sums) or "summary.json" not in wanted or "field.parquet" not in wanted:
-        raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again")
-    return wanted

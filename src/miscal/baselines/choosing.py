@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.calibration.calibrators import Identity, Isotonic, logit
 from miscal.base.folds import assign_folds, row_groups
+from miscal.calibration.calibrators import Identity, Isotonic, logit
 
 Floats = NDArray[np.float64]
 

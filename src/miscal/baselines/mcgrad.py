@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.errors import InputError
 from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibration.calibrators import LOGIT_CLIP
-from miscal.base.errors import InputError
 from miscal.calibration.metrics import log_losses
 
 COMPONENTS = (32, 64)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.ridge import RidgePath, ridge_path
 from miscal.baselines.choosing import base_offset, best, fit_base, held_out, make_folds
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics import log_losses
+from miscal.estimators.auto.ridge import RidgePath, ridge_path
 
 PENALTIES = tuple(float(p) for p in np.geomspace(30_000, 1, 19))
 VIEWS = (None, 64)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
-from miscal.estimators.kernel import smooth
 from miscal.calibration.metrics import log_losses
+from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.field import range_aware
 
 SCALES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0)

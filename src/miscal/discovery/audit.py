@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.errors import InputError, MismatchError
+from miscal.calibration.metrics import worst_slice_gap
+from miscal.data.triples import Triples
+from miscal.discovery.discover import fit_field
+from miscal.discovery.run_folder import Run
+from miscal.discovery.summary import plain
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.stability import Stability, seed_stability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
-from miscal.discovery.discover import fit_field
-from miscal.base.errors import InputError, MismatchError
-from miscal.calibration.metrics import worst_slice_gap
 from miscal.findings import cut
-from miscal.discovery.run_folder import Run
-from miscal.discovery.summary import plain
-from miscal.data.triples import Triples
 
 NULLS = ("visible", "calibrated", "permuted")
 """y ~ Bernoulli(g(f)), g the run's global map; y ~ Bernoulli(f); y permuted within train and within validation rows."""

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from miscal.discovery.discover import layout as maps
-from miscal.calibration.calibrators import CALIBRATORS
-from miscal.discovery.summarise import Findings, compose
 from miscal.base.errors import InputError
-from miscal.estimators.field import FieldEstimate, MiscalibrationField, fit_honest
-from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
-from miscal.discovery.summary import Summary, clean_text
 from miscal.base.threads import one_thread
+from miscal.calibration.calibrators import CALIBRATORS
 from miscal.data.triples import Triples, check_trainable, split_rows, straddling
+from miscal.discovery import layout as maps
+from miscal.discovery.summarise import Findings, compose
+from miscal.discovery.summary import Summary, clean_text
+from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.honest import fit_honest
+from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
 
 if TYPE_CHECKING:
     import polars as pl

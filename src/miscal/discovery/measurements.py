@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration import metrics
-from miscal.findings import mean_residual
 from miscal.discovery.summary import (
     Comparison,
     CurveNumbers,
@@ -24,6 +23,7 @@ from miscal.discovery.summary import (
     interval,
     number,
 )
+from miscal.findings import mean_residual
 
 SLICES = ("over", "good", "under")
 BINS = 15

@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from miscal.discovery.discover import measurements as measure
-from miscal.evidence.certificates import Certificate, certificate
-from miscal.estimators.field import FieldEstimate, MiscalibrationField
-from miscal.findings import Subregimes, holm, mean_residual
-from miscal.discovery.summary import CertificateNumbers, Columns, Data, MapInfo, Regime, Selection, Subregime, Summary, plain
 from miscal.data.triples import Triples
+from miscal.discovery import measurements as measure
+from miscal.discovery.summary import (
+    CertificateNumbers,
+    Columns,
+    Data,
+    MapInfo,
+    Regime,
+    Selection,
+    Subregime,
+    Summary,
+    plain,
+)
+from miscal.estimators.field import FieldEstimate, MiscalibrationField
+from miscal.evidence.certificates import Certificate, certificate
+from miscal.findings import Subregimes, holm, mean_residual
 from miscal.findings.verdict import LEVEL, Claim, Place, sentence, visible_size
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")

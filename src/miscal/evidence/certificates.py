@@ -13,8 +13,8 @@ correlated with t, and the limit too high. A limit above 0 is given only where t
 
 Both limits are of the mean over the test rows, which are taken to be independent given inputs and confidences. That of
 the total is exact for any n, worst case included; that of the hidden part is inverted from a simulated test and leans
-on mu. Above 5,000 rows what is near to normal is not simulated: see :mod:`miscal.evidence.limits` and, for what counts as
-near, :mod:`miscal.evidence.sums`.
+on mu. Above 5,000 rows what is near to normal is not simulated: see :mod:`miscal.evidence.limits` and, for what counts
+as near, :mod:`miscal.evidence.sums`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from miscal.evidence.conditional import centred, outcome_given_confidence, permutation_p_value, strata
-from miscal.evidence.limits import agreement_limit, count_p_value, shift_limit
 from miscal.base.checks import check_confidence, check_correct, check_lengths
 from miscal.base.errors import InputError
+from miscal.evidence.conditional import centred, outcome_given_confidence, permutation_p_value, strata
+from miscal.evidence.limits import agreement_limit, count_p_value, shift_limit
 
 Floats = NDArray[np.float64]
 

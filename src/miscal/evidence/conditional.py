@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from miscal.evidence.sums import near_normal
 from miscal.calibration.calibrators import Isotonic
+from miscal.evidence.sums import near_normal
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,8 +131,8 @@ def permutation_p_value(
 
     Small only if rows with a larger field have the larger residual at the same confidence. p = (1 + number as large) /
     (1 + n_draws) from `n_draws` shuffles. Above 5,000 rows those strata are not shuffled whose sum is near enough to
-    normal (:func:`~miscal.evidence.sums.near_normal`), but stand as one normal variable with the exact variance of their
-    shuffles; where they are all strata, p is read off the normal law and may be far below 1 / n_draws.
+    normal (:func:`~miscal.evidence.sums.near_normal`), but stand as one normal variable with the exact variance of
+    their shuffles; where they are all strata, p is read off the normal law and may be far below 1 / n_draws.
 
     Parameters
     ----------

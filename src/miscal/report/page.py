@@ -7,11 +7,11 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from miscal.base.errors import FileError
+from miscal.base.files import replace_file
 from miscal.report import words
 from miscal.report.inline import digest, embed, templates
 from miscal.report.panels import PANELS
 from miscal.report.source import Source, read_source
-from miscal.base.files import replace_file
 
 HERE = Path(__file__).parent
 STYLES = ("base.css", "tables.css", "figures.css", "cards.css", "atlas.css", "print.css")

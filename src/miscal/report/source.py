@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import CorruptFile, FileError
-from miscal.report.words import clean
 from miscal.discovery.summary import read_summary
+from miscal.report.words import clean
 
 if TYPE_CHECKING:
     import polars as pl

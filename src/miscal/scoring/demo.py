@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError
-from miscal.scoring.questions import Question, question_items
 from miscal.data.triples import Triples
+from miscal.scoring.questions import Question, question_items
 
 MODEL = "smollm2-135m-instruct"
 DIMENSIONS = 128

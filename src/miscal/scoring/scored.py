@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from miscal.base.errors import InputError
+from miscal.data.triples import Triples
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.outcomes import Outcome, outcome, scale
 from miscal.scoring.questions import Item
-from miscal.data.triples import Triples
 
 COLUMNS = ("id", "text", "confidence", "correct", "predicted", "choices", "choice_probs", "candidate_mass")
 """Columns of every table of scored rows, before the metadata of the source."""

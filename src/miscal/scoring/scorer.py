@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.data.triples import Triples
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel, Runner
@@ -15,7 +16,6 @@ from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import Item, Pair, Question, pair_items, question_items
 from miscal.scoring.scored import Scored, assemble
 from miscal.scoring.source import ModelSpec
-from miscal.data.triples import Triples
 
 BATCH_TOKENS = 1024
 

@@ -12,8 +12,8 @@ from itertools import count
 
 import torch
 
-from miscal.estimators.paper.phi import BATCH, M_MIN
 from miscal.estimators.paper.grid import ROUND
+from miscal.estimators.paper.phi import BATCH, M_MIN
 
 NETWORK, KERNEL = "network", "kernel"
 _LEAST_TRIES = 5

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from miscal.estimators.auto import AutoField
 from miscal.calibration.calibrators import logit
+from miscal.estimators.auto import AutoField
 from miscal.synthetic.scores import correlation
 
 

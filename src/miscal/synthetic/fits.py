@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from miscal.base.threads import one_thread
 from miscal.estimators.auto import AutoField
+from miscal.estimators.paper.field import BANK_SIZE, draw_training
+from miscal.estimators.paper.grid import Search, n_workers, search
+from miscal.estimators.paper.phi import TrainingData, layer_sizes
 from miscal.synthetic import arithmetic
 from miscal.synthetic.candidates import judged_candidates
 from miscal.synthetic.cells import Cell, Record
 from miscal.synthetic.resreg import Problem, fit_networks
 from miscal.synthetic.scores import correlation
 from miscal.synthetic.settings import Settings, layers
-from miscal.estimators.paper.field import BANK_SIZE, draw_training
-from miscal.estimators.paper.phi import TrainingData, layer_sizes
-from miscal.estimators.paper.grid import Search, n_workers, search
 from miscal.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
-from miscal.base.threads import one_thread
 
 RESREG = "resreg-"
 _DIGITS = 6

@@ -15,6 +15,10 @@ import polars as pl
 from jinja2 import Environment
 from markupsafe import Markup
 
+from miscal.base.files import digest, replace_file
+from miscal.data.writing import write_table
+from miscal.report import inline
+from miscal.report.page import bundle
 from miscal.synthetic import tables
 from miscal.synthetic.cells import Cell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
@@ -24,10 +28,6 @@ from miscal.synthetic.numbers import count, duration
 from miscal.synthetic.sections import BUILDERS, Section
 from miscal.synthetic.settings import Settings
 from miscal.synthetic.store import Store
-from miscal.report import inline
-from miscal.report.page import bundle
-from miscal.base.files import digest, replace_file
-from miscal.data.writing import write_table
 
 HERE = Path(__file__).parent
 _STYLES = ("base.css", "tables.css", "figures.css")

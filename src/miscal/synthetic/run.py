@@ -9,12 +9,12 @@ from pathlib import Path
 
 import joblib
 
+from miscal.base.files import locked
+from miscal.estimators.paper.grid import n_workers
 from miscal.synthetic.cells import Cell, cells_of
 from miscal.synthetic.fits import RESREG, compute
 from miscal.synthetic.settings import Settings, layers
 from miscal.synthetic.store import Store
-from miscal.base.files import locked
-from miscal.estimators.paper.grid import n_workers
 
 STACKED_WIDTH = 256
 """Networks up to this width are trained together; wider ones fill their matrix products by themselves."""

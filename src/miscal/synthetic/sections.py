@@ -9,12 +9,12 @@ from functools import partial
 import polars as pl
 from matplotlib.figure import Figure
 
+from miscal.report.words import metric
 from miscal.synthetic import cited, tables
 from miscal.synthetic.cells import Record
 from miscal.synthetic.figures import fields, grids
 from miscal.synthetic.fits import RESREG
 from miscal.synthetic.numbers import brief, count, over_seeds, per_frequency, rows_of, times_seeds
-from miscal.report.words import metric
 
 
 @dataclass(frozen=True)

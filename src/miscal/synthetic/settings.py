@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from miscal.base.errors import InputError
-from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS
+from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE
 
 EXPERIMENTS = ("clusters", "sinusoid", "interaction", "selection", "resreg")
 METHODS = ("paper", "auto")

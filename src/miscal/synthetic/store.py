@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
+from miscal.base.files import replace_file, resolve
 from miscal.synthetic.cells import Cell, Record
 from miscal.synthetic.settings import Settings, from_stored
-from miscal.base.files import replace_file, resolve
 
 VERSION = 1
 _SETTINGS, _CELLS, _TIMING = "settings.json", "cells", "timing.json"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.cli import main
 from miscal.base.errors import InputError, MiscalError
+from miscal.cli import main
 from miscal.data.importers import IMPORTERS, import_log, read_log
 from miscal.data.importers.rows import COLUMNS
 from miscal.data.readers import read_triples

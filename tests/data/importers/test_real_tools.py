@@ -19,7 +19,7 @@ from miscal.scoring import ModelSpec, score
 from miscal.scoring.tasks import rows_to_questions
 
 HERE = Path(__file__).parent
-_SPEC = importlib.util.spec_from_file_location("bench_scoring", HERE.parents[1] / "benchmarks" / "bench_scoring.py")
+_SPEC = importlib.util.spec_from_file_location("bench_scoring", HERE.parents[2] / "benchmarks" / "bench_scoring.py")
 bench_scoring = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(bench_scoring)
 

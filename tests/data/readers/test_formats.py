@@ -12,8 +12,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MiscalError, MissingColumn, ResourceError, TrustError
-from miscal.data.readers import open_table, read_triples, reread, table
 from miscal.base.files import digest
+from miscal.data.readers import open_table, read_triples, reread, table
 
 N = 120
 

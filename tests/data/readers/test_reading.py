@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.data.encoders import encoder_from_state
 from miscal.base.errors import InputError, MissingColumn
+from miscal.data.encoders import encoder_from_state
 from miscal.data.readers import read_inputs, read_triples
 from miscal.data.readers.columns import SYNONYMS, guess, match
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from miscal.calibration.calibrators import logit
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.auto.kernels import KernelSpec, crossfit_kernel, gaussian_gram
 from miscal.estimators.auto.ridge import negative_log_likelihood, ridge_path
 from miscal.estimators.auto.stack import stack_out_of_fold, stack_weights
 from miscal.estimators.auto.trees import crossfit_trees
-from miscal.calibration.calibrators import logit
 
 
 def logistic_data(n=400, p=3, seed=0):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miscal.base.errors import InputError
 from miscal.base.state_folder import load_bundle, save_bundle
 from miscal.calibration.calibrators import Identity
-from miscal.base.errors import InputError
 from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.field import ALPHAS, PaperField, choose_alpha, range_aware
 from miscal.synthetic.worlds import random_split, three_clusters
@@ -90,7 +90,9 @@ def test_bank_is_a_uniform_sample_of_training_rows(world):
 
 def test_validation_rows_are_drawn_by_group(world, monkeypatch):
     seen = {}
-    monkeypatch.setattr("miscal.estimators.paper.field.held_out_global_map", lambda *a: seen.update(train=a[3], val=a[4]) or Identity())
+    monkeypatch.setattr(
+        "miscal.estimators.paper.field.held_out_global_map", lambda *a: seen.update(train=a[3], val=a[4]) or Identity()
+    )
     groups = np.arange(2000) // 7
     PaperField(**QUICK).fit(world.X, world.correct, confidence=world.confidence, groups=groups)
     assert not set(groups[seen["train"]]) & set(groups[seen["val"]])

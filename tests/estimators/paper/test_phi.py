@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from miscal.base.errors import InputError
-from miscal.estimators.paper.phi import Representation, Training, TrainingData, batches, discovery_loss, layer_sizes
 from miscal.estimators.paper.grid import n_workers, search
+from miscal.estimators.paper.phi import Representation, Training, TrainingData, batches, discovery_loss, layer_sizes
 
 SIZES = (2, 256, 64)
 

@@ -32,8 +32,9 @@ def command(
     """Audit a run: what the same steps find where there is nothing, with other seeds, thresholds and rows."""
     import json as writer
 
+    from miscal.base.files import locked, replace_file
     from miscal.cli.progress import stages
-    from miscal.base.files import check_seal, locked, replace_file, seal
+    from miscal.discovery.run_folder import check_seal, seal
 
     check_seal(run_dir)
     with locked(run_dir), stages() as progress:

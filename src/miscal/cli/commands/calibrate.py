@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli import options
 from miscal.base.errors import InputError
+from miscal.cli import options
 
 ModelDir = Annotated[str, typer.Argument(metavar="MODEL_DIR", help="A run folder, or the model folder in one.")]
 Rows = Annotated[str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file of new rows, without outcomes.")]
@@ -25,8 +25,8 @@ def command(
     overwrite: options.OverwriteTable = False,
 ) -> None:
     """Correct the confidences of new rows; writes row, delta, corrected, mass and supported."""
-    from miscal.cli.progress import stages
     from miscal.base.files import check_new_file, resolve
+    from miscal.cli.progress import stages
     from miscal.data.writing import table_format, write_table
 
     table_format(out)
@@ -36,7 +36,7 @@ def command(
     with stages() as progress:
         progress("loading the model")
         from miscal.data.readers import read_inputs
-        from miscal.discovery.run_folder import load_model
+        from miscal.discovery.saved_model import load_model
 
         model = load_model(model_dir)
         if model.encoder is None:

@@ -10,8 +10,8 @@ from miscal.cli import options
 from miscal.cli.options import Method, OnInvalid
 
 if TYPE_CHECKING:
-    from miscal.discovery.discover import Discovery
     from miscal.data.triples import Triples
+    from miscal.discovery.discover import Discovery
 
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make.")]
 
@@ -78,20 +78,20 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
         Replace an existing run; print the summary as JSON.
     """
     from miscal.cli.progress import stages
-    from miscal.base.files import run_folder
+    from miscal.report import write_run
 
-    with run_folder(out, overwrite=overwrite) as folder, stages() as progress:
+    def make() -> "Discovery":
         progress("reading")
         triples = read()
         # the heavy import comes after the folder is known to be writable and the data to be sound
         from miscal.discovery.discover import discover
-        from miscal.report import render
-        from miscal.discovery.run_folder import write_files
 
         found = discover(triples, progress=progress, **settings)
         progress("report")
-        write_files(found, folder)
-        render(folder)
+        return found
+
+    with stages() as progress:
+        found = write_run(make, out, overwrite=overwrite)
     tell(found, Path(out), json=json)
 
 

@@ -5,8 +5,9 @@ from miscal.cli.options import RunDir
 
 def command(run_dir: RunDir) -> None:
     """Draw the report of a run again, from what the run folder keeps."""
+    from miscal.base.files import locked
+    from miscal.discovery.run_folder import check_seal
     from miscal.report import render
-    from miscal.base.files import check_seal, locked
 
     check_seal(run_dir)
     with locked(run_dir):

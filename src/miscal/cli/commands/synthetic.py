@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli.options import Method, fraction, numbers, whole
 from miscal.base.errors import InputError
+from miscal.cli.options import Method, fraction, numbers, whole
 
 _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
 

@@ -84,7 +84,7 @@ class Embeddings:
     >>> encoder.transform(np.ones((1, 4)))
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: X has 4 features, but the model was fitted with 3; give embeddings made in the same way
+    miscal.base.errors.InputError: X has 4 features, but the model was fitted with 3; give embeddings made in the ...
     """
 
     kind = "embeddings"

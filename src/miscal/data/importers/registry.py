@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from miscal.base.errors import FileError, InputError
+from miscal.base.files import check_new_file, locked, replace_file, resolve
 from miscal.data.importers import helm, inspect, lm_eval
 from miscal.data.importers.rows import Log, UnusableLog, table_of
 from miscal.data.readers.table import existing
-from miscal.base.files import check_new_file, locked, replace_file, resolve
 
 IMPORTERS = {"lm-eval": lm_eval, "inspect": inspect, "helm": helm}
 NAMES = (".parquet", ".pq")

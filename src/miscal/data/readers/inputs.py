@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from miscal.data.encoders import Encoder
 from miscal.base.errors import InputError
+from miscal.data.encoders import Encoder
 from miscal.data.readers.columns import find, guess
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.rows import (

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import InputError, MismatchError
+from miscal.base.files import digest
 from miscal.data.readers.rows import XSource
 from miscal.data.readers.table import Table, existing
-from miscal.base.files import digest
 
 
 def fingerprints(source: Any, table: Table, inputs: XSource) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
+from miscal.base.files import intact
 from miscal.data.readers import parquet
 from miscal.data.readers.table import Table, existing
-from miscal.base.files import intact
 
 TRIPLES = "triples.parquet"
 EMBEDDINGS = "embeddings.safetensors"

@@ -14,9 +14,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.calibration.global_map import paired_gain
 from miscal.estimators.auto.kernels import CrossFitted
 from miscal.estimators.auto.ridge import negative_log_likelihood
-from miscal.calibration.global_map import paired_gain
 
 Array = NDArray[np.floating]
 

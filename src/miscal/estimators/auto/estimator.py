@@ -22,19 +22,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from miscal.base.folds import assign_folds
+from miscal.calibration.calibrators import LOGIT_CLIP, logit
+from miscal.calibration.global_map import CrossFittedMaps, crossfit_global_map
 from miscal.estimators.auto.clusters import ClusterScore, crossfit_clusters
 from miscal.estimators.auto.evidence import Evidence, gain_in_log_loss, weigh
 from miscal.estimators.auto.inputs import FEW_COLUMNS, Inputs, fit_scaler
 from miscal.estimators.auto.kernels import CrossFitted, KernelScore, KernelSpec, crossfit_kernel
 from miscal.estimators.auto.local import LocalShift, fit_local
-from miscal.estimators.auto.model import CLUSTERS, LOCAL, TREES, AutoModel, Candidate, Scores, beside_components, refined_columns
+from miscal.estimators.auto.model import (
+    CLUSTERS,
+    LOCAL,
+    TREES,
+    AutoModel,
+    Candidate,
+    Scores,
+    beside_components,
+    refined_columns,
+)
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.stack import stack_out_of_fold, stack_weights
 from miscal.estimators.auto.support import find_support
 from miscal.estimators.auto.trees import TreeScore, crossfit_trees, tree_columns
-from miscal.calibration.calibrators import LOGIT_CLIP, logit
-from miscal.base.folds import assign_folds
-from miscal.calibration.global_map import CrossFittedMaps, crossfit_global_map
 
 Array = NDArray[np.floating]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
+from miscal.estimators.auto.ridge import negative_log_likelihood
 
 Array = NDArray[np.floating]
 

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
+from miscal.base.errors import InputError
+from miscal.base.folds import row_groups
+from miscal.calibration.calibrators import CALIBRATORS
 from miscal.estimators.auto.clusters import ClusterScore, Partition
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.evidence import Evidence
@@ -16,11 +20,7 @@ from miscal.estimators.auto.local import LocalShift
 from miscal.estimators.auto.model import AutoModel, Candidate, Scores
 from miscal.estimators.auto.support import Support
 from miscal.estimators.auto.trees import TreeScore
-from miscal.calibration.calibrators import CALIBRATORS
-from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
-from miscal.base.errors import InputError
 from miscal.estimators.estimate import FieldEstimate
-from miscal.base.folds import row_groups
 
 MIN_ROWS = 20
 """Fewest rows of positive weight to learn from: some fewer than a run asks for, whose folds leave rows out."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from miscal.calibration.calibrators import logit
 from miscal.estimators.auto.clusters import ClusterScore
 from miscal.estimators.auto.evidence import Evidence
 from miscal.estimators.auto.inputs import Inputs, Scaler
@@ -15,7 +16,6 @@ from miscal.estimators.auto.kernels import KernelScore
 from miscal.estimators.auto.local import LocalReadout, LocalShift
 from miscal.estimators.auto.support import Support
 from miscal.estimators.auto.trees import TreeScore, tree_columns
-from miscal.calibration.calibrators import logit
 
 Array = NDArray[np.floating]
 

@@ -1,7 +1,7 @@
 """The paper's estimator, to the letter (arXiv 2605.13484), so that its tables can be reproduced.
 
-phi and (sigma, lambda) come from :mod:`miscal.estimators.paper.grid`; the field is the kernel average of the residuals of a
-bank of training rows (equation 2); the correction is the range-aware map (equation 6). Added to it, without
+phi and (sigma, lambda) come from :mod:`miscal.estimators.paper.grid`; the field is the kernel average of the residuals
+of a bank of training rows (equation 2); the correction is the range-aware map (equation 6). Added to it, without
 touching any of that: the visible part by a global map of f, standard errors, and a flag for rows so far from the
 bank that a kernel average means nothing. X is used as it is; the paper does not speak of standardising.
 """
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from miscal.calibration.calibrators import CALIBRATORS
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.estimators.estimate import FieldEstimate
-from miscal.calibration.global_map import held_out_global_map
-from miscal.estimators.kernel import nearest, smooth
-from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
-from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
 from miscal.base.threads import one_thread
+from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.global_map import held_out_global_map
+from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.kernel import nearest, smooth
+from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
+from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
 
 BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""

@@ -17,8 +17,8 @@ import joblib
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
 from miscal.base.threads import one_thread
+from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
 
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1)

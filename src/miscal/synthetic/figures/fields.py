@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from miscal.calibration.metrics import reliability_curve, smece
 from miscal.synthetic.cells import Record
 from miscal.synthetic.figures.style import FIELD, INK, MUTED, OKABE_ITO, panels
-from miscal.calibration.metrics import reliability_curve, smece
 
 CLUSTERS = ("shifted down", "calibrated", "shifted up")
 _BINS, _ROWS_PER_BIN = 10, 25

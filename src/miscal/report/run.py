@@ -1,0 +1,45 @@
+"""A discovery written as a run folder together with its page."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from miscal.discovery.discover import Discovery
+from miscal.discovery.run_folder import run_folder, write_files
+from miscal.report.page import render
+
+
+def write_run(
+    found: Discovery | Callable[[], Discovery], out: str | Path, *, overwrite: bool = False, report: bool = True
+) -> Discovery:
+    """Write a discovery as a run folder, whole or not at all.
+
+    Parameters
+    ----------
+    found : Discovery or callable
+        What :func:`miscal.discovery.discover.discover` returned; or a function that returns it, which is called once
+        the folder is known to be free and is locked, so that hours of work are not lost to a name that is taken.
+    out : str or Path
+        The folder to make.
+    overwrite : bool, default False
+        Replace an existing run folder.
+    report : bool, default True
+        Draw ``report.html`` too.
+
+    Returns
+    -------
+    Discovery
+        What was written.
+
+    Raises
+    ------
+    InputError
+        If the folder exists and `overwrite` is off, or holds files that miscal did not write.
+    LockedError
+        If another process is writing it.
+    """
+    with run_folder(out, overwrite=overwrite) as folder:
+        discovery = found() if callable(found) else found
+        write_files(discovery, folder)
+        if report:
+            render(folder)
+    return discovery
