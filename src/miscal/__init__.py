@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
     from miscal.discovery.discover import Discovery, discover
-    from miscal.discovery.run_folder import read_run
+    from miscal.discovery.run import read_run
     from miscal.discovery.saved_model import load_model
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
@@ -52,7 +52,7 @@ _HOMES = {
     "discover": "discovery.discover",
     "honest_field": "estimators.honest",
     "load_model": "discovery.saved_model",
-    "read_run": "discovery.run_folder",
+    "read_run": "discovery.run",
     "read_triples": "data.readers",
     "write_run": "report",
 }

@@ -15,7 +15,8 @@ from miscal.calibration.calibrators import Identity
 from miscal.data.triples import Triples
 from miscal.discovery import discover as discovery
 from miscal.discovery import saved_model
-from miscal.discovery.run_folder import check_seal, read_run
+from miscal.discovery.run import read_run
+from miscal.discovery.run_folder import check_seal
 from miscal.estimators.estimate import FieldEstimate
 from miscal.report import write_run
 

@@ -10,7 +10,7 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.data.triples import Triples
 from miscal.discovery.discover import fit_field
-from miscal.discovery.run_folder import Run
+from miscal.discovery.run import Run
 from miscal.discovery.summary import plain
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
@@ -64,7 +64,7 @@ def audit_run(
     Parameters
     ----------
     run : Run
-        From :func:`miscal.discovery.run_folder.read_run`.
+        From :func:`miscal.discovery.run.read_run`.
     null : {"visible", "calibrated", "permuted"}, default "visible"
         Which null the refits draw from.
     n_draws : int, default 20

@@ -1,110 +1,23 @@
-"""A run folder: what a discovery leaves on disk, written whole, sealed with a manifest, and read back."""
+"""The folder of a run: made whole or not at all, sealed with a manifest, and refused where anything in it changed.
+
+Nothing here imports what discovers, so that a folder that is taken is refused at once.
+"""
 
 import contextlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.base.files import digest, refuse_existing, replace_file, resolve, whole_folder
-from miscal.data.readers import reread
-from miscal.discovery.discover import Discovery
-from miscal.discovery.saved_model import SavedModel, load_model, save_model
-from miscal.discovery.summary import Summary, read_summary
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MANIFEST = "manifest.json"
 CHECKED = ("summary.json", "field.parquet", "map.parquet", "audit.json")
 """Files whose sha256 the manifest keeps; the model folder has a manifest of its own, the report can be redrawn."""
 
 OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run folder, read back.
-
-    Attributes
-    ----------
-    path : Path
-        The folder.
-    summary : Summary
-        ``summary.json``.
-    table : polars.DataFrame
-        ``field.parquet``: one row per input row, as :attr:`miscal.discovery.discover.Discovery.table`.
-    map : polars.DataFrame
-        ``map.parquet``.
-    """
-
-    path: Path
-    summary: Summary
-    table: "pl.DataFrame"
-    map: "pl.DataFrame"
-
-    def load_model(self) -> "SavedModel":
-        """Load the saved model."""
-        return load_model(self.path)
-
-    def triples(self) -> Any:
-        """Read the rows of the run again, refusing data that changed since."""
-        return reread(self.summary.settings["source"])
-
-
-def write_files(found: Discovery, folder: Path) -> None:
-    """Write summary, tables and model into an empty folder, and seal it.
-
-    Parameters
-    ----------
-    found : Discovery
-        The result.
-    folder : Path
-        Where to.
-    """
-    # no timestamps and one thread's row groups: the same discovery gives the same bytes
-    found.table.write_parquet(folder / "field.parquet", compression="zstd")
-    found.map.write_parquet(folder / "map.parquet", compression="zstd")
-    (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
-    save_model(found.model, found.encoder, folder / "model")
-    seal(folder)
-
-
-def read_run(folder: str | Path) -> Run:
-    """Read a run folder back, after checking that nothing in it has changed.
-
-    Parameters
-    ----------
-    folder : str or Path
-        What `miscal discover` wrote.
-
-    Returns
-    -------
-    Run
-        Summary and tables.
-
-    Raises
-    ------
-    FileError
-        If it is not a run folder.
-    CorruptFile
-        If a file is damaged or was changed.
-    MismatchError
-        If a newer miscal wrote it.
-    """
-    import polars as pl
-
-    folder = Path(folder)
-    check_seal(folder)
-    summary = read_summary(folder)
-    try:
-        tables = [pl.read_parquet(folder / name) for name in ("field.parquet", "map.parquet")]
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise CorruptFile(f"{folder}: a table cannot be read ({error}); run `miscal discover` again") from None
-    return Run(folder, summary, *tables)
 
 
 def check_target(out: str | Path, *, overwrite: bool = False) -> None:

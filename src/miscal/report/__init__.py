@@ -1,6 +1,22 @@
-"""From a run folder to one self-contained page; computes nothing, everything comes from the summary."""
+"""From a run folder to one self-contained page; computes nothing, everything comes from the summary.
 
-from miscal.report.page import render
+A panel is one module in :mod:`miscal.report.panels` and its line in the list there. What enters draws: numbers are
+made in :mod:`miscal.discovery`.
+"""
+
+from typing import TYPE_CHECKING, Any
+
 from miscal.report.run import write_run
 
+if TYPE_CHECKING:
+    from miscal.report.page import render
+
 __all__ = ["render", "write_run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "render":
+        from miscal.report.page import render
+
+        return render
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from miscal.discovery.discover import Discovery
-from miscal.discovery.run_folder import run_folder, write_files
-from miscal.report.page import render
+from miscal.discovery.run_folder import run_folder
+
+if TYPE_CHECKING:
+    from miscal.discovery.discover import Discovery
 
 
 def write_run(
-    found: Discovery | Callable[[], Discovery], out: str | Path, *, overwrite: bool = False, report: bool = True
-) -> Discovery:
+    found: "Discovery | Callable[[], Discovery]", out: str | Path, *, overwrite: bool = False, report: bool = True
+) -> "Discovery":
     """Write a discovery as a run folder, whole or not at all.
 
     Parameters
@@ -39,6 +41,10 @@ def write_run(
     """
     with run_folder(out, overwrite=overwrite) as folder:
         discovery = found() if callable(found) else found
+        # heavy modules come after the folder is known to be free
+        from miscal.discovery.run import write_files
+        from miscal.report.page import render
+
         write_files(discovery, folder)
         if report:
             render(folder)

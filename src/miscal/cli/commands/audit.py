@@ -39,7 +39,7 @@ def command(
     check_seal(run_dir)
     with locked(run_dir), stages() as progress:
         from miscal.discovery.audit import audit_run
-        from miscal.discovery.run_folder import read_run
+        from miscal.discovery.run import read_run
 
         found = audit_run(read_run(run_dir), null=null.value, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
         text = writer.dumps(found, indent=1, allow_nan=False) + "\n"
