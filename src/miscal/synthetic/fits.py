@@ -10,7 +10,8 @@ import numpy as np
 from miscal.base.threads import one_thread
 from miscal.estimators.auto import AutoField
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
-from miscal.estimators.paper.grid import Search, n_workers, search
+from miscal.base.threads import n_workers
+from miscal.estimators.paper.grid import GridSearch, search
 from miscal.estimators.paper.phi import TrainingData, layer_sizes
 from miscal.synthetic import arithmetic
 from miscal.synthetic.candidates import judged_candidates
@@ -121,7 +122,7 @@ def _paper(cell: Cell, settings: Settings, n_jobs: int) -> Record:
     )
 
 
-def _epochs_trained(found: Search) -> int:
+def _epochs_trained(found: GridSearch) -> int:
     histories: dict[float, list[list[float]]] = {}
     for training in found.trainings:
         histories.setdefault(training.sigma, []).append(training.proxies)

@@ -8,11 +8,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
-
-# Penalty on the distance of the weights from their prior, in nats: what a few dozen rows can outvote.
-_SHRINKAGE = 3.0
 
 
 def stack_weights(
@@ -52,8 +50,8 @@ def stack_weights(
 
     def loss(beta):
         logit = offset + shifts @ beta
-        value = w @ negative_log_likelihood(y, logit) + _SHRINKAGE * np.sum((beta - prior) ** 2)
-        gradient = shifts.T @ (w * (expit(logit) - y)) + 2 * _SHRINKAGE * (beta - prior)
+        value = w @ negative_log_likelihood(y, logit) + AUTO.stack_shrinkage * np.sum((beta - prior) ** 2)
+        gradient = shifts.T @ (w * (expit(logit) - y)) + 2 * AUTO.stack_shrinkage * (beta - prior)
         return value, gradient
 
     return minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k).x

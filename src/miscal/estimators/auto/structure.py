@@ -10,19 +10,15 @@ from scipy.special import expit
 
 from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
 from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-LEAST_SCORE = 2.326
-"""Score that counts beside any gain: the one-sided 1 % point of the standard normal."""
-
-# five levels of the confidence, more where a stratum would hold over 200 rows, fewer where it would hold under 10
-_LEAST_LEVELS, _STRATUM_ROWS, _LEAST_STRATUM_ROWS = 5, 200, 10
 _NO_SPREAD = 1e-18
 
 
 @dataclass(frozen=True)
-class Evidence:
+class StructureEvidence:
     """What speaks for local structure, from rows that a shift has not seen.
 
     Attributes
@@ -46,7 +42,7 @@ class Evidence:
         A score of exactly 0 says that outcome or shift is the same throughout each level of the confidence: what is
         gained all the same, with no noise where all outcomes agree, is the global map's, or the clipping's.
         """
-        beyond_noise = self.gain > STANDARD_ERRORS * self.gain_error or self.score > LEAST_SCORE
+        beyond_noise = self.gain > STANDARD_ERRORS * self.gain_error or self.score > AUTO.least_score
         return self.gain > 0 and self.score != 0 and beyond_noise
 
 
@@ -57,7 +53,7 @@ def weigh(
     confidence: Array,
     folds: NDArray[np.integer],
     weight: Array | None = None,
-) -> Evidence:
+) -> StructureEvidence:
     """Weigh the evidence of an out-of-fold shift.
 
     Parameters
@@ -76,7 +72,7 @@ def weigh(
 
     Returns
     -------
-    Evidence
+    StructureEvidence
 
     Examples
     --------
@@ -88,7 +84,7 @@ def weigh(
     (True, False)
     """
     gain, error = gain_in_log_loss(y, offset, offset + shift, weight)
-    return Evidence(gain, error, score_test(y, offset, shift, confidence, folds, weight))
+    return StructureEvidence(gain, error, score_test(y, offset, shift, confidence, folds, weight))
 
 
 def gain_in_log_loss(y: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
@@ -143,6 +139,6 @@ def score_test(
 def _levels(confidence: Array, folds: NDArray[np.integer], weight: Array) -> NDArray[np.int64]:
     """Cut the confidence into levels, of equal weight where ties allow."""
     rows = weight.sum() / len(np.unique(folds))
-    count = max(1, int(min(rows / _LEAST_STRATUM_ROWS, max(_LEAST_LEVELS, rows / _STRATUM_ROWS))))
+    count = max(1, int(min(rows / AUTO.least_stratum_rows, max(AUTO.least_levels, rows / AUTO.stratum_rows))))
     edges = np.quantile(confidence, np.arange(1, count) / count, weights=weight, method="inverted_cdf")
     return np.searchsorted(np.unique(edges), confidence)
