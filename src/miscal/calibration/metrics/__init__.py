@@ -1,6 +1,6 @@
 """Calibration errors and scores: pure formulas of outcomes, confidences and weights.
 
-Residuals are y - f: positive means under-confident. All functions take ``(y_true, confidence)`` and the keyword
+Residuals are y - f: positive means under-confident. All functions take ``(correct, confidence)`` and the keyword
 ``sample_weight``. In a value, a weight of 2 is a row repeated and a weight of 0 a row dropped. In intervals, floors and
 p-values rows are the independent units and weights say how much each matters; repeat rows to count them as several.
 """

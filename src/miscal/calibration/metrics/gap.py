@@ -83,13 +83,13 @@ class GapEstimate:
 
 
 def worst_slice_gap(
-    y_true: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
+    correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
 ) -> Gap:
     """Worst-slice smECE gap.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -116,7 +116,7 @@ def worst_slice_gap(
     >>> round(gap.value, 4), round(gap.smece, 4)
     (0.5, 0.0)
     """
-    y, f, weight, label = _check(y_true, confidence, regime, sample_weight)
+    y, f, weight, label = _check(correct, confidence, regime, sample_weight)
     value = weight * (y - f)
     whole = smece_of_residuals(f, value)
     slices = {}
@@ -130,9 +130,9 @@ def worst_slice_gap(
 
 
 def _check(
-    y_true: Any, confidence: Any, regime: Any, sample_weight: Any
+    correct: Any, confidence: Any, regime: Any, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    check_lengths(y_true=y_true, confidence=confidence, regime=regime, sample_weight=sample_weight)
+    check_lengths(correct=correct, confidence=confidence, regime=regime, sample_weight=sample_weight)
     names = np.asarray(regime, dtype=object)
     if names.ndim != 1:
         raise InputError(f"regime must be one-dimensional, of shape (n,); its shape is {names.shape}")
@@ -141,7 +141,7 @@ def _check(
         label[names == name] = code
     if sample_weight is not None:
         label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
-    return (*check_pair(y_true, confidence, sample_weight), label)
+    return (*check_pair(correct, confidence, sample_weight), label)
 
 
 def _large_enough(label: np.ndarray, min_rows: int) -> list[str]:
@@ -207,7 +207,7 @@ def gap_null(
 
 
 def measure_gap(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     regime: Any,
     *,
@@ -220,7 +220,7 @@ def measure_gap(
 
     Parameters
     ----------
-    y_true, confidence, regime, min_rows, sample_weight
+    correct, confidence, regime, min_rows, sample_weight
         As for `worst_slice_gap`.
     n_draws : int, default 1000
         Draws for floor and p-value; the interval takes at most 300 at each of its scales.
@@ -242,10 +242,10 @@ def measure_gap(
     >>> gap.p_value < 0.05, gap.interval[0] > 0.3
     (True, True)
     """
-    found = worst_slice_gap(y_true, confidence, regime, min_rows=min_rows, sample_weight=sample_weight)
+    found = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=sample_weight)
     if found.value is None:
         return GapEstimate(None, None, found.smece, {})
-    y, f, weight, label = _check(y_true, confidence, regime, sample_weight)
+    y, f, weight, label = _check(correct, confidence, regime, sample_weight)
     cells = merge(y, f, weight, label)
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -265,8 +265,8 @@ def measure_gap(
 
 
 def _combined(
-    y: np.ndarray,
-    f: np.ndarray,
+    correct: np.ndarray,
+    confidence: np.ndarray,
     weight: np.ndarray,
     in_slice: list[np.ndarray],
     n_draws: int,
@@ -274,8 +274,10 @@ def _combined(
 ) -> tuple[float, float]:
     """Combine intervals of the slices' smECE and of all rows': the least and the largest gap that they allow."""
     ends = [
-        smece_interval(y[rows], f[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state)
-        for rows in (*in_slice, np.ones(len(y), dtype=bool))
+        smece_interval(
+            correct[rows], confidence[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state
+        )
+        for rows in (*in_slice, np.ones(len(correct), dtype=bool))
     ]
     low, high = np.max(ends[:-1], axis=0).tolist()
     return low - ends[-1][1], high - ends[-1][0]

@@ -74,7 +74,7 @@ class ErrorEstimate:
 
 
 def smece_bootstrap(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -87,7 +87,7 @@ def smece_bootstrap(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -113,7 +113,7 @@ def smece_bootstrap(
     >>> smece_bootstrap([0, 0, 0], [0.5, 0.5, 0.5], n_draws=2)
     array([0.5, 0.5])
     """
-    cells = merge(*check_pair(y_true, confidence, sample_weight))
+    cells = merge(*check_pair(correct, confidence, sample_weight))
     rng = generator(random_state)
     return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
 
@@ -198,7 +198,7 @@ def smece_floor(
 
 
 def smece_p_value(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -214,13 +214,13 @@ def smece_p_value(
     >>> smece_p_value([1, 0] * 50, [0.5] * 100)
     1.0
     """
-    cells = merge(*check_pair(y_true, confidence, sample_weight))
+    cells = merge(*check_pair(correct, confidence, sample_weight))
     statistic = smece_statistic(cells)
     return p_value_of(null_draws(cells, statistic, n_draws, random_state), observed(cells, statistic))
 
 
 def smece_interval(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -231,7 +231,7 @@ def smece_interval(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -258,7 +258,7 @@ def smece_interval(
     >>> low, 0.05 < high < 0.15
     (0.0, True)
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_pair(correct, confidence, sample_weight)
     cells = merge(y, f, weight)
     statistic = smece_statistic(cells)
     shape = smooth_residual(cells, observed(cells, statistic))
@@ -266,7 +266,7 @@ def smece_interval(
 
 
 def measure_smece(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -281,7 +281,7 @@ def measure_smece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_pair(correct, confidence, sample_weight)
     cells = merge(y, f, weight)
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -292,7 +292,7 @@ def measure_smece(
 
 
 def measure_ece(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     n_bins: int = 15,
     strategy: str = "width",
@@ -309,7 +309,7 @@ def measure_ece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_pair(correct, confidence, sample_weight)
     cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
     statistic = _ece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -328,7 +328,7 @@ def _ece_statistic(cells: Population) -> Statistic:
     return statistic
 
 
-def mean_limit(y: np.ndarray, f: np.ndarray, weight: np.ndarray) -> float:
+def mean_limit(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray) -> float:
     """Return the largest absolute mean residual inside its interval; 1 where there is none.
 
     Examples
@@ -336,7 +336,7 @@ def mean_limit(y: np.ndarray, f: np.ndarray, weight: np.ndarray) -> float:
     >>> round(mean_limit(np.array([1.0, 0.0] * 50), np.full(100, 0.5), np.full(100, 0.01)), 3)
     0.102
     """
-    interval = mean_residual(y, f, sample_weight=weight).interval
+    interval = mean_residual(correct, confidence, sample_weight=weight).interval
     return 1.0 if interval is None else max(abs(end) for end in interval)
 
 

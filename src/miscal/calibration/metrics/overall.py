@@ -35,7 +35,7 @@ class GlobalScores:
 
 
 def global_scores(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -46,7 +46,7 @@ def global_scores(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -72,7 +72,7 @@ def global_scores(
     >>> round(scores.accuracy.value, 4), [round(v, 2) for v in scores.accuracy.interval], round(scores.brier.value, 4)
     (0.25, [0.18, 0.34], 0.25)
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_pair(correct, confidence, sample_weight)
     options: dict[str, Any] = {"sample_weight": weight, "n_draws": n_draws, "random_state": random_state}
     return GlobalScores(
         accuracy=_accuracy(y, weight),

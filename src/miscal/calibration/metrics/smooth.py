@@ -284,7 +284,7 @@ def _coarse_error(nodes: np.ndarray) -> np.ndarray:
     return np.abs(nodes[:, :-1].reshape(len(nodes), 8, -1).sum(axis=2)).sum(axis=1)
 
 
-def check_pair(y_true: Any, confidence: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def check_pair(correct: Any, confidence: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Check outcomes, confidences and weights, and drop the rows of weight 0.
 
     Returns
@@ -297,9 +297,9 @@ def check_pair(y_true: Any, confidence: Any, sample_weight: Any = None) -> tuple
     InputError
         As `miscal.base.checks` says: empty, of different lengths, not numbers, not finite, out of range.
     """
-    n = check_lengths(y_true=y_true, confidence=confidence, sample_weight=sample_weight)
+    n = check_lengths(correct=correct, confidence=confidence, sample_weight=sample_weight)
     f = check_confidence(confidence)
-    y = check_correct(y_true, name="y_true")
+    y = check_correct(correct)
     weight = check_weight(sample_weight, n)
     if sample_weight is not None:
         keep = weight > 0
@@ -307,17 +307,17 @@ def check_pair(y_true: Any, confidence: Any, sample_weight: Any = None) -> tuple
     return y, f, weight / weight.sum()
 
 
-def _weighted_residuals(y_true: Any, confidence: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+def _weighted_residuals(correct: Any, confidence: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the checked confidences, not to be written to, and w_i r_i.
 
     Without weights nothing else is copied: fresh pages for a copy cost more than all arithmetic on it.
     """
     if sample_weight is not None:
-        y, f, weight = check_pair(y_true, confidence, sample_weight)
+        y, f, weight = check_pair(correct, confidence, sample_weight)
         return f, weight * (y - f)
-    n = check_lengths(y_true=y_true, confidence=confidence)
+    n = check_lengths(correct=correct, confidence=confidence)
     f = check_confidence(confidence, copy=False)
-    residual = check_correct(y_true, name="y_true", copy=False) - f
+    residual = check_correct(correct, copy=False) - f
     residual /= n
     return f, residual
 
@@ -344,12 +344,12 @@ def cells_of_rows(n: float) -> int:
     return max(512, _power_of_two(1100 * n ** (1 / 6)))
 
 
-def smece(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+def smece(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     """Smooth expected calibration error (SmoothECE), accurate to 1e-5.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes: 1 (True) where the model was right, 0 (False) where not.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -376,7 +376,7 @@ def smece(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     >>> smece([0, 1, 0, 0], [0.9, 0.9, 0.9, 0.9])
     0.65
     """
-    return smece_of_residuals(*_weighted_residuals(y_true, confidence, sample_weight))
+    return smece_of_residuals(*_weighted_residuals(correct, confidence, sample_weight))
 
 
 def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
@@ -411,12 +411,12 @@ def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
         noise, n_cells = result, needed
 
 
-def smece_at(y_true: Any, confidence: Any, sigma: float, *, sample_weight: Any = None) -> float:
+def smece_at(correct: Any, confidence: Any, sigma: float, *, sample_weight: Any = None) -> float:
     """Calibration error at a fixed bandwidth, smECE_sigma: the integral of the absolute smoothed residual.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -442,5 +442,5 @@ def smece_at(y_true: Any, confidence: Any, sigma: float, *, sample_weight: Any =
     """
     if not SMALLEST_SIGMA <= sigma < math.inf:
         raise InputError(f"sigma must be finite and at least {SMALLEST_SIGMA:g}; it is {sigma!r}")
-    nodes = bin_residuals(*_weighted_residuals(y_true, confidence, sample_weight), cells_needed(sigma))
+    nodes = bin_residuals(*_weighted_residuals(correct, confidence, sample_weight), cells_needed(sigma))
     return float(smoothed(cosine_moments(nodes[None]), np.array([float(sigma)]))[0][0])
