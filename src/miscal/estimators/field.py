@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from miscal.base.checks import check_features, drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_bundle, save_bundle
+from miscal.base.state_folder import load_state, save_state
 from miscal.estimators.auto import AutoField
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.paper.field import PaperField
@@ -194,7 +194,7 @@ class MiscalibrationField(BaseEstimator):
             Made if it is not there.
         """
         content, arrays = self._fitted().state()
-        save_bundle(folder, _FORM, {"method": self.method, "n_features": self.n_features_in_, "field": content}, arrays)
+        save_state(folder, _FORM, {"method": self.method, "n_features": self.n_features_in_, "field": content}, arrays)
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:
@@ -215,7 +215,7 @@ class MiscalibrationField(BaseEstimator):
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
-        content, arrays = load_bundle(folder, _FORM, beside=beside)
+        content, arrays = load_state(folder, _FORM, beside=beside)
         field = cls(content["method"])
         field._adopt(METHODS[content["method"]].from_state(content["field"], arrays), content["n_features"])
         return field
