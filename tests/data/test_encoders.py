@@ -167,6 +167,40 @@ def test_the_registry_knows_every_kind_and_refuses_others():
         encoder_from_state({"kind": "pickle"}, {})
 
 
+class TextLength:
+    """An encoder of text as a newcomer would add it."""
+
+    kind, names, n_features = "text-length", None, 1
+
+    def __init__(self, column="text", seed=0):
+        self.column = column
+
+    def describe(self):
+        return f"the length of column {self.column!r}"
+
+    def fit(self, values):
+        return self
+
+    def transform(self, values):
+        return np.array([[len(text)] for text in values], dtype=np.float32)
+
+    def state(self):
+        return {"kind": self.kind, "column": self.column}, {}
+
+    @classmethod
+    def from_state(cls, config, tensors):
+        return cls(config["column"])
+
+
+def test_an_encoder_is_one_class_and_its_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("miscal.data.encoders.registry.ENCODERS", [*ENCODERS, TextLength])
+    rows = {"q": ["a" * (i % 7) for i in range(120)], "confidence": np.full(120, 0.5), "correct": np.arange(120) % 2}
+    t = read_triples(rows, text="q", embed_model="length")
+    np.testing.assert_array_equal(t.X[:, 0], np.arange(120) % 7)
+    assert t.source["x_source"] == "the length of column 'q'"
+    np.testing.assert_array_equal(round_trip(t.encoder, tmp_path).transform(["ab"]), [[2]])
+
+
 def test_tf_idf_is_the_choice_where_no_sentence_model_is_there(monkeypatch):
     for module in ("registry", "sentence"):
         monkeypatch.setattr(f"miscal.data.encoders.{module}.default_sentence_model", lambda: None)
