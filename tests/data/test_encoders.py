@@ -12,8 +12,18 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
-from miscal.data.encoders import ENCODERS, MAX_CATEGORIES, Embeddings, FeatureColumns, encoder_from_state
-from miscal.data.encoders.text import TextSentenceTransformer, TextTfidfSvd, default_sentence_model, text_encoder
+from miscal.data.encoders import (
+    ENCODERS,
+    Embeddings,
+    FeatureColumns,
+    TextSentenceTransformer,
+    TextTfidfSvd,
+    encoder_from_state,
+    text_encoder,
+)
+from miscal.data.encoders.features import MAX_CATEGORIES
+from miscal.data.encoders.sentence import default_sentence_model
+from miscal.data.readers import read_triples
 
 RNG = np.random.default_rng(0)
 WORDS = [f"word{i}" for i in range(300)]
@@ -39,7 +49,7 @@ def round_trip(encoder, folder):
 
 @pytest.mark.parametrize(
     ("encoder", "values"),
-    [(Embeddings(), RNG.normal(size=(9, 3))), (FeatureColumns(FRAME.columns), FRAME), (TextTfidfSvd("q"), TEXTS)],
+    [(Embeddings(), RNG.normal(size=(9, 3)).astype(np.float32)), (FeatureColumns(FRAME.columns), FRAME), (TextTfidfSvd("q"), TEXTS)],
     ids=["embeddings", "features", "text"],
 )
 def test_the_saved_state_gives_the_same_x_to_the_last_bit(encoder, values, tmp_path):
@@ -152,13 +162,48 @@ def test_any_texts_give_finite_numbers_or_a_reason(texts):
 
 
 def test_the_registry_knows_every_kind_and_refuses_others():
-    assert set(ENCODERS) == {"embeddings", "features", "text-tfidf", "text-sentence-transformer"}
-    with pytest.raises(InputError, match="unknown kind of input step 'pickle'"):
+    assert {e.kind for e in ENCODERS} == {"embeddings", "features", "text-tfidf", "text-sentence-transformer"}
+    with pytest.raises(InputError, match="got kind 'pickle', known are embeddings, features"):
         encoder_from_state({"kind": "pickle"}, {})
 
 
+class TextLength:
+    """An encoder of text as a newcomer would add it."""
+
+    kind, names, n_features = "text-length", None, 1
+
+    def __init__(self, column="text", seed=0):
+        self.column = column
+
+    def describe(self):
+        return f"the length of column {self.column!r}"
+
+    def fit(self, values):
+        return self
+
+    def transform(self, values):
+        return np.array([[len(text)] for text in values], dtype=np.float32)
+
+    def state(self):
+        return {"kind": self.kind, "column": self.column}, {}
+
+    @classmethod
+    def from_state(cls, config, tensors):
+        return cls(config["column"])
+
+
+def test_an_encoder_is_one_class_and_its_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("miscal.data.encoders.registry.ENCODERS", [*ENCODERS, TextLength])
+    rows = {"q": ["a" * (i % 7) for i in range(120)], "confidence": np.full(120, 0.5), "correct": np.arange(120) % 2}
+    t = read_triples(rows, text="q", embed_model="length")
+    np.testing.assert_array_equal(t.X[:, 0], np.arange(120) % 7)
+    assert t.source["x_source"] == "the length of column 'q'"
+    np.testing.assert_array_equal(round_trip(t.encoder, tmp_path).transform(["ab"]), [[2]])
+
+
 def test_tf_idf_is_the_choice_where_no_sentence_model_is_there(monkeypatch):
-    monkeypatch.setattr("miscal.data.encoders.text.default_sentence_model", lambda: None)
+    for module in ("registry", "sentence"):
+        monkeypatch.setattr(f"miscal.data.encoders.{module}.default_sentence_model", lambda: None)
     assert text_encoder("q").kind == "text-tfidf"
     assert text_encoder("q", model="some/folder").kind == "text-sentence-transformer"
     with pytest.raises(FileError, match="no sentence-transformers model was found"):

@@ -6,15 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.data.triples import (
-    Triples,
-    check_group,
-    check_split,
-    check_trainable,
-    input_ids,
-    split_rows,
-    straddling,
-)
+from miscal.data.splits import check_trainable, input_ids, split_rows, straddling
+from miscal.data.triples import Triples, check_group, check_split
 
 
 def triples(X, **more):

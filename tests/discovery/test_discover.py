@@ -10,7 +10,7 @@ import pytest
 
 from miscal.base.errors import InputError, LockedError
 from miscal.base.files import locked
-from miscal.base.state_folder import load_bundle, save_bundle
+from miscal.base.state_folder import load_state, save_state
 from miscal.calibration.calibrators import Identity
 from miscal.data.triples import Triples
 from miscal.discovery import discover as discovery
@@ -55,12 +55,12 @@ class RidgeField:
         )
 
     def save(self, folder):
-        save_bundle(folder, "ridge", {}, {"w": self.w})
+        save_state(folder, "ridge", {}, {"w": self.w})
 
     @classmethod
     def load(cls, folder, *, beside=()):
         field = cls()
-        field.w = load_bundle(folder, "ridge", beside=beside)[1]["w"]
+        field.w = load_state(folder, "ridge", beside=beside)[1]["w"]
         return field
 
 

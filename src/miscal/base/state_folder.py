@@ -23,8 +23,8 @@ CONFIG, TENSORS = "config.json", "tensors.safetensors"
 _REMEDY = "save the model again, with `miscal discover`"
 
 
-def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
-    """Write a bundle.
+def save_state(folder: str | Path, form: str, content: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
+    """Write learned values into a folder.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tenso
     --------
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> save_bundle(folder, "example", {"scale": 2.0}, {"w": np.arange(3.0)})
-    >>> content, tensors = load_bundle(folder, "example")
+    >>> save_state(folder, "example", {"scale": 2.0}, {"w": np.arange(3.0)})
+    >>> content, tensors = load_state(folder, "example")
     >>> content, tensors["w"].tolist()
     ({'scale': 2.0}, [0.0, 1.0, 2.0])
     """
@@ -57,10 +57,10 @@ def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tenso
     (folder / CONFIG).write_text(json.dumps(config, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def load_bundle(
+def load_state(
     folder: str | Path, form: str, *, beside: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a bundle back.
+    """Read learned values back.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def load_bundle(
     Raises
     ------
     FileError
-        If there is no bundle.
+        If the folder holds no saved values.
     TrustError
         If the folder holds files that miscal does not write.
     CorruptFile

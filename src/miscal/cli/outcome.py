@@ -1,7 +1,6 @@
 """How a command ends: the exit status, and one plain line on standard error when it did not end well."""
 
 import contextlib
-import errno
 import os
 import re
 import signal
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from miscal.base.errors import InternalError, MiscalError
+from miscal.base.files import FULL_DISK
 
 DONE, OUR_FAULT, USERS_TO_MEND = 0, 1, 2
 REPORT = "this is a fault of miscal, please report it: run the same command with --debug and send what it prints"
@@ -18,7 +18,6 @@ _SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNO
 _URL_USER = re.compile(r"(?:(?<=://)|(?<=:/))[^/\s@]+@")  # paths lose one of the slashes
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Stopped(BaseException):
@@ -137,7 +136,7 @@ def _usage(error: BaseException) -> str:
 
 
 def _system(error: OSError) -> str | None:
-    if error.errno in _FULL:
+    if error.errno in FULL_DISK:
         return f"the disk is full{_at(error)}: free some space, or write elsewhere"
     return f"{error.strerror}{_at(error)}: check the path and its permissions" if error.strerror else None
 

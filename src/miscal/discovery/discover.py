@@ -15,7 +15,8 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
-from miscal.data.triples import Triples, check_trainable, split_rows, straddling
+from miscal.data.splits import check_trainable, split_rows, straddling
+from miscal.data.triples import Triples
 from miscal.discovery import layout as maps
 from miscal.discovery.summarise import Findings, compose
 from miscal.discovery.summary import Summary, clean_text

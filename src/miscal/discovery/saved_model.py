@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from miscal.base.state_folder import load_bundle, save_bundle
+from miscal.base.state_folder import load_state, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import Inputs
 from miscal.estimators.field import MiscalibrationField
@@ -67,7 +67,7 @@ def save_model(model: MiscalibrationField, encoder: Encoder | None, folder: str 
     """
     model.save(folder)
     if encoder is not None:
-        save_bundle(Path(folder) / INPUT, _INPUT_FORM, *encoder.state())
+        save_state(Path(folder) / INPUT, _INPUT_FORM, *encoder.state())
 
 
 def load_model(folder: str | Path) -> SavedModel:
@@ -92,4 +92,4 @@ def load_model(folder: str | Path) -> SavedModel:
     folder = folder / "model" if (folder / "model").is_dir() else folder
     field = MiscalibrationField.load(folder, beside=(INPUT,))
     has_input = (folder / INPUT).is_dir()
-    return SavedModel(field, encoder_from_state(*load_bundle(folder / INPUT, _INPUT_FORM)) if has_input else None)
+    return SavedModel(field, encoder_from_state(*load_state(folder / INPUT, _INPUT_FORM)) if has_input else None)

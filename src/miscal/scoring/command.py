@@ -14,7 +14,7 @@ import polars as pl
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.scoring.executors import executor
-from miscal.scoring.folder import TRIPLES, Progress, Run, score_folder
+from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
 from miscal.scoring.scorer import as_items, default_batch_tokens
@@ -190,7 +190,7 @@ def _texts(task: str, column: str, limit: int | None) -> tuple[pl.DataFrame, lis
     return table, text_items(texts), {"task": task, "form": "embed", "text": column, "limit": limit}
 
 
-def _refuse_many_failures(done: Run) -> None:
+def _refuse_many_failures(done: ScoredFolder) -> None:
     total = done.n_scored + done.n_failed
     if done.n_failed > ALLOWED_FAILURES * total:
         first = done.manifest["failed"][0]
@@ -200,7 +200,7 @@ def _refuse_many_failures(done: Run) -> None:
         )
 
 
-def _summary(done: Run, seconds: float, embed_only: bool) -> Summary:
+def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> Summary:
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:

@@ -66,8 +66,7 @@ def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
 def training_data(world: World, split: np.ndarray, seed: int) -> tuple[TrainingData, int]:
     """Return what the paper's search trains on, and its seed: as ``PaperField(random_state=seed)`` draws them."""
     train, val = np.flatnonzero(split == "train"), np.flatnonzero(split == "val")
-    r, ones = world.residual.astype(np.float32), np.ones(len(split), np.float32)
-    return draw_training(world.X, r, ones, train, val, BANK_SIZE, np.random.default_rng(seed))
+    return draw_training(world, np.ones(len(split)), train, val, BANK_SIZE, np.random.default_rng(seed))
 
 
 class _Clock:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.encoders import encoder_from_state
 from miscal.data.readers import read_inputs, read_triples
-from miscal.data.readers.columns import SYNONYMS, guess, match
+from miscal.data.readers.columns import COLUMN_SYNONYMS, guess, match
 
 N = 200
 
@@ -33,10 +33,10 @@ def with_cells(column, cells, **more):
 # --- columns ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("role", SYNONYMS)
+@pytest.mark.parametrize("role", COLUMN_SYNONYMS)
 def test_every_synonym_is_found_and_echoed(role):
     other = "correct" if role == "confidence" else "confidence"
-    for synonym in (*SYNONYMS[role], SYNONYMS[role][1].upper()):
+    for synonym in (*COLUMN_SYNONYMS[role], COLUMN_SYNONYMS[role][1].upper()):
         t = read_triples(frame().rename({role: synonym}), features="n")
         assert t.source["columns"][role] == synonym
         assert t.source["columns"][other] == other
@@ -108,16 +108,16 @@ def test_patterns_pass_over_the_columns_that_have_a_part():
     assert read_triples(described, features="x,topic", metadata="topic").source["columns"]["x"] == ["x", "topic"]
 
 
-@given(st.sets(st.sampled_from([s for names in SYNONYMS.values() for s in names]), min_size=1))
+@given(st.sets(st.sampled_from([s for names in COLUMN_SYNONYMS.values() for s in names]), min_size=1))
 def test_a_guess_is_a_column_of_the_right_role_or_refused(columns):
-    for role in SYNONYMS:
+    for role in COLUMN_SYNONYMS:
         try:
             found = guess(role, sorted(columns))
         except InputError:
             assert role not in columns
-            assert len(columns & set(SYNONYMS[role])) != 1
+            assert len(columns & set(COLUMN_SYNONYMS[role])) != 1
         else:
-            assert found in columns & set(SYNONYMS[role])
+            assert found in columns & set(COLUMN_SYNONYMS[role])
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------

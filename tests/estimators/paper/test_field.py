@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_bundle, save_bundle
+from miscal.base.state_folder import load_state, save_state
 from miscal.calibration.calibrators import Identity
 from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.field import ALPHAS, PaperField, choose_alpha, range_aware
@@ -220,8 +220,8 @@ def test_selection_table_names_every_setting(world):
 
 
 def test_saved_and_loaded_gives_the_same_numbers(field, world, tmp_path):
-    save_bundle(tmp_path, "paper", *field.state())
-    loaded = PaperField.from_state(*load_bundle(tmp_path, "paper"))
+    save_state(tmp_path, "paper", *field.state())
+    loaded = PaperField.from_state(*load_state(tmp_path, "paper"))
     one, two = (a.estimate(world.X[:40], world.confidence[:40]) for a in (field, loaded))
     for name in ("delta", "mass", "visible", "corrected", "standard_error", "coordinates"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))

@@ -12,8 +12,7 @@ import polars as pl
 
 from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
 from miscal.base.errors import InputError, MismatchError
-from miscal.data.encoders import Embeddings, Encoder, FeatureColumns
-from miscal.data.encoders.text import text_encoder
+from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
 from miscal.data.readers.columns import find, guess, split_names
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
@@ -34,7 +33,8 @@ from miscal.data.readers.rows import (
     texts,
 )
 from miscal.data.readers.table import Table
-from miscal.data.triples import Triples, check_group, check_split, check_trainable, split_by, straddling_inputs
+from miscal.data.splits import check_trainable, split_by, straddling_inputs
+from miscal.data.triples import Triples, check_group, check_split
 
 ID = "id"
 

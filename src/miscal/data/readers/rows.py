@@ -137,7 +137,9 @@ def _float32(X: Any) -> np.ndarray:
     A memory-mapped file is copied: it may change while the run lasts.
     """
     with np.errstate(over="ignore"):
-        return np.array(X, dtype=np.float32) if isinstance(X, np.memmap) else np.asarray(X, dtype=np.float32)
+        if isinstance(X, np.memmap):
+            return np.array(X, dtype=np.float32, order="C")
+        return np.ascontiguousarray(X, dtype=np.float32)
 
 
 def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
@@ -151,6 +153,8 @@ def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
             f"lengths differ: the data have {n} rows, the embeddings have shape {X.shape}; "
             "one row of embeddings per row of data, in the same order, before any --where"
         )
+    if X.shape[1] == 0:
+        raise InputError(f"the embeddings have no columns: their shape is {X.shape}; give at least one number per row")
     return X
 
 
@@ -287,7 +291,7 @@ def refuse_invalid_inputs(rows: Rows, inputs: XSource) -> None:
 
 
 def encoder_values(rows: Rows, inputs: XSource) -> Any:
-    """Return what an encoder takes: a checked matrix, the table, or texts."""
+    """Return what an encoder takes, of rows that :func:`refuse_invalid_inputs` has passed: matrix, table or texts."""
     if inputs.kind == "embeddings":
-        return check_features(rows.X, name="embeddings", rows=rows.row)
+        return rows.X
     return rows.frame if inputs.kind == "features" else texts(rows, str(inputs.text))

@@ -1,7 +1,8 @@
-"""The importers, and the whole way from logs to one parquet file."""
+"""The whole way from the logs of a tool to one parquet file."""
 
 from __future__ import annotations
 
+import difflib
 import io
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,11 +11,10 @@ import polars as pl
 
 from miscal.base.errors import FileError, InputError
 from miscal.base.files import check_new_file, locked, replace_file, resolve
-from miscal.data.importers import helm, inspect, lm_eval
 from miscal.data.importers.rows import Log, UnusableLog, table_of
+from miscal.data.importers.tools import importer, tool_names
 from miscal.data.readers.table import existing
 
-IMPORTERS = {"lm-eval": lm_eval, "inspect": inspect, "helm": helm}
 NAMES = (".parquet", ".pq")
 
 
@@ -56,8 +56,8 @@ def import_log(tool: str, path: str | Path, out: str | Path, *, overwrite: bool 
 
     Parameters
     ----------
-    tool : {"lm-eval", "inspect", "helm"}
-        Who wrote the logs.
+    tool : str
+        Who wrote the logs: "helm", "inspect", "lm-eval", or whatever else :func:`miscal.data.importers.tool_names` lists.
     path : str or Path
         A log of any name, or a folder that is searched for logs.
     out : str or Path
@@ -100,8 +100,8 @@ def read_log(tool: str, path: str | Path) -> Imported:
 
     Parameters
     ----------
-    tool : {"lm-eval", "inspect", "helm"}
-        Who wrote the logs.
+    tool : str
+        Who wrote the logs: "helm", "inspect", "lm-eval", or whatever else :func:`miscal.data.importers.tool_names` lists.
     path : str or Path
         A log of any name, or a folder that is searched for logs. Logs in a folder that hold no probabilities are
         skipped, with a note, as long as others do.
@@ -115,19 +115,21 @@ def read_log(tool: str, path: str | Path) -> Imported:
     InputError, FileError, CorruptFile
         See `import_log`.
     """
-    if tool not in IMPORTERS:
-        raise InputError(f"tool: {', '.join(IMPORTERS)} are allowed, {tool!r} came")
-    importer = IMPORTERS[tool]
+    if tool not in tool_names():
+        near = difflib.get_close_matches(tool, tool_names(), n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise InputError(f"the tool must be one of {', '.join(tool_names())}; got {tool!r}{hint}")
+    of_tool = importer(tool)
     path = existing(Path(path), what="log")
     if path.is_file():
-        return _assembled([importer.read(path)], [])
-    found = importer.logs(path)
+        return _assembled([of_tool.read(path)], [])
+    found = of_tool.logs(path)
     if not found:
-        raise FileError(f"{path} holds no logs of {tool}: {importer.LOOKED_FOR} is looked for, in subfolders too")
+        raise FileError(f"{path} holds no logs of {tool}: {of_tool.LOOKED_FOR} is looked for, in subfolders too")
     logs, refused = [], []
     for place in found:
         try:
-            logs.append((place, importer.read(place)))
+            logs.append((place, of_tool.read(place)))
         except UnusableLog as error:
             refused.append(error)
     if not logs:
