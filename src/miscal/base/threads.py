@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from miscal.base.errors import InputError
+
 
 @contextmanager
 def one_thread() -> Iterator[None]:

@@ -23,12 +23,12 @@ from miscal.discovery.summary import Summary, clean_text
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import fit_honest
+from miscal.estimators.registry import estimator_class
 from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
 
 if TYPE_CHECKING:
     import polars as pl
 
-METHODS = ("auto", "paper")
 COMPARED = ("isotonic", "temperature", "platt")
 """Global corrections that stand beside the field's own."""
 
@@ -150,8 +150,7 @@ def discover(
 
 
 def _check_settings(method: str, epsilon: float) -> None:
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}; {method!r} came")
+    estimator_class(method)
     if not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); {epsilon!r} came")
 
@@ -198,19 +197,7 @@ def fit_field(
         Fitted; no test row was looked at.
     """
     known = triples.take(triples.split != "test")
-    return MiscalibrationField(method=method, random_state=seed, n_jobs=n_jobs).fit(**_learnt(known))
-
-
-def _learnt(known: Triples) -> dict[str, Any]:
-    """Arguments of a fit."""
-    return {
-        "X": known.X,
-        "y": known.correct,
-        "confidence": known.confidence,
-        "sample_weight": known.weight,
-        "groups": known.group,
-        "split": known.split,
-    }
+    return MiscalibrationField(method=method, random_state=seed, n_jobs=n_jobs).fit_triples(known)
 
 
 def fit_and_estimate(
@@ -235,7 +222,7 @@ def fit_and_estimate(
     """
     test = triples.split == "test"
     model = MiscalibrationField(method=method, random_state=seed, n_jobs=n_jobs)
-    folded = fit_honest(model, **_learnt(triples.take(~test)))
+    folded = fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
     values = {
         item.name: _merged(test, getattr(unseen, item.name), getattr(folded, item.name)) for item in fields(unseen)

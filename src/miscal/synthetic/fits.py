@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miscal.base.threads import one_thread
+from miscal.base.threads import n_workers, one_thread
+from miscal.data.triples import Triples
 from miscal.estimators.auto import AutoField
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
-from miscal.base.threads import n_workers
 from miscal.estimators.paper.grid import GridSearch, search
 from miscal.estimators.paper.phi import TrainingData, layer_sizes
 from miscal.synthetic import arithmetic
@@ -133,8 +133,9 @@ def _auto(cell: Cell, settings: Settings, n_jobs: int) -> Record:
     known, test = split != "test", split == "test"
     clock = _Clock()
     field = AutoField(random_state=cell.seed)
-    field.fit(world.X[known], world.correct[known], confidence=world.confidence[known])
-    delta = field.estimate(world.X[test], world.confidence[test]).delta
+    field.fit(Triples.of(world.X[known], confidence=world.confidence[known], correct=world.correct[known]))
+    X_test = np.asarray(world.X[test], np.float32)
+    delta = field.estimate(X_test, world.confidence[test]).delta
     spent = clock.spent()
     return _record(
         cell,
@@ -142,7 +143,7 @@ def _auto(cell: Cell, settings: Settings, n_jobs: int) -> Record:
         test,
         delta,
         **spent,
-        candidates=judged_candidates(field, world.X[test], world.confidence[test], world.delta[test]),
+        candidates=judged_candidates(field, X_test, world.confidence[test], world.delta[test]),
         facts={"structure": bool(field.structure_)},
     )
 

@@ -72,9 +72,7 @@ class AutoField:
         """
         kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
         if len(kept) < AUTO.least_rows:
-            raise InputError(
-                f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed"
-            )
+            raise InputError(f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed")
         self.rows_ = kept
         self._keep(fit_auto(rows.take(kept), seed=drawn_seed(self.random_state)))
         return self

@@ -137,7 +137,9 @@ def _components(x: Array, k: int) -> NDArray[np.float32]:
         from sklearn.utils.extmath import randomized_svd
 
         # O(d^2 k); the whole decomposition takes O(d^3)
-        vectors, values, _ = randomized_svd(covariance, k, n_oversamples=AUTO.component_oversampling, n_iter=AUTO.component_power_steps, random_state=0)
+        vectors, values, _ = randomized_svd(
+            covariance, k, n_oversamples=AUTO.component_oversampling, n_iter=AUTO.component_power_steps, random_state=0
+        )
     else:
         values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     order = np.argsort(values)[::-1][:k]

@@ -26,7 +26,7 @@ _FINAL = 99
 
 @dataclass(frozen=True)
 class LocalMember:
-    """The kernel readout over the offset. The geometry itself is the model's, whether this member is in the stack or not.
+    """The kernel readout over the offset. The geometry itself is kept by the model, in the stack or not.
 
     Attributes
     ----------
@@ -91,7 +91,8 @@ def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> LocalFit:
     first = rows.folds == 0
     trials = {raw: _held_out(rows, place, 0, raw) for raw in _starts(rows)}
     losses = {
-        raw: negative_log_likelihood(rows.correct[first], rows.at.offset[first] + trial) for raw, trial in trials.items()
+        raw: negative_log_likelihood(rows.correct[first], rows.at.offset[first] + trial)
+        for raw, trial in trials.items()
     }
     from_raw = min(trials, key=lambda raw: np.average(losses[raw], weights=rows.weight_of(first)))
     shift = None

@@ -130,7 +130,7 @@ class AutoModel:
         return self.scaler(X, np.full(len(X), 0.5) if confidence is None else confidence)
 
     def placed(self, X: Array) -> NDArray[np.float32]:
-        """Inputs of the learned geometry for rows of X, (n, p)."""
+        """Give the inputs of the learned geometry for rows of X, (n, p)."""
         return self.place(self.inputs(X))
 
     def base(self, confidence: Array) -> NDArray[np.float64]:

@@ -295,7 +295,7 @@ def _best_direction(rows: PlacedRows, x: Array, rng: np.random.Generator) -> tup
 
 
 def _directions(p: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Unit directions to try in p dimensions, (k, p): a fan in the plane, else the axes and random ones."""
+    """List unit directions to try in p dimensions, (k, p): a fan in the plane, else the axes and random ones."""
     if p == 1:
         return np.ones((1, 1))
     if p == 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 ALPHAS = np.geomspace(0.01, 100.0, 161)
-"""Scales tried for the range-aware map."""
+"""Scales tried for the range-aware map: from no change to a jump to the end of the range, in steps of 6 %."""
 
 
 def range_aware(confidence: np.ndarray, delta: np.ndarray, alpha: float) -> np.ndarray:
@@ -37,13 +37,13 @@ def range_aware(confidence: np.ndarray, delta: np.ndarray, alpha: float) -> np.n
 
 
 def choose_alpha(
-    confidence: np.ndarray, correct: np.ndarray, delta: np.ndarray, weight: np.ndarray | None = None
+    correct: np.ndarray, confidence: np.ndarray, delta: np.ndarray, weight: np.ndarray | None = None
 ) -> float:
     """Return the scale of :func:`range_aware`, of those in ``ALPHAS``, with the smallest Brier score.
 
     Parameters
     ----------
-    confidence, correct, delta : arrays of shape (n,)
+    correct, confidence, delta : arrays of shape (n,)
         Of validation rows; correct is 0 or 1, delta negative where over-confident.
     weight : array of shape (n,), optional
 
@@ -55,7 +55,7 @@ def choose_alpha(
     Examples
     --------
     >>> f, y = np.full(100, 0.5), np.repeat([1.0, 0.0], [75, 25])
-    >>> alpha = choose_alpha(f, y, delta=np.full(100, 0.25))
+    >>> alpha = choose_alpha(y, f, delta=np.full(100, 0.25))
     >>> range_aware(f, np.full(100, 0.25), alpha)[0].round(2)
     np.float64(0.75)
     """

@@ -34,6 +34,7 @@ MIN_MASS = 1.0
 MIN_TRAIN, MIN_VAL = 20, 2
 """Fewest rows to train on, the mass a row should have, and to choose by."""
 
+
 class PaperField:
     """The miscalibration field by the paper's method.
 
@@ -133,7 +134,7 @@ class PaperField:
         self.bank_coordinates_ = self._embed(data.X[data.bank])
         self.global_map_ = held_out_global_map(y, f, weight, train, val)
         delta = self._local(X[val], f[val])[0]
-        self.alpha_ = choose_alpha(f[val], y[val], delta, weight[val])
+        self.alpha_ = choose_alpha(y[val], f[val], delta, weight[val])
         return self
 
     @property
@@ -181,7 +182,7 @@ class PaperField:
         )
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone, float64 (n,); without confidences equation 2, and far from the bank its mean residual."""
+        """Estimate delta alone, float64 (n,); without confidences by equation 2, far from the bank its mean residual."""
         if confidence is not None:
             return self.estimate(X, confidence).delta
         average, mass = self._average(self._embed(X))
@@ -311,7 +312,9 @@ def _train_and_val(rows: Triples, weight: np.ndarray, rng: np.random.Generator) 
         is_val = np.isin(unit, rng.permutation(n_units)[: max(1, n_units // 9)])
     else:
         if (rows.split == "test").any():
-            raise InputError("split must hold only 'train' and 'val' here; it holds 'test': leave those rows out of a fit")
+            raise InputError(
+                "split must hold only 'train' and 'val' here; it holds 'test': leave those rows out of a fit"
+            )
         is_val = rows.split == "val"
     train, val = np.flatnonzero(~is_val & (weight > 0)), np.flatnonzero(is_val & (weight > 0))
     if len(train) < MIN_TRAIN or len(val) < MIN_VAL:

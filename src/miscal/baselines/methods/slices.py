@@ -13,6 +13,7 @@ from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics import log_losses
+from miscal.data.triples import Triples
 
 N_SLICES = (4, 8, 16, 32, 64)
 RIDGES = (1.0, 4.0, 16.0)
@@ -27,9 +28,11 @@ class KMeansSlices(Baseline):
     """
 
     name = "slices"
+    place = 15
 
-    def _fit(self, X, f, y, validation, seed) -> None:
-        folds, pairs = make_folds(X, seed), held_out(X, validation, seed, cheap=True)
+    def _fit(self, rows: Triples, seed: int) -> None:
+        X, y, f = rows.X, rows.correct, rows.confidence
+        folds, pairs = make_folds(X, seed), held_out(rows, seed, cheap=True)
         self.view_ = fit_view(X, min(COMPONENTS, X.shape[1]))
         place = self._place(X)
         models = {k: _cluster(place, k, seed) for k in N_SLICES if k <= len(np.unique(place, axis=0)) // 2} or {
@@ -39,19 +42,19 @@ class KMeansSlices(Baseline):
         for k, base, ridge in product(models, BASES, RIDGES):
             slices, loss = models[k].labels_, 0.0
             for fit, score in pairs:
-                offset = base_offset(base, f[fit], y[fit], folds[fit])
+                offset = base_offset(base, y[fit], f[fit], folds[fit])
                 shift = slice_shifts(slices[fit], k, y[fit], offset, ridge)
-                start = logit(fit_base(base, f[fit], y[fit]).predict(f[score]))
+                start = logit(fit_base(base, y[fit], f[fit]).predict(f[score]))
                 loss += float(log_losses(y[score], expit(start + shift[slices[score]])).sum())
             losses.append(({"slices": k, "base": base, "ridge": ridge}, loss))
         self.settings_, _ = best(losses)
         k, base = self.settings_["slices"], self.settings_["base"]
-        self.model_, self.map_ = models[k], fit_base(base, f, y)
-        offset = base_offset(base, f, y, folds)
+        self.model_, self.map_ = models[k], fit_base(base, y, f)
+        offset = base_offset(base, y, f, folds)
         self.shift_ = slice_shifts(self.model_.labels_, k, y, offset, self.settings_["ridge"])
 
-    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
-        return expit(logit(self.map_.predict(f)) + self.shift_[self.model_.predict(self._place(X))])
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
+        return expit(logit(self.map_.predict(confidence)) + self.shift_[self.model_.predict(self._place(X))])
 
     def _place(self, X: NDArray) -> NDArray[np.float32]:
         columns = self.view_(X)

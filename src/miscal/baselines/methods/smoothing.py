@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.calibration.metrics import log_losses
+from miscal.data.triples import Triples
 from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.field import range_aware
 
@@ -29,13 +30,15 @@ class RawKernel(Baseline):
     """
 
     name = "raw_kernel"
+    place = 14
 
-    def _fit(self, X, f, y, validation, seed) -> None:
+    def _fit(self, rows: Triples, seed: int) -> None:
+        X, y, f = rows.X, rows.correct, rows.confidence
         spread = _median_distance(X, np.random.default_rng(seed))
-        rows = held_out(X, validation, seed)
+        pairs = held_out(rows, seed)
         losses: dict[tuple, float] = {}
-        for base, (fit, score), scale in product(BASES, rows, SCALES):
-            fitted = fit_base(base, f[fit], y[fit])
+        for base, (fit, score), scale in product(BASES, pairs, SCALES):
+            fitted = fit_base(base, y[fit], f[fit])
             residual = y[fit] - fitted.predict(f[fit])
             shift = _smooth(X[score], X[fit], residual, scale * spread)
             for way in (_ADDITIVE, *ALPHAS):
@@ -45,12 +48,12 @@ class RawKernel(Baseline):
         names = ("base", "scale", "correction")
         self.settings_, _ = best((dict(zip(names, key, strict=True)), v) for key, v in losses.items())
         self.sigma_ = self.settings_["scale"] * spread
-        self.map_ = fit_base(self.settings_["base"], f, y)
+        self.map_ = fit_base(self.settings_["base"], y, f)
         self.X_, self.residual_ = X, y - self.map_.predict(f)
 
-    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
         shift = _smooth(X, self.X_, self.residual_, self.sigma_)
-        return _correct(self.map_.predict(f), shift, self.settings_["correction"])
+        return _correct(self.map_.predict(confidence), shift, self.settings_["correction"])
 
 
 def _smooth(query: NDArray, bank: NDArray, residual: Floats, sigma: float) -> Floats:

@@ -11,6 +11,7 @@ from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics import log_losses
+from miscal.data.triples import Triples
 from miscal.estimators.auto.ridge import RidgePath, ridge_path
 
 PENALTIES = tuple(float(p) for p in np.geomspace(30_000, 1, 19))
@@ -26,35 +27,38 @@ class Ridge(Baseline):
     """
 
     name = "ridge"
+    place = 10
     base = "identity"
 
-    def _fit(self, X, f, y, validation, seed) -> None:
-        folds, rows = make_folds(X, seed), held_out(X, validation, seed, cheap=True)
+    def _fit(self, rows: Triples, seed: int) -> None:
+        X, y, f = rows.X, rows.correct, rows.confidence
+        folds, pairs = make_folds(X, seed), held_out(rows, seed, cheap=True)
         candidates = []
         for k in VIEWS:
             columns = _columns(fit_view(X, k)(X), f)
             losses = np.zeros(len(PENALTIES))
-            for fit, score in rows:
-                path = _path(columns[fit], y[fit], base_offset(self.base, f[fit], y[fit], folds[fit]))
-                start = logit(fit_base(self.base, f[fit], y[fit]).predict(f[score]))
+            for fit, score in pairs:
+                path = _path(columns[fit], y[fit], base_offset(self.base, y[fit], f[fit], folds[fit]))
+                start = logit(fit_base(self.base, y[fit], f[fit]).predict(f[score]))
                 p = expit(start[:, None] + columns[score] @ path.coefficients)
                 losses += log_losses(y[score][:, None], p).sum(0)
             candidates += [({"components": k, "penalty": p}, v) for p, v in zip(PENALTIES, losses, strict=True)]
         chosen, _ = best(candidates)
         self.settings_ = chosen
-        self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(self.base, f, y)
-        path = _path(_columns(self.view_(X), f), y, base_offset(self.base, f, y, folds))
+        self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(self.base, y, f)
+        path = _path(_columns(self.view_(X), f), y, base_offset(self.base, y, f, folds))
         self.coefficients_ = path.coefficients[:, PENALTIES.index(chosen["penalty"])]
 
-    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
-        shift = _columns(self.view_(X), f) @ self.coefficients_
-        return expit(logit(self.map_.predict(f)) + shift.astype(np.float64))
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
+        shift = _columns(self.view_(X), confidence) @ self.coefficients_
+        return expit(logit(self.map_.predict(confidence)) + shift.astype(np.float64))
 
 
 class RidgeIsotonic(Ridge):
     """The same on the log-odds of an isotonic map of f (cross-fitted where it is learned from)."""
 
     name = "ridge_isotonic"
+    place = 11
     base = "isotonic"
 
 

@@ -13,6 +13,7 @@ from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics import log_losses
+from miscal.data.triples import Triples
 
 LEAVES = (4, 8, 24)
 VIEWS = (None, 50)
@@ -44,28 +45,30 @@ class BoostedTrees(Baseline):
     """
 
     name = "trees"
+    place = 12
 
-    def _fit(self, X, f, y, validation, seed) -> None:
-        folds, rows = make_folds(X, seed), held_out(X, validation, seed)
+    def _fit(self, rows: Triples, seed: int) -> None:
+        X, y, f = rows.X, rows.correct, rows.confidence
+        folds, pairs = make_folds(X, seed), held_out(rows, seed)
         fractions = FRACTIONS if X.shape[1] <= _FEW_COLUMNS else FRACTIONS[:1]
         candidates = []
         for k in VIEWS:
             columns = _columns(fit_view(X, k)(X), f)
             for base, leaves, fraction in product(BASES, LEAVES, fractions):
                 shape = {"num_leaves": leaves, "feature_fraction": fraction}
-                losses = sum(_losses(columns, f, y, folds, pair, base, shape, seed) for pair in rows)
+                losses = sum(_losses(columns, f, y, folds, pair, base, shape, seed) for pair in pairs)
                 found = {"components": k, "base": base, **shape}
                 candidates += [({**found, "rounds": r}, v) for r, v in zip(ROUNDS, losses, strict=True)]
         chosen, _ = best(candidates)
         self.settings_ = chosen
-        self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(chosen["base"], f, y)
-        offset = base_offset(chosen["base"], f, y, folds)
+        self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(chosen["base"], y, f)
+        offset = base_offset(chosen["base"], y, f, folds)
         shape = {name: chosen[name] for name in ("num_leaves", "feature_fraction")}
         self.booster_ = _boost(_columns(self.view_(X), f), y, offset, shape, chosen["rounds"], seed)
 
-    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
-        shift = self.booster_.predict(_columns(self.view_(X), f), raw_score=True, num_threads=1)
-        return expit(logit(self.map_.predict(f)) + shift)
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
+        shift = self.booster_.predict(_columns(self.view_(X), confidence), raw_score=True, num_threads=1)
+        return expit(logit(self.map_.predict(confidence)) + shift)
 
 
 def _columns(place: NDArray, f: Floats) -> NDArray[np.float32]:
@@ -75,9 +78,9 @@ def _columns(place: NDArray, f: Floats) -> NDArray[np.float32]:
 def _losses(columns, f, y, folds, pair, base, shape, seed) -> Floats:
     """Sum the held-out log loss after each number of rounds, (len(ROUNDS),)."""
     fit, score = pair
-    offset = base_offset(base, f[fit], y[fit], folds[fit])
+    offset = base_offset(base, y[fit], f[fit], folds[fit])
     booster = _boost(columns[fit], y[fit], offset, shape, ROUNDS[-1], seed)
-    start = logit(fit_base(base, f[fit], y[fit]).predict(f[score]))
+    start = logit(fit_base(base, y[fit], f[fit]).predict(f[score]))
     shifts = (booster.predict(columns[score], raw_score=True, num_iteration=r, num_threads=1) for r in ROUNDS)
     return np.array([log_losses(y[score], expit(start + s)).sum() for s in shifts])
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.baselines.protocol import Baseline, Floats
+from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 
 
@@ -13,15 +14,14 @@ class Paper(Baseline):
     """The paper's method with its grid, its splits and its range-aware correction."""
 
     name = "paper"
+    place = 90
 
-    def _fit(self, X, f, y, validation, seed) -> None:
-        split = np.where(validation, "val", "train")
-        field = MiscalibrationField(method=self.name, random_state=seed, n_jobs=1)
-        self.field_ = field.fit(X, y, confidence=f, split=split)
+    def _fit(self, rows: Triples, seed: int) -> None:
+        self.field_ = MiscalibrationField(method=self.name, random_state=seed, n_jobs=1).fit_triples(rows)
         self.settings_ = {k: v for k, v in self.field_.settings_.items() if np.ndim(v) == 0}
 
-    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
-        return self.field_.calibrate(X, f)
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
+        return self.field_.calibrate(X, confidence)
 
     def delta(self, X, confidence) -> Floats:
         """Field, as estimated; negative where over-confident."""
@@ -32,3 +32,4 @@ class Auto(Paper):
     """miscal's default estimator."""
 
     name = "auto"
+    place = 91

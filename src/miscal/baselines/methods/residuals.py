@@ -13,6 +13,7 @@ from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics import log_losses
+from miscal.data.triples import Triples
 
 _EDGE = 0.01  # as in smoothing: how close to 0 and 1 an additive correction may come
 
@@ -26,24 +27,25 @@ class _ResidualModel(Baseline):
     def _regress(self, columns: NDArray, residual: Floats, option, seed: int):
         raise NotImplementedError
 
-    def _fit(self, X, f, y, validation, seed) -> None:
+    def _fit(self, rows: Triples, seed: int) -> None:
+        X, y, f = rows.X, rows.correct, rows.confidence
         self.view_ = fit_view(X, None)
-        columns, pairs = _columns(self.view_(X), f), held_out(X, validation, seed)
+        columns, pairs = _columns(self.view_(X), f), held_out(rows, seed)
         losses = []
         for base, option in product(BASES, self._options()):
             loss = 0.0
             for fit, score in pairs:
-                fitted = fit_base(base, f[fit], y[fit])
+                fitted = fit_base(base, y[fit], f[fit])
                 model = self._regress(columns[fit], y[fit] - fitted.predict(f[fit]), option, seed)
                 p = _correct(fitted.predict(f[score]), model.predict(columns[score]))
                 loss += float(log_losses(y[score], p).sum())
             losses.append(({"base": base, "option": option}, loss))
         self.settings_, _ = best(losses)
-        self.map_ = fit_base(self.settings_["base"], f, y)
+        self.map_ = fit_base(self.settings_["base"], y, f)
         self.model_ = self._regress(columns, y - self.map_.predict(f), self.settings_["option"], seed)
 
-    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
-        return _correct(self.map_.predict(f), self.model_.predict(_columns(self.view_(X), f)))
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
+        return _correct(self.map_.predict(confidence), self.model_.predict(_columns(self.view_(X), confidence)))
 
 
 class ResidualNetwork(_ResidualModel):
@@ -54,6 +56,7 @@ class ResidualNetwork(_ResidualModel):
     """
 
     name = "residual_network"
+    place = 17
 
     def _options(self) -> tuple:
         return (1e-3, 1.0, 10.0, 30.0)
@@ -79,6 +82,7 @@ class Multiaccuracy(_ResidualModel):
     """Ridge regression on residuals (the multiaccuracy of Kim et al., 2019, one step); penalty by held-out log loss."""
 
     name = "multiaccuracy"
+    place = 16
 
     def _options(self) -> tuple:
         return tuple(float(a) for a in np.geomspace(1e2, 1e5, 7))

@@ -14,6 +14,7 @@ from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.calibration.metrics import log_losses
+from miscal.data.triples import Triples
 
 COMPONENTS = (32, 64)
 LEAF_ROWS = (160, 40)  # its default, and leaves small enough for a few thousand rows
@@ -27,9 +28,11 @@ class MCGradBaseline(Baseline):
     """
 
     name = "mcgrad"
+    place = 13
 
-    def _fit(self, X, f, y, validation, seed) -> None:
-        pairs = held_out(X, validation, seed)
+    def _fit(self, rows: Triples, seed: int) -> None:
+        X, y, f = rows.X, rows.correct, rows.confidence
+        pairs = held_out(rows, seed)
         options = sorted({min(k, X.shape[1]) for k in COMPONENTS})
         losses = []
         for k, rows, base in product(options, LEAF_ROWS, BASES):
@@ -39,8 +42,8 @@ class MCGradBaseline(Baseline):
         self.model_ = _Fitted(X, f, y, self.settings_, seed)
         self.settings_ = {**self.settings_, "rounds": self.model_.rounds}
 
-    def _calibrate(self, X: NDArray, f: Floats) -> Floats:
-        return self.model_.predict(X, f)
+    def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
+        return self.model_.predict(X, confidence)
 
 
 class _Fitted:
@@ -48,7 +51,7 @@ class _Fitted:
         model = _package().MCGrad(
             lightgbm_params={"min_child_samples": settings["leaf_rows"], "num_threads": 1}, random_state=seed
         )
-        self._view, self._map = fit_view(X, settings["components"]), fit_base(settings["base"], f, y)
+        self._view, self._map = fit_view(X, settings["components"]), fit_base(settings["base"], y, f)
         frame, names = self._frame(X, f)
         frame["outcome"] = y.astype(int)
         self._model = model.fit(frame, "score", "outcome", numerical_feature_column_names=names)
