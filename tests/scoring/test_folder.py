@@ -24,7 +24,6 @@ from miscal.base.errors import (
     MismatchError,
     ResourceError,
 )
-from miscal.base.files import locked
 from miscal.scoring import FakeModel, Question
 from miscal.scoring.folder import score_folder
 from miscal.scoring.questions import text_items

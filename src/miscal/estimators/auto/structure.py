@@ -47,7 +47,7 @@ class StructureEvidence:
 
 
 def weigh(
-    y: Array,
+    correct: Array,
     offset: Array,
     shift: Array,
     confidence: Array,
@@ -58,7 +58,7 @@ def weigh(
 
     Parameters
     ----------
-    y : ndarray of shape (n,), 0 or 1
+    correct : ndarray of shape (n,), 0 or 1
     offset : ndarray of shape (n,)
         Log-odds of the global map, out of fold.
     shift : ndarray of shape (n,)
@@ -78,16 +78,16 @@ def weigh(
     --------
     >>> rng = np.random.default_rng(0)
     >>> shift, offset = rng.normal(size=2000), np.zeros(2000)
-    >>> y = (rng.random(2000) < expit(shift)).astype(float)
+    >>> correct = (rng.random(2000) < expit(shift)).astype(float)
     >>> folds = np.arange(2000) % 5
-    >>> weigh(y, offset, shift, offset, folds).structure, weigh(y, offset, -shift, offset, folds).structure
+    >>> weigh(correct, offset, shift, offset, folds).structure, weigh(correct, offset, -shift, offset, folds).structure
     (True, False)
     """
-    gain, error = gain_in_log_loss(y, offset, offset + shift, weight)
-    return StructureEvidence(gain, error, score_test(y, offset, shift, confidence, folds, weight))
+    gain, error = gain_in_log_loss(correct, offset, offset + shift, weight)
+    return StructureEvidence(gain, error, score_test(correct, offset, shift, confidence, folds, weight))
 
 
-def gain_in_log_loss(y: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
+def gain_in_log_loss(correct: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
     """Mean log loss of `before` less that of `after`, both log-odds, and its paired standard error.
 
     Examples
@@ -95,11 +95,16 @@ def gain_in_log_loss(y: Array, before: Array, after: Array, weight: Array | None
     >>> gain_in_log_loss(np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))
     (0.0, 0.0)
     """
-    return paired_gain(negative_log_likelihood(y, before), negative_log_likelihood(y, after), weight)
+    return paired_gain(negative_log_likelihood(correct, before), negative_log_likelihood(correct, after), weight)
 
 
 def score_test(
-    y: Array, offset: Array, shift: Array, confidence: Array, folds: NDArray[np.integer], weight: Array | None = None
+    correct: Array,
+    offset: Array,
+    shift: Array,
+    confidence: Array,
+    folds: NDArray[np.integer],
+    weight: Array | None = None,
 ) -> float:
     """Test by strata whether the shift tells the residuals apart that the global map leaves.
 
@@ -111,7 +116,7 @@ def score_test(
 
     Parameters
     ----------
-    y, offset, shift, confidence, folds, weight
+    correct, offset, shift, confidence, folds, weight
         As in :func:`weigh`.
 
     Returns
@@ -121,15 +126,15 @@ def score_test(
 
     Examples
     --------
-    >>> y, shift, alike = np.array([0.0, 0, 1, 1]), np.array([-1.0, -1, 1, 1]), np.zeros(4)
-    >>> round(score_test(y, alike, shift, alike, alike.astype(int)), 3)
+    >>> correct, shift, alike = np.array([0.0, 0, 1, 1]), np.array([-1.0, -1, 1, 1]), np.zeros(4)
+    >>> round(score_test(correct, alike, shift, alike, alike.astype(int)), 3)
     1.732
     """
-    w = np.ones(len(y)) if weight is None else weight
+    w = np.ones(len(correct)) if weight is None else weight
     stratum = np.unique(_levels(confidence, folds, w) * (folds.max() + 1) + folds, return_inverse=True)[1]
     rows = np.bincount(stratum, w)
     t = shift - (np.bincount(stratum, w * shift) / rows)[stratum]
-    residual = y - expit(offset)
+    residual = correct - expit(offset)
     r = residual - (np.bincount(stratum, w * residual) / rows)[stratum]
     spread = np.bincount(stratum, w * t**2) * np.bincount(stratum, w * r**2)
     variance = np.sum(spread[rows > 1] / (rows[rows > 1] - 1))

@@ -182,7 +182,7 @@ class PaperField:
         )
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
-        """Estimate delta alone, float64 (n,); without confidences by equation 2, far from the bank its mean residual."""
+        """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""
         if confidence is not None:
             return self.estimate(X, confidence).delta
         average, mass = self._average(self._embed(X))

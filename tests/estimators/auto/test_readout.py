@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.local import LocalShift, _one_step, _Sums, fit_local
+from miscal.estimators.auto.readout import LocalShift, PlacedRows, _one_step, _Sums, fit_local
 
 
 def fixed(n=200, seed=0, ridge=2.0, **changes):
@@ -94,7 +94,7 @@ def wavy(n, seed, frequency=3, amplitude=0.8):
 def test_the_geometry_finds_the_direction_that_matters():
     x, offset, y, _ = wavy(4000, 0)
     fresh, _, _, shift = wavy(1000, 1)
-    local = fit_local(x, y, offset, rng=np.random.default_rng(0), steps=20)
+    local = fit_local(PlacedRows.of(x, y, offset), rng=np.random.default_rng(0), steps=20)
     direction = local.axes[:, np.abs(local.axes).sum(0).argmax()]
     assert abs(direction @ [1, 1]) / np.linalg.norm(direction) / np.sqrt(2) > 0.99
     assert np.corrcoef(local.read(fresh).shift, shift)[0, 1] > 0.9
@@ -102,13 +102,13 @@ def test_the_geometry_finds_the_direction_that_matters():
 
 def test_without_structure_the_shift_stays_small():
     x, offset, y, _ = wavy(4000, 2, amplitude=0.0)
-    local = fit_local(x, y, offset, rng=np.random.default_rng(0), steps=20)
+    local = fit_local(PlacedRows.of(x, y, offset), rng=np.random.default_rng(0), steps=20)
     assert np.abs(local.read(x[:500]).shift).mean() < 0.15
 
 
 def test_the_same_seed_gives_the_same_geometry():
     x, offset, y, _ = wavy(600, 3)
-    a, b = (fit_local(x, y, offset, rng=np.random.default_rng(5), steps=5) for _ in range(2))
+    a, b = (fit_local(PlacedRows.of(x, y, offset), rng=np.random.default_rng(5), steps=5) for _ in range(2))
     assert (a.axes == b.axes).all()
 
 
@@ -119,7 +119,8 @@ def test_a_geometry_learned_from_repeated_rows_is_as_good_as_from_each_once(copi
 
     def learned(times):
         number = np.repeat(np.arange(len(y)), times)
-        local = fit_local(x[number], y[number], offset[number], rng=np.random.default_rng(0), groups=number, steps=20)
+        rows = PlacedRows.of(x[number], y[number], offset[number], groups=number)
+        local = fit_local(rows, rng=np.random.default_rng(0), steps=20)
         return local.read(fresh)
 
     once, repeated = learned(1), learned(copies)
@@ -141,7 +142,7 @@ def test_rows_of_a_group_are_left_out_together():
 def test_groups_of_one_row_each_change_nothing():
     x, offset, y, _ = wavy(600, 3)
     a, b = (
-        fit_local(x, y, offset, rng=np.random.default_rng(5), groups=groups, steps=5)
+        fit_local(PlacedRows.of(x, y, offset, groups=groups), rng=np.random.default_rng(5), steps=5)
         for groups in (None, np.arange(600)[::-1])
     )
     assert (a.axes == b.axes).all()

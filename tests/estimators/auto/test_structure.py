@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from miscal.estimators.auto.evidence import LEAST_SCORE, score_test, weigh
+from miscal.data.triples import Triples
+from miscal.estimators.auto.settings import AUTO
+from miscal.estimators.auto.structure import score_test, weigh
 from miscal.synthetic.worlds import random_split, sinusoid
 
 
@@ -38,7 +40,7 @@ def test_a_global_map_that_is_a_little_wrong_is_not_taken_for_hidden_structure(m
         y, offset, hidden = world(seed=seed, misfit=misfit)
         scores.append(evidence(y, offset, misfit * offset + 0.05 * hidden).score)
     assert np.mean(scores) < 0.3
-    assert np.mean(np.array(scores) > LEAST_SCORE) <= 0.03
+    assert np.mean(np.array(scores) > AUTO.least_score) <= 0.03
 
 
 def test_a_hidden_shift_is_seen_although_its_size_is_wrong():
@@ -81,7 +83,7 @@ def test_a_shift_that_follows_the_confidence_is_not_a_finding_on_few_rows(n):
         y, offset, _ = world(n=n, seed=seed)
         scores.append(evidence(y, offset, 0.3 * offset).score)
     assert abs(np.mean(scores)) < 0.4
-    assert np.mean(np.array(scores) > LEAST_SCORE) <= 0.05
+    assert np.mean(np.array(scores) > AUTO.least_score) <= 0.05
 
 
 @pytest.mark.slow
@@ -95,7 +97,7 @@ def test_a_faint_field_is_claimed_and_none_is_not():
             faint = sinusoid(10_000, amplitude=amplitude, frequency=2, random_state=seed)
             known = random_split(len(faint), random_state=seed) != "test"
             field = AutoField(random_state=seed)
-            field.fit(faint.X[known], faint.correct[known], confidence=faint.confidence[known])
+            field.fit(Triples.of(faint.X[known], confidence=faint.confidence[known], correct=faint.correct[known]))
             claimed[amplitude].append(field.structure_)
     assert sum(claimed[0.0]) == 0
     assert sum(claimed[0.2]) >= 3
