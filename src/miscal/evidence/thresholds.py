@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct
 from miscal.calibration.metrics import brier, worst_slice_gap
-
-EPSILONS = (0.01, 0.05, 0.10, 0.15)
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def threshold_sensitivity(
     confidence: ArrayLike,
     cut: Callable[[float], ArrayLike],
     *,
-    epsilons: Sequence[float] = EPSILONS,
+    epsilons: Sequence[float] = EVIDENCE_DEFAULTS.epsilons,
 ) -> tuple[Threshold, ...]:
     """Cut the same field at several epsilons.
 
