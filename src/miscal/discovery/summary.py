@@ -88,7 +88,7 @@ class Regime(_Part):
     brier: Number
 
 
-class Gap(SmoothEce):
+class GapNumbers(SmoothEce):
     """Worst-slice SmoothECE gap; ``worst`` names the slice."""
 
     worst: str | None = None
@@ -128,7 +128,7 @@ class Selection(_Part):
     candidates: tuple[dict[str, Any], ...]
 
 
-class Subregime(_Part):
+class SubregimeNumbers(_Part):
     """A coherent, named part of a regime: cut on train and validation rows, measured on test rows.
 
     ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
@@ -237,11 +237,11 @@ class Summary(_Part):
     global_: Global = Field(alias="global")
     field: FieldNumbers
     regimes: tuple[Regime, ...]
-    gap: Gap
+    gap: GapNumbers
     certificate: CertificateNumbers
     correction: dict[str, Comparison]
     selection: Selection
-    subregimes: tuple[Subregime, ...] = ()
+    subregimes: tuple[SubregimeNumbers, ...] = ()
     curves: Curves
     histogram: Histogram
     map: MapInfo | None = None
@@ -419,7 +419,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         where = ".".join(str(part) for part in first["loc"])
         raise CorruptFile(
             f"{name} is not a miscal summary: {where}: {first['msg']} "
-            f"({error.error_count()} faults in all); run `miscal discover` again"
+            f"({error.error_count()} faults in total); run `miscal discover` again"
         ) from None
 
 
