@@ -58,7 +58,8 @@ def one_draw(d: int, n: int, share: float, strength: float, draw: int) -> dict:
     return {
         "d": d, "n": n, "share": share, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "claimed": claim.structure, "certified": claim.confirmed,
-        "p_hidden": claim.certificate.hidden.p_value, "low_hidden": claim.certificate.hidden.low, "planted": int(planted.sum()),
+        "p_hidden": claim.certificate.hidden.p_value, "low_hidden": claim.certificate.hidden.low,
+        "planted": int(planted.sum()),
         **(judged(cut(found.hidden, EPSILON, found.supported), planted, sign) if strength else {}),
         "size": float(np.abs(world.delta[world.regime == 1]).mean()) if (world.regime == 1).any() else None,
         "r": recovery(found.delta, truth),
@@ -178,9 +179,8 @@ def main() -> None:
     print_cells(draws, args)
     missed = print_size(draws, args)
     print_plan(draws, args)
-    print(
-        f"\nn at which over {100 * SIGNIFICANCE:g} % of the draws of a = 0 are certified, beyond chance: {missed or 'none'}"
-    )
+    over = f"over {100 * SIGNIFICANCE:g} % of the draws of a = 0"
+    print(f"\nn at which {over} are certified, beyond chance: {missed or 'none'}")
     sys.exit(bool(missed))
 
 
