@@ -62,7 +62,8 @@ def test_each_outcome_has_its_own_opening_and_only_a_confirmed_one_gives_a_limit
             claim(limit=0.0, p_value=0.2, detectable=None),
             [],
             "Hidden miscalibration was not confirmed: the estimator found some in the rows it learned from, but the "
-            "test rows do not confirm it (p = 0.2). This test set of 500 rows is too small to have detected any.",
+            "test rows do not confirm it (p = 0.2). This test set of 500 rows is too small to have detected an average "
+            "of any size.",
         ),
     ],
     ids=["places", "spread", "none", "unconfirmed"],

@@ -114,7 +114,9 @@ def _places(rows: EstimatedRows, regimes: Sequence[Regime]) -> list[Place]:
     part, regime = rows.subregimes.name[test], rows.regime[test]
     # the names as the summary stores them, of rows as the table names them
     named = [(f'"{plain(one.name)}"', part == one.name) for one in rows.subregimes.table]
-    whole = [(f"the {r.share:.0%} found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"]
+    whole = [
+        (f"the {r.share:.0%} of rows found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"
+    ]
     return places(correct, rate, named) or places(correct, rate, whole)
 
 

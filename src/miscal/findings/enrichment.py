@@ -176,7 +176,7 @@ def enrich(
     kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
     for one, adjusted in zip(tested, _benjamini_hochberg([one.p_values for one in tested]), strict=True):
         kept[one.part] += [
-            _item(one, at, float(adjusted[at])) for at in np.flatnonzero(adjusted <= settings.significance)
+            _item(one, at, float(adjusted[at]), settings) for at in np.flatnonzero(adjusted <= settings.significance)
         ]
     return [tuple(sorted(items, key=_telling)[: settings.max_items]) for items in kept]
 
@@ -232,15 +232,17 @@ def _fisher(hits: np.ndarray, total: np.ndarray, size: int, n: int) -> np.ndarra
     return np.minimum(hypergeom.sf(pairs % (n + 1) - 1, n, pairs // (n + 1), size), 1.0)[which]
 
 
-def _item(one: _Tested, at: int, p_value: float) -> Enriched:
+def _item(one: _Tested, at: int, p_value: float, settings: FindingsSettings) -> Enriched:
     n, code, hits, total = len(one.column.codes), one.codes[at], int(one.hits[at]), int(one.total[at])
-    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits)
+    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits, settings)
     share, overall = hits / one.size, total / n
     name, label = one.column.name, one.column.labels[code]
     return Enriched(name, label, hits, share, overall, share / overall, ratio, interval, p_value)
 
 
-def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, float]]:
+def odds_ratio(
+    a: int, b: int, c: int, d: int, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> tuple[float, tuple[float, float]]:
     """Odds ratio ``ad / bc`` of a two-by-two table and its 95 % interval.
 
     Half a row is added to every cell (Haldane 1956, Anscombe 1956); the interval is Woolf's (1955), on the log scale.
@@ -248,7 +250,9 @@ def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, floa
     Parameters
     ----------
     a, b, c, d : int
-        With and without the value inside, with and without it outside.
+        Rows with and without the value inside, with and without it outside.
+    settings : FindingsSettings, optional
+        The normal quantile of the interval.
 
     Returns
     -------
@@ -265,6 +269,6 @@ def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, floa
     """
     cells = np.array([a, b, c, d]) + 0.5
     log_ratio = float(np.log(cells) @ [1, -1, -1, 1])
-    half = 1.959964 * float(np.sqrt((1.0 / cells).sum()))
+    half = settings.z_interval * float(np.sqrt((1.0 / cells).sum()))
     low, ratio, high = np.exp([log_ratio - half, log_ratio, log_ratio + half]).tolist()
     return ratio, (low, high)

@@ -63,13 +63,13 @@ def keywords(
     >>> keywords(texts, np.repeat([0, 1], 30), 2)
     [('court jury',), ('atom carbon',)]
     """
-    counts, terms = _count([text[: settings.text_length] for text in texts])
+    counts, terms = _count([text[: settings.text_length] for text in texts], settings.min_term_texts)
     if not len(terms):
         return [()] * n_parts
     return [_top_terms(counts, terms, part == index, settings) for index in range(n_parts)]
 
 
-def _count(texts: list[str]) -> tuple:
+def _count(texts: list[str], least: int) -> tuple:
     """Rows by terms (sparse, 0/1) and the terms."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
@@ -78,7 +78,7 @@ def _count(texts: list[str]) -> tuple:
         ngram_range=(1, 2),
         stop_words=sorted(ENGLISH_STOP_WORDS.union(_REMNANTS)),
         token_pattern=_WORD,
-        min_df=min(5, max(1, len(texts) // 10)),
+        min_df=min(least, max(1, len(texts) // 10)),
         dtype=np.int32,
     )
     try:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from miscal.evidence.settings import SIGNIFICANCE
 
 EPSILON = 0.05
-"""Default least size of a field that counts as miscalibrated: the paper's."""
+"""Default least size of a field that counts as miscalibrated: small errors called miscalibrated against errors passed
+over. The paper's number; each run may choose another, and ``miscal audit`` shows how much depends on it."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class FindingsSettings:
 
     "Not tuned" means: set once on the packaged demo and synthetic clouds, never varied systematically. The laws that
     the values must keep (planted parts are found, one cloud stays one part, noise confirms nothing) are tests in
-    ``tests/findings``; ``miscal audit`` shows how much depends on `epsilon`.
+    ``tests/findings``.
 
     Examples
     --------
@@ -23,13 +24,13 @@ class FindingsSettings:
     3
     """
 
-    # Regimes and tests.
-    epsilon: float = EPSILON
-    """Small errors called miscalibrated against errors passed over."""
+    # Tests.
     significance: float = SIGNIFICANCE
     """False alarms against missed parts, after adjustment for how many are tested. A convention."""
     confidence_level: float = 0.95
     """Of the intervals of residuals. A convention."""
+    z_interval: float = 1.959964
+    """Normal quantile of the 95 % interval of an odds ratio. A convention."""
 
     # The geometry in which parts are cut.
     coordinates_weight: float = 0.5
@@ -83,6 +84,8 @@ class FindingsSettings:
     """Characters of a text that are counted. Not tuned."""
     max_keywords: int = 8
     """Keywords of a part. Not tuned."""
+    min_term_texts: int = 5
+    """Texts of all that a keyword needs to be counted at all (memory against rare words). Not tuned."""
     min_term_rows: int = 3
     """Rows of a part that a keyword needs. Not tuned."""
     min_term_share: float = 0.02

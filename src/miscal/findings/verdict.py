@@ -92,7 +92,7 @@ def _not_found(claim: Claim) -> str:
 def _power(claim: Claim) -> str:
     n = claim.certificate.n
     if claim.detectable is None:
-        return f"This test set of {n:,} rows is too small to have detected any."
+        return f"This test set of {n:,} rows is too small to have detected an average of any size."
     return (
         f"This test set of {n:,} rows would have detected an average of {claim.detectable:.3f} or more with "
         "80 % power, presuming an estimate with the right sign on every row."
