@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "paper")
 COMPARED = ("isotonic", "temperature", "platt")
-"""Global corrections that stand beside the field's own."""
+"""Global corrections that the field's own is compared with."""
 
 
 @dataclass(frozen=True)
 class Discovery:
-    """Everything a discovery found.
+    """Everything that a discovery found.
 
     Attributes
     ----------

@@ -88,7 +88,7 @@ def fit_field(
 
 
 def _learnt(known: Triples) -> dict[str, Any]:
-    """Arguments of a fit."""
+    """Rows to learn from, as arguments of a fit."""
     return {
         "X": known.X,
         "y": known.correct,

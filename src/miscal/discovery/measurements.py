@@ -1,4 +1,4 @@
-"""Numbers of a run, measured on rows that nothing has learnt from: arrays in, parts of the summary out."""
+"""Numbers of a run, measured on rows that nothing has learned from: arrays in, parts of the summary out."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -55,7 +55,7 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) ->
 
 
 def smooth_ece(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> SmoothEce:
-    """Measure SmoothECE with its interval, noise floor and p-value; nulls of no rows."""
+    """Measure SmoothECE with its interval, noise floor and p-value; all null where there are no rows."""
     if len(correct) == 0:
         return SmoothEce(value=None)
     return _stored(metrics.measure_smece(correct, confidence, random_state=seed), SmoothEce)
@@ -126,7 +126,7 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
 
 
 def regime_numbers(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed: int) -> tuple[Regime, ...]:
-    """Measure each regime on test rows: over, good, under; numbers of an empty one are null.
+    """Measure each regime on test rows: over, good, under; the numbers of an empty one are null.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def gap(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed
 
 
 def _stored(estimate: Any, kind: type[Measure]) -> Any:
-    """Keep of an estimate what the summary has a place for."""
+    """Store those values of an estimate that the summary has a key for."""
     values = {name: getattr(estimate, name) for name in kind.model_fields}
     return kind(
         **{**values, "value": number(estimate.value), "interval": interval(*(estimate.interval or (None, None)))}

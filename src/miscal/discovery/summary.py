@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 
 SCHEMA_VERSION = 1
-"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or goes."""
+"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or is removed."""
 
 Number = FiniteFloat | None
 Interval = tuple[Number, Number] | None
@@ -42,7 +42,7 @@ class MeasureAgainstNull(Measure):
 
 
 class SmoothEce(MeasureAgainstNull):
-    """A SmoothECE: ``floor`` is what a calibrated model of this size shows, ``p_value`` is against calibrated."""
+    """A SmoothECE: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration."""
 
     floor: Number = None
 
@@ -187,7 +187,7 @@ class Histogram(_Part):
 
 
 class Columns(_Part):
-    """Which column of the data played which part; x is several where it was made from features, None if embedded."""
+    """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
 
     confidence: str | None
     correct: str | None

@@ -1,8 +1,8 @@
 """The paper's bootstrap of the worst slice: field and regimes fixed, test rows drawn with replacement.
 
-Its percentiles show how far the numbers move from sample to sample. They are no confidence intervals of a population
-gap, for a smooth calibration error of resampled rows is biased upwards;
-:func:`miscal.calibration.metrics.measure_gap` gives one.
+Its percentiles show how far the numbers move from sample to sample. They are not confidence intervals of the
+population gap, because the smooth calibration error of resampled rows is biased upwards;
+:func:`miscal.calibration.metrics.measure_gap` gives such an interval.
 """
 
 from __future__ import annotations

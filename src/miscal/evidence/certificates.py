@@ -42,8 +42,8 @@ class Certificate:
     total, hidden : Bound
         Of E|delta| and of E|h|, h the part no reliability diagram can show.
     detectable : float
-        The hidden miscalibration that a field with the right sign everywhere would have shown at 5 % with
-        probability 80 % on these rows.
+        The mean absolute hidden miscalibration that these rows would have detected at 5 % with 80 % power, presuming a
+        field with the right sign on every row.
     n : int
         Test rows.
     """

@@ -28,7 +28,7 @@ class Claim:
         What the unseen rows prove.
     detectable : float or None
         The mean absolute hidden miscalibration that these rows would have detected with 80 % power, presuming a field
-        with the right sign everywhere; None where no outcomes could show so much.
+        with the right sign on every row; None where no outcomes could show so much.
     significance : float
         What the p-value must be below.
     """
@@ -129,7 +129,7 @@ def attainable(size: float, visible_rate: NDArray[np.float64]) -> float | None:
     Returns
     -------
     float or None
-        `size`, unless it exceeds the mean of 2 mu (1 - mu): what there is if x decides every outcome.
+        `size`, unless it exceeds the mean of 2 mu (1 - mu), which is reached where x decides every outcome.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Is y independent of x given f? Strata of near-equal confidence, E[y | f], and a permutation test.
 
-A field that follows f and an outcome that follows f are related even where nothing is hidden. Two things together
-take that away: the outcome is centred by a regression on f fitted on other rows, and the field is compared only within
+A field that follows f and an outcome that follows f are related even where nothing is hidden. Two steps together
+remove that: the outcome is centred by a regression on f fitted on other rows, and the field is compared only within
 strata of near-equal f. An error remains only where both the regression and the strata fail, as the product of the two.
-Where f takes few distinct values each is a stratum and the test is exact, up to 5,000 rows; above, the strata whose
-sum is near to normal are taken as normal, and the others shuffled.
+Where f takes few distinct values, each is a stratum and the test is exact for up to 5,000 rows; above that, the strata
+whose sum is near to normal are taken as normal, and the others are shuffled.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def outcome_given_confidence(
 ) -> Floats:
     """Regress outcomes on confidence, whatever the shape: E[y | f].
 
-    Isotonic regression, plus a local linear fit to what it leaves. The window of the latter has half the rows that
-    predict left-out rows best, for here a bias costs more than noise.
+    Isotonic regression, plus a local linear fit to its residuals. The window of the local fit has half as many rows as
+    the one that predicts left-out rows best, because here a bias costs more than noise.
 
     Parameters
     ----------

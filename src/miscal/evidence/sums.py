@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 def near_normal(variance: Floats, third: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> NDArray[np.bool_]:
     """Choose those parts of a sum, the lightest-tailed first, that add up to something normal.
 
-    As many parts, by rising third / variance, as keep sum third <= 0.03 (sum variance)^1.5.
+    Parts are added in rising order of third / variance, for as long as sum third <= 0.03 (sum variance)^1.5.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which values of the metadata are commoner in a part than elsewhere.
+"""Which values of the metadata are more common in a part than elsewhere.
 
 Metadata never enter the cut, so these tests are fair: given the counts, membership and value are independent under
 the null, and Fisher's exact test applies.
@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Enriched:
-    """A metadata value that is commoner among the rows of a part than among the other rows.
+    """A metadata value that is more common among the rows of a part than among the other rows.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -
 def enrich(
     columns: list[Column], part: np.ndarray, n_parts: int, settings: FindingsSettings = FINDINGS_DEFAULTS
 ) -> list[tuple[Enriched, ...]]:
-    """Find the metadata values that are commoner in each part than among the other rows.
+    """Find the metadata values that are more common in each part than among the other rows.
 
     Parameters
     ----------
@@ -211,9 +211,9 @@ class _Tested:
 def _test(column: Column, inside: np.ndarray, part: int, min_count: int) -> _Tested:
     """Test every value that could be shown.
 
-    Only the total, which says nothing of membership, chooses what enters the correction. A value that is common enough
-    but has fewer than `min_count` rows in the part has p-value 1: had it been left out for its rows in the part, the
-    others would be corrected for too few tests, and dropped after the correction it would have made theirs milder.
+    What enters the correction for multiple tests is chosen by the total alone, which says nothing about membership. A
+    value that is common enough but has fewer than `min_count` rows in the part gets p-value 1. Leaving it out would
+    correct the others for too few tests, because its rows in the part would have decided that it is left out.
     """
     total = np.bincount(column.codes, minlength=len(column.labels))
     codes = np.flatnonzero(total >= min_count)

@@ -252,7 +252,7 @@ class Cut:
     n_parts: int
 
     def assign(self, positions: np.ndarray) -> np.ndarray:
-        """Part of every row: int array of shape (n,); needs a centre at least."""
+        """Part of every row: int array of shape (n,); there must be at least one centre."""
         return self.part[nearest(positions, self.centres)]
 
 

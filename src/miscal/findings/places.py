@@ -1,7 +1,7 @@
 """Where something is hidden: regions that are right more or less often than rows of like confidence.
 
-That is another question than whether they are over- or under-confident: where all rows are, a region that is less so
-than others is a place of what is hidden, and one that is as much so is none.
+This differs from being over- or under-confident. Where all rows are over-confident, a region that is exactly as
+over-confident as the others hides nothing, and a region that is less so does.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ class Residual:
 def binomial_residual(
     correct: np.ndarray, confidence: np.ndarray, settings: FindingsSettings = FINDINGS_DEFAULTS
 ) -> Residual:
-    """Test by the binomial law whether a slice is right as often as it says it is.
+    """Test by the binomial law whether a slice is right as often as its confidences say.
 
     Given the inputs and the confidences, the number of right answers is a sum of independent Bernoulli draws of mean
     n q, q the mean confidence, if the mean of delta is zero. The tails of such a sum are no heavier than those of

@@ -37,11 +37,11 @@ class Subregime:
     share : float
         Their share of all test rows, in [0, 1].
     accuracy, confidence : float or None
-        Means over the test rows, in [0, 1]; None of no rows.
+        Means over the test rows, in [0, 1]; None where there are none.
     residual : Residual
         Mean of ``y - f`` over the test rows (negative: over-confident), 95 % interval and raw two-sided p-value.
     p_value : float
-        The p-value adjusted by Holm over all subregimes; 1 of no rows.
+        The p-value, adjusted by Holm over all subregimes; 1 where there are no rows.
     confirmed : bool
         Whether `p_value` is at most 0.05 and the residual has the sign of the parent.
     n_fit : int
@@ -51,7 +51,7 @@ class Subregime:
     keywords : tuple of str
         Terms that set its texts apart, the weightiest first.
     metadata : tuple of Enriched
-        Metadata values commoner in it than elsewhere, the most telling first.
+        Metadata values more common in it than elsewhere, the most telling first.
     exemplars : tuple of int
         Row numbers of at most five train or validation rows nearest its centre, with distinct texts (where possible
         texts that begin differently).
@@ -342,9 +342,9 @@ def _has_sign_of(residual: Residual, parent: str) -> bool:
 
 
 def _exemplars(rows: _Rows, positions: np.ndarray, settings: FindingsSettings) -> tuple[int, ...]:
-    """Row numbers of those nearest the centre, first of texts that begin differently, then of texts that differ.
+    """Row numbers of exemplars: rows near the centre whose texts begin differently, then rows whose texts differ.
 
-    Without texts, of places that differ: equal inputs have one.
+    Without texts, rows at different positions: equal inputs give one exemplar.
     """
     distance = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
     order = np.lexsort((rows.row, distance))[: settings.exemplar_pool]

@@ -1,6 +1,6 @@
 """The verdict: in plain sentences, what was found, how sure it is, and what this test set could have detected at all.
 
-The sentences say no more than the claim (:mod:`miscal.evidence.claim`) allows. They never say "there is none".
+The sentences say no more than the claim (:mod:`miscal.evidence.claim`) allows. They never say that there is none.
 """
 
 from collections.abc import Sequence

@@ -44,11 +44,11 @@ def covariance_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.rando
 def counted(field: Floats, expected: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> NDArray[np.bool_]:
     """Choose the rows on which a lower limit is best sought, by field and rate alone: no test outcome is looked at.
 
-    Rows come in by falling gain / variance: the gain is what the field adds to the rate (within [0, 1]), the variance
-    that of the outcome with or without it, the larger. If the field is right, the limit from the first m rows is
-    sum gain - z sqrt(sum variance) on average, z the normal quantile of the confidence level, and with probability 80 %
-    above the same with z + 0.84. The m with the largest such value is taken, or where none is positive the m with the
-    largest ratio of sum gain to that root.
+    Rows are added in falling order of gain / variance. The gain is what the field adds to the rate (within [0, 1]);
+    the variance is that of the outcome with or without the field, whichever is larger. If the field is right, the limit
+    from the first m rows is sum gain - z sqrt(sum variance) on average, z the normal quantile of the confidence level,
+    and with probability 80 % it is above the same expression with z + 0.84. The m that makes the latter largest is
+    taken, or, where none makes it positive, the m with the largest ratio of sum gain to that root.
 
     Parameters
     ----------
@@ -96,10 +96,10 @@ def shift_limit(
     enough to normal (:func:`~miscal.evidence.sums.near_normal`); the sum of the others is taken as normal, its variance
     that under the shift or that under `centre`, the larger (where p is spread around `centre`, that under `centre` is).
 
-    The same uniform numbers serve every shift that the bisection tries (common random numbers). Each outcome is then
-    monotone in the shift, so the estimated tail is too and the bisection has one crossing to find; with fresh numbers
-    at each step, noise near the crossing could send it either way, and the same seed could not give the same limit
-    from a different number of steps.
+    The same random numbers serve every shift that the bisection tries (common random numbers). With a uniform number
+    for each row, every outcome is monotone in the shift, so the estimated tail is too and the bisection finds its one
+    crossing. With fresh numbers at each step, noise would decide every step near the crossing. Above 5,000 rows the
+    draws start from the same seed, which keeps most of that.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _tail(
 ) -> Callable[[Floats], float]:
     """As `_drawn_tail`, but rows whose sum is near to normal are taken as normal, and need not be drawn."""
     n_draws = settings.n_draws
-    # one seed for every shift: the draws of a shift start from the same numbers as those of the last
+    # one seed for every shift: common random numbers, as far as draws of rare outcomes can share them
     seed = int(rng.integers(1 << 62))
     stated = weight**2 * centre * (1 - centre)
 
