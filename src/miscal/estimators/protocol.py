@@ -24,6 +24,9 @@ class Estimator(Protocol):
     folds_keep_choices : bool
         Whether honest values by K-fold keep what was chosen on all rows (then the fit on all rows comes first), or
         make every choice again in each fold.
+    chooses_on_validation : bool
+        Whether it learns from 'train' rows and chooses on 'val' rows, so that what it is compared with should learn
+        from 'train' rows alone; else it uses both alike.
     selection_ : list of dict
         The candidates it chose from, as rows of a table.
     global_map_ : Calibrator
@@ -35,6 +38,7 @@ class Estimator(Protocol):
     """
 
     folds_keep_choices: ClassVar[bool]
+    chooses_on_validation: ClassVar[bool]
     selection_: list[dict[str, Any]]
     global_map_: Calibrator
     structure_: bool

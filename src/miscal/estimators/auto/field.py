@@ -49,6 +49,7 @@ class AutoField:
     """
 
     folds_keep_choices: ClassVar[bool] = False
+    chooses_on_validation: ClassVar[bool] = False
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
         self.random_state, self.n_jobs = random_state, n_jobs

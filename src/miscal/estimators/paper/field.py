@@ -84,6 +84,7 @@ class PaperField:
     """
 
     folds_keep_choices: ClassVar[bool] = True
+    chooses_on_validation: ClassVar[bool] = True
     structure_: ClassVar[bool] = True
 
     def __init__(
