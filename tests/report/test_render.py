@@ -84,7 +84,7 @@ def page_of(run, **options):
 
 def test_the_page_holds_every_panel_in_order(make_run):
     text = render(make_run(500)).read_text(encoding="utf-8")
-    places = [text.index(f'<section id="{panel.NAME}"') for panel in PANELS]
+    places = [text.index(f'<section id="{panel.name}"') for panel in PANELS]
     assert places == sorted(places)
 
 
@@ -139,10 +139,10 @@ def test_empty_cases_are_said_in_words(make_run):
         "none proven",
         "not defined",
         "No test row lies in an over- or under-confident regime",
-        "No diagram of its own: no test row is over-confident or under-confident",
+        "There is no diagram of the over-confident or under-confident regime",
         "No coherent part of a regime",
-        "The data named no texts",
-        "The data named no metadata columns",
+        "No text column was given",
+        "No metadata columns were given",
         "No candidates were compared",
         "so there is nothing to compare there",
     ):
@@ -153,14 +153,14 @@ def test_empty_cases_are_said_in_words(make_run):
 def test_a_run_without_a_map_says_so(make_run):
     run = make_run(300, edit=lambda summary: summary.update(map=None))
     (run / "map.parquet").unlink()
-    assert "No map: the run left no rows to show" in page_of(run).visible
+    assert "There is no map, because the run left no rows to show" in page_of(run).visible
 
 
 def test_a_constant_field_has_no_histogram(make_run):
     def flatten(summary):
         summary["histogram"] = {"edges": [0.0, 0.0], "over": [0], "good": [30], "under": [0]}
 
-    assert "No histogram" in page_of(make_run(300, edit=flatten)).visible
+    assert "There is no histogram" in page_of(make_run(300, edit=flatten)).visible
 
 
 def test_null_numbers_everywhere_still_make_a_page(make_run):
@@ -182,7 +182,7 @@ def test_null_numbers_everywhere_still_make_a_page(make_run):
 
     visible = page_of(make_run(300, edit=forget)).visible
     assert not re.search(r"\b(None|NaN|nan)\b", visible)
-    assert "too few test rows for a curve" in visible
+    assert "too few test rows for a reliability curve" in visible
 
 
 def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
@@ -218,7 +218,7 @@ def test_large_runs_stay_below_ten_megabytes(make_run):
     many.write_parquet(run / "map.parquet")
     page = render(run)
     assert page.stat().st_size < 10e6
-    assert "Metadata too large for this page and left off: id0" in Page(page.read_text(encoding="utf-8")).visible
+    assert "Metadata too large for this page were left off: id0" in Page(page.read_text(encoding="utf-8")).visible
 
 
 # --- security -------------------------------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from miscal.report import legend
 from miscal.report.drawing import shade
 from miscal.report.inline import embedded_size
 from miscal.report.source import Source
-from miscal.report.words import clean, short
+from miscal.report.texts import clean, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,8 +27,6 @@ MAX_NAME = 120
 MAX_COLUMNS = 40
 GRID = 4095
 STATIC_ROWS = 3_500
-REGIMES = ("over", "good", "under", "")
-PANES = (("learned", "Learned geometry"), ("raw", "Raw inputs"))
 
 
 def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
@@ -69,6 +68,8 @@ def map_payload(source: Source) -> dict[str, Any]:
     columns, left_off = metadata(table)
     return {
         "n": table.height,
+        "grid": GRID,
+        "legend": legend.for_program(),
         "limit": colour_limit(delta),
         "panes": panes(source, table),
         "row": table["row"].to_list(),
@@ -77,7 +78,7 @@ def map_payload(source: Source) -> dict[str, Any]:
         "corrected": rounded(table["corrected"].to_list(), 4),
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
-        "regime": [REGIMES.index(v) if v in REGIMES else 3 for v in table["regime"].to_list()],
+        "regime": [legend.regime_code(v) for v in table["regime"].to_list()],
         "subregime": coded(table["subregime"].to_list()),
         "text": texts(table),
         "meta": columns,
@@ -87,17 +88,23 @@ def map_payload(source: Source) -> dict[str, Any]:
 
 def panes(source: Source, table: "pl.DataFrame") -> list[dict[str, Any]]:
     """Return the two views: positions and the method that made them."""
-    methods = source.summary["map"] or {}
+    made = source.summary.map
+    methods = {"learned": made.learned_method, "raw": made.raw_method} if made else {}
     return [
         {
             "name": name,
             "title": title,
-            "method": short(methods.get(f"{name}_method") or "unknown projection", MAX_NAME),
+            "method": short(projection(methods.get(name)), MAX_NAME),
             "x": grid_positions(table[f"{name}_1"].to_list()),
             "y": grid_positions(table[f"{name}_2"].to_list()),
         }
-        for name, title in PANES
+        for name, title in legend.PANES.items()
     ]
+
+
+def projection(method: str | None) -> str:
+    """Return what the method that made a view is called."""
+    return legend.PROJECTIONS.get(method, method) if method else "unknown projection"
 
 
 def rounded(values: Sequence[float | None], digits: int) -> list[float | None]:
@@ -181,10 +188,11 @@ def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> di
             paths.setdefault(shade(value, payload["limit"]), []).append(f"M{x:g} {y:g}h0")
     drawn = sum(len(marks) for marks in paths.values())
     # The weak shades go first, so that what matters lies on top.
-    order = sorted(paths, key=lambda s: abs(s - 4))
+    order = sorted(paths, key=lambda s: abs(s - len(legend.FIELD) // 2))
     return {
+        "name": pane["name"],
         "title": pane["title"],
         "method": pane["method"],
         "n": drawn,
-        "paths": [{"shade": s, "d": "".join(paths[s])} for s in order],
+        "paths": [{"colour": legend.FIELD[s], "d": "".join(paths[s])} for s in order],
     }
