@@ -15,7 +15,8 @@ from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.report import render
 from miscal.report.inline import digest, embed
 from miscal.report.map_data import MAX_ROWS, map_payload
-from miscal.report.page import build
+from miscal.report.page import PROGRAMS, STYLES, build, bundle
+from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
 from miscal.report.source import read_source
 
@@ -86,6 +87,59 @@ def test_the_page_holds_every_panel_in_order(make_run):
     text = render(make_run(500)).read_text(encoding="utf-8")
     places = [text.index(f'<section id="{panel.name}"') for panel in PANELS]
     assert places == sorted(places)
+
+
+def test_a_new_panel_is_one_object_in_the_list(make_run, monkeypatch):
+    toy = Panel(
+        "toy", "A toy", lambda source: source.summary, "<p>{{ view.n | count }} & rows: {{ view.verdict }}</p>", "Toy"
+    )
+    monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, toy))
+    run = make_run(1500, payload="<b>hostile</b>")
+    text = render(run).read_text(encoding="utf-8")
+    assert "<p>1,500 & rows: &lt;b&gt;hostile&lt;/b&gt;</p>" in text
+    assert text.index('<section id="glossary"') < text.index('<section id="toy"')
+    assert '<a href="#toy">Toy</a>' in text
+
+
+def test_a_panel_with_nothing_to_say_is_left_off(make_run, monkeypatch):
+    monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, Panel("toy", "A toy", lambda source: None, "no", "Toy")))
+    assert "toy" not in render(make_run(300)).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_the_number_of_an_example_stands_apart_from_its_confidence(make_run, texts):
+    run = make_run(3000)
+    if not texts:
+        pl.read_parquet(run / "map.parquet").drop("text").write_parquet(run / "map.parquet")
+    glued = "".join(page_of(run).texts)
+    field = pl.read_parquet(run / "field.parquet")
+    for card in json.loads((run / "summary.json").read_text())["subregimes"]:
+        for row in card["exemplars"]:
+            assert f"Row {row:,}: confidence {100 * field['confidence'][row]:.0f}\u202f%, answer " in glued
+
+
+def test_an_unconfirmed_subregime_says_so(make_run):
+    visible = page_of(make_run(2000)).visible
+    assert "Over-confident, confirmed on test rows" in visible
+    assert "Under-confident, not confirmed on test rows" in visible
+
+
+def test_colours_and_names_of_regimes_are_written_once():
+    """Styles and program take them from the page's one list."""
+    assets = bundle(STYLES) + bundle(PROGRAMS)
+    assert not re.findall(r"#(?:[0-9a-f]{3}){1,2}\b", assets)
+    assert not re.findall(r"well calibrated|no local estimate", assets)
+
+
+def test_redaction_reaches_the_typed_summary(make_run):
+    def name_a_part(summary):
+        summary["verdict"] = f'Less often right on "{summary["subregimes"][0]["name"]}".'
+
+    source = read_source(make_run(500, edit=name_a_part), redact_text=True)
+    assert [part.name for part in source.summary.subregimes] == ["part 1", "part 2", "part 3", "part 4"]
+    assert not any(part.keywords for part in source.summary.subregimes)
+    assert source.summary.verdict == 'Less often right on "part 1".'
+    assert set(source.map["subregime"].drop_nulls()) <= {"part 1", "part 2", "part 3", "part 4"}
 
 
 def test_the_page_says_what_the_summary_says(make_run):

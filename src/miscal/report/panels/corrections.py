@@ -9,10 +9,9 @@ from miscal.report.panel import Panel
 from miscal.report.source import Source
 
 TEMPLATE = """
-<p class="lead">Each table compares the corrections on the same test rows. Lower values are better; the best
-value of each column is bold and marked ●. Isotonic regression, temperature scaling and Platt scaling use the confidence alone;
-miscal
-also uses the input.</p>
+<p class="lead">Each table compares the corrections on the same test rows. Lower values are better; the best value of
+each column is bold and marked ●. Isotonic regression, temperature scaling and Platt scaling use the confidence alone;
+miscal also uses the input.</p>
 <div class="quad">
 {% for table in view.tables %}
 <div class="slice {{ table.name }}">
