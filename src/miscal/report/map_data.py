@@ -6,6 +6,7 @@ their texts fit on the page.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miscal.report import legend
@@ -171,28 +172,43 @@ def encode(column: "pl.Series") -> dict[str, Any]:
     return coded([f"{v:g}" if isinstance(v, float) else v for v in values])
 
 
-def static_shades(payload: dict[str, Any]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class StaticPath:
+    """The rows of one shade of the field, as one SVG path."""
+
+    colour: str
+    d: str
+
+
+@dataclass(frozen=True)
+class StaticPane:
+    """A view of the map as a drawing of `n` rows."""
+
+    name: str
+    title: str
+    method: str
+    n: int
+    paths: list[StaticPath]
+
+
+def static_panes(payload: dict[str, Any]) -> list[StaticPane]:
     """Both panes as one SVG path per shade of the field, for print and for readers without scripts."""
     step = max(1, math.ceil(payload["n"] / STATIC_ROWS))
     return [_static_pane(pane, payload, step) for pane in payload["panes"]]
 
 
-def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> dict[str, Any]:
-    paths: dict[int, list[str]] = {}
+def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> StaticPane:
+    marks: dict[int, list[str]] = {}
     for i in range(0, payload["n"], step):
         value = payload["delta"][i]
         if pane["x"][i] >= 0 and pane["y"][i] >= 0 and value is not None:
-            # A grid of 4095 is drawn on 400 by 300 units with a margin of 8.
+            # the grid is drawn on 400 by 300 units with a margin of 8
             x = round(8 + 384 * pane["x"][i] / GRID, 1)
             y = round(292 - 284 * pane["y"][i] / GRID, 1)
-            paths.setdefault(shade(value, payload["limit"]), []).append(f"M{x:g} {y:g}h0")
-    drawn = sum(len(marks) for marks in paths.values())
-    # The weak shades go first, so that what matters lies on top.
-    order = sorted(paths, key=lambda s: abs(s - len(legend.FIELD) // 2))
-    return {
-        "name": pane["name"],
-        "title": pane["title"],
-        "method": pane["method"],
-        "n": drawn,
-        "paths": [{"colour": legend.FIELD[s], "d": "".join(paths[s])} for s in order],
-    }
+            marks.setdefault(shade(value, payload["limit"]), []).append(f"M{x:g} {y:g}h0")
+    # the weak shades go first, so that what matters lies on top
+    order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
+    return StaticPane(
+        *(pane["name"], pane["title"], pane["method"], sum(map(len, marks.values()))),
+        [StaticPath(legend.FIELD[step], "".join(marks[step])) for step in order],
+    )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from miscal.report import legend
-from miscal.report.map_data import map_payload, static_shades
+from miscal.report.map_data import StaticPane, map_payload, static_panes
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 
@@ -123,7 +123,7 @@ class View:
     """The rows for the page's program, the drawing for print, and how many rows of how many are shown."""
 
     payload: dict[str, Any]
-    panes: list[dict[str, Any]]
+    panes: list[StaticPane]
     shown: int
     total: int
     redacted: bool
@@ -157,7 +157,7 @@ def view(source: Source) -> View:
     info = source.summary.map
     return View(
         payload=payload,
-        panes=static_shades(payload) if payload["n"] else [],
+        panes=static_panes(payload) if payload["n"] else [],
         shown=payload["n"],
         total=(info.n_total if info else 0) or source.summary.n,
         redacted=source.redact_text,
