@@ -18,10 +18,10 @@ from miscal.calibration.metrics import (
     smece_bootstrap,
     smece_floor,
     smece_interval,
-    smece_of_residuals,
     smece_p_value,
     worst_slice_gap,
 )
+from miscal.calibration.metrics.smooth import smece_of_residuals
 
 # --- floor, p-value, interval -------------------------------------------------------------------------------------
 
@@ -51,7 +51,6 @@ def test_p_value_is_small_for_a_wrong_model():
 
 def test_batched_replicates_equal_the_loop_with_the_same_weights():
     from miscal.calibration.metrics.population import merge, simulate, smece_statistic
-    from miscal.calibration.metrics.smooth import smece_of_residuals
 
     for n in (50, 1000, 20_000):
         y, f = calibrated(n, n)

@@ -30,7 +30,7 @@ from miscal.calibration.metrics.scores import (
     paired_difference,
     wilson,
 )
-from miscal.calibration.metrics.smooth import smece, smece_at, smece_of_residuals
+from miscal.calibration.metrics.smooth import smece
 
 __all__ = [
     "ErrorEstimate",
@@ -54,12 +54,10 @@ __all__ = [
     "paired_difference",
     "reliability_curve",
     "smece",
-    "smece_at",
     "smece_bootstrap",
     "smece_floor",
     "smece_interval",
     "smece_null",
-    "smece_of_residuals",
     "smece_p_value",
     "wilson",
     "worst_slice_gap",

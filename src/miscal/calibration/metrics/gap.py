@@ -26,7 +26,8 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.smooth import check_pair, smece_of_residuals
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SLICES = ("over", "under")
 MIN_ROWS = 30
@@ -141,7 +142,7 @@ def _check(
         label[names == name] = code
     if sample_weight is not None:
         label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
-    return (*check_pair(correct, confidence, sample_weight), label)
+    return (*check_rows(correct, confidence, sample_weight), label)
 
 
 def _large_enough(label: np.ndarray, min_rows: int) -> list[str]:

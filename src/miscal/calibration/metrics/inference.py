@@ -30,8 +30,9 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
+from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import LEVEL, bin_index, mean_residual
-from miscal.calibration.metrics.smooth import check_pair, smece_of_residuals
+from miscal.calibration.metrics.smooth import smece_of_residuals
 
 RandomState = int | np.random.Generator
 
@@ -113,7 +114,7 @@ def smece_bootstrap(
     >>> smece_bootstrap([0, 0, 0], [0.5, 0.5, 0.5], n_draws=2)
     array([0.5, 0.5])
     """
-    cells = merge(*check_pair(correct, confidence, sample_weight))
+    cells = merge(*check_rows(correct, confidence, sample_weight))
     rng = generator(random_state)
     return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
 
@@ -150,7 +151,7 @@ def smece_null(
     array([0., 0.])
     """
     f = check_confidence(confidence)
-    cells = merge(*check_pair(np.zeros(len(f)), f, sample_weight))
+    cells = merge(*check_rows(np.zeros(len(f)), f, sample_weight))
     return null_draws(cells, smece_statistic(cells), n_draws, random_state)
 
 
@@ -214,7 +215,7 @@ def smece_p_value(
     >>> smece_p_value([1, 0] * 50, [0.5] * 100)
     1.0
     """
-    cells = merge(*check_pair(correct, confidence, sample_weight))
+    cells = merge(*check_rows(correct, confidence, sample_weight))
     statistic = smece_statistic(cells)
     return p_value_of(null_draws(cells, statistic, n_draws, random_state), observed(cells, statistic))
 
@@ -258,7 +259,7 @@ def smece_interval(
     >>> low, 0.05 < high < 0.15
     (0.0, True)
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight)
     statistic = smece_statistic(cells)
     shape = smooth_residual(cells, observed(cells, statistic))
@@ -281,7 +282,7 @@ def measure_smece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight)
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -309,7 +310,7 @@ def measure_ece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
     statistic = _ece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)

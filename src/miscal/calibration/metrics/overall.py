@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.metrics.inference import ErrorEstimate, RandomState, measure_ece, measure_smece
+from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import MeanEstimate, log_losses, mean_interval, wilson
-from miscal.calibration.metrics.smooth import check_pair
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def global_scores(
     >>> round(scores.accuracy.value, 4), [round(v, 2) for v in scores.accuracy.interval], round(scores.brier.value, 4)
     (0.25, [0.18, 0.34], 0.25)
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     options: dict[str, Any] = {"sample_weight": weight, "n_draws": n_draws, "random_state": random_state}
     return GlobalScores(
         accuracy=_accuracy(y, weight),
