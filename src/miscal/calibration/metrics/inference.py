@@ -31,7 +31,7 @@ from miscal.calibration.metrics.population import (
     smooth_residual,
 )
 from miscal.calibration.metrics.rows import check_rows
-from miscal.calibration.metrics.scores import LEVEL, bin_index, mean_residual
+from miscal.calibration.metrics.scores import LEVEL, bin_index, student_mean_residual
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 RandomState = int | np.random.Generator
@@ -185,41 +185,6 @@ def p_value_of(null: np.ndarray, value: float) -> float:
     return float((1 + (null >= value - 1e-12).sum()) / (1 + len(null)))
 
 
-def smece_floor(
-    confidence: Any, *, sample_weight: Any = None, n_draws: int = 1000, random_state: RandomState = 0
-) -> float:
-    """Mean smECE of a calibrated model with these confidences; parameters as for `smece_null`.
-
-    Examples
-    --------
-    >>> round(smece_floor([0.5] * 100), 2)
-    0.04
-    """
-    return float(smece_null(confidence, sample_weight=sample_weight, n_draws=n_draws, random_state=random_state).mean())
-
-
-def smece_p_value(
-    correct: Any,
-    confidence: Any,
-    *,
-    sample_weight: Any = None,
-    n_draws: int = 1000,
-    random_state: RandomState = 0,
-) -> float:
-    """P-value of smECE against "calibrated": the share of draws y* ~ Bernoulli(f) with at least this smECE.
-
-    Parameters as for `smece_bootstrap`. Returns a float in [1 / (n_draws + 1), 1].
-
-    Examples
-    --------
-    >>> smece_p_value([1, 0] * 50, [0.5] * 100)
-    1.0
-    """
-    cells = merge(*check_rows(correct, confidence, sample_weight))
-    statistic = smece_statistic(cells)
-    return p_value_of(null_draws(cells, statistic, n_draws, random_state), observed(cells, statistic))
-
-
 def smece_interval(
     correct: Any,
     confidence: Any,
@@ -337,7 +302,7 @@ def mean_limit(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray) 
     >>> round(mean_limit(np.array([1.0, 0.0] * 50), np.full(100, 0.5), np.full(100, 0.01)), 3)
     0.102
     """
-    interval = mean_residual(correct, confidence, sample_weight=weight).interval
+    interval = student_mean_residual(correct, confidence, sample_weight=weight).interval
     return 1.0 if interval is None else max(abs(end) for end in interval)
 
 

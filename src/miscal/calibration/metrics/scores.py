@@ -75,7 +75,18 @@ def brier(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     0.25
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
-    return float(weight @ np.square(y - f))
+    return float(weight @ squared_errors(y, f))
+
+
+def squared_errors(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """Return each row's squared error, of checked float64 arrays of one shape.
+
+    Examples
+    --------
+    >>> squared_errors(np.array([1.0]), np.array([0.5]))
+    array([0.25])
+    """
+    return np.square(correct - confidence)
 
 
 def log_loss(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
@@ -301,7 +312,7 @@ def _check_values(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
+def student_mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
     """Mean residual y - f with interval and p-value against 0.
 
     Parameters
@@ -326,7 +337,7 @@ def mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -
 
     Examples
     --------
-    >>> mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
+    >>> student_mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
     -0.5
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from miscal.calibration.metrics import correction_metrics
 from miscal.report.panels.regimes import LABELS
 from miscal.report.source import Source
 from miscal.report.words import finite
@@ -10,7 +11,6 @@ NAME = "corrections"
 TITLE = "Corrected confidences"
 SHORT = "Corrections"
 SLICES = ("all", "over", "under", "good")
-SCORES = (("smece", "smECE"), ("brier", "Brier"), ("log_loss", "Log loss"))
 METHOD_LABELS = {
     "raw": "Uncorrected",
     "miscal": "miscal (local)",
@@ -29,13 +29,16 @@ def context(source: Source) -> dict[str, Any]:
     return {
         "tables": [table for table in tables if table["n"]],
         "missing": [table["label"].lower() for table in tables if not table["n"]],
-        "scores": [label for _, label in SCORES],
+        "scores": [metric.label for metric in correction_metrics()],
     }
 
 
 def _table(correction: dict[str, Any], methods: list[str], name: str) -> dict[str, Any]:
     lines = {method: correction[method][name] for method in methods}
-    best = {key: _best([line.get(key) for line in lines.values()]) for key, _ in SCORES}
+    best = {
+        metric.name: _best([line.get(metric.name) for line in lines.values()], metric.lower_is_better)
+        for metric in correction_metrics()
+    }
     return {
         "name": name,
         "label": LABELS[name],
@@ -44,7 +47,7 @@ def _table(correction: dict[str, Any], methods: list[str], name: str) -> dict[st
             {
                 "method": method,
                 "label": METHOD_LABELS.get(method, method),
-                "cells": [{"value": line.get(key), "best": _shown(line.get(key)) == best[key]} for key, _ in SCORES],
+                "cells": [{"value": line.get(key), "best": _shown(line.get(key)) == best[key]} for key in best],
             }
             for method, line in lines.items()
         ],
@@ -57,7 +60,7 @@ def _shown(value: Any) -> float | None:
     return None if number is None else round(number, 3)
 
 
-def _best(values: list[Any]) -> float:
+def _best(values: list[Any], lower_is_better: bool | None) -> float:
     shown = [_shown(value) for value in values if _shown(value) is not None]
     # No best where nothing is defined: no value equals infinity.
-    return min(shown) if shown else float("inf")
+    return (min if lower_is_better else max)(shown, default=float("inf"))
