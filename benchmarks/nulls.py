@@ -58,7 +58,7 @@ def chances(folder: Path | None, name: str, world: str, strength: float) -> np.n
     data = read_set(folder, name)
     if world == "calibrated":
         return data.confidence
-    seen = Isotonic(smoothing=1.0).fit(data.confidence, data.correct).predict(data.confidence)
+    seen = Isotonic(smoothing=1.0).fit(data.correct, data.confidence).predict(data.confidence)
     return seen if world == "visible" else expit(logit(seen) + strength * planted_cluster(folder, name))
 
 

@@ -69,7 +69,7 @@ class _Map(Protocol):
 
 def fit_base(base: str, f: Floats, y: Floats) -> _Map:
     """Fit a base map: "identity", or "isotonic" (end blocks pulled off 0 and 1 by one pseudo-row)."""
-    return Identity().fit(f, y) if base == "identity" else Isotonic(smoothing=1.0).fit(f, y)
+    return (Identity() if base == "identity" else Isotonic(smoothing=1.0)).fit(correct=y, confidence=f)
 
 
 def base_offset(base: str, f: Floats, y: Floats, folds: NDArray[np.int64]) -> Floats:

@@ -25,7 +25,7 @@ class _Parametric(Baseline):
     """One of the library's own maps, fitted to all rows given."""
 
     def _fit(self, X, f, y, validation, seed) -> None:
-        self.map_ = CALIBRATORS[self.name]().fit(f, y)
+        self.map_ = CALIBRATORS[self.name]().fit(correct=y, confidence=f)
 
     def _calibrate(self, X: NDArray, f: Floats) -> Floats:
         return self.map_.predict(f)

@@ -269,7 +269,7 @@ def _corrections(triples: Triples, estimate: FieldEstimate, method: str) -> dict
     """Corrected confidences of every row by each method; the global maps learn from the rows the field learnt from."""
     learnt = triples.split == "train" if method == "paper" else triples.split != "test"
     weight = None if triples.weight is None else triples.weight[learnt]
-    known = triples.confidence[learnt], triples.correct[learnt], weight
+    known = triples.correct[learnt], triples.confidence[learnt], weight
     others = {name: CALIBRATORS[name]().fit(*known).predict(triples.confidence) for name in COMPARED}
     return {"raw": triples.confidence, "miscal": estimate.corrected, **others}
 

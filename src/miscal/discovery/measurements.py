@@ -45,11 +45,10 @@ def global_numbers(y: np.ndarray, f: np.ndarray, *, seed: int) -> Global:
     Returns
     -------
     Global
-        Six measures with intervals.
+        Every metric with its interval.
     """
     scores = metrics.global_scores(y, f, random_state=seed)
-    kinds = {"smece": SmoothEce}
-    return Global(**{name: _stored(getattr(scores, name), kinds.get(name, Measure)) for name in Global.model_fields})
+    return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
 def smooth_ece(y: np.ndarray, f: np.ndarray, *, seed: int) -> SmoothEce:
@@ -186,9 +185,8 @@ def comparison(predictions: Mapping[str, np.ndarray], y: np.ndarray, regime: np.
 
 
 def _score(y: np.ndarray, p: np.ndarray) -> Score:
-    if len(y) == 0:
-        return Score(smece=None, brier=None, log_loss=None, n=0)
-    return Score(smece=metrics.smece(y, p), brier=metrics.brier(y, p), log_loss=metrics.log_loss(y, p), n=len(y))
+    values = {metric.name: metric.value(y, p) if len(y) else None for metric in metrics.correction_metrics()}
+    return Score(n=len(y), **values)
 
 
 def curves(raw: np.ndarray, corrected: np.ndarray, y: np.ndarray, regime: np.ndarray) -> Curves:

@@ -93,7 +93,7 @@ def outcome_given_confidence(confidence: Floats, correct: Floats, at: Floats) ->
     >>> outcome_given_confidence(f, y, np.array([0.2, 0.8])).round(2).tolist()
     [0.8, 0.0]
     """
-    isotonic = Isotonic().fit(confidence, correct)
+    isotonic = Isotonic().fit(correct, confidence)
     order = np.argsort(confidence, kind="stable")
     f, left = confidence[order], (correct - isotonic.predict(confidence))[order]
     windows = [_SMALLEST_WINDOW]

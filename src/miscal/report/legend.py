@@ -18,8 +18,6 @@ CORRECTIONS = {
     "temperature": "Temperature scaling",
     "platt": "Platt scaling",
 }
-#: Scores of a correction by their name in the summary: lower is better in every one.
-SCORES = {"smece": "smECE", "brier": "Brier score", "log_loss": "Log loss"}
 #: Both views of the map, by the names of their columns.
 PANES = {"learned": "Learned geometry", "raw": "Raw inputs"}
 PROJECTIONS = {"pca": "principal components", "umap": "UMAP projection"}

@@ -160,7 +160,7 @@ def fit_auto(
     """
     rng = np.random.default_rng(seed)
     folds = assign_folds(groups, inner_folds(len(y)), rng)
-    maps = crossfit_global_map(confidence, y, folds, weight)
+    maps = crossfit_global_map(y, confidence, folds, weight)
     scaler = fit_scaler(X, confidence, rng)
     landmarks = np.sort(rng.choice(len(y), min(_LANDMARKS, len(y)), replace=False))
     rows = _Rows(

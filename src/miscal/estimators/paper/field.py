@@ -196,7 +196,7 @@ class PaperField:
         self.bank_rows_ = train[data.bank]
         self.bank_residual_, self.bank_weight_ = data.residual[data.bank], data.weight[data.bank]
         self.bank_coordinates_ = self._embed(data.X[data.bank])
-        self.global_map_ = held_out_global_map(f, y, weight, train, val)
+        self.global_map_ = held_out_global_map(y, f, weight, train, val)
         delta = self._local(X[val], f[val])[0]
         self.alpha_ = choose_alpha(f[val], y[val], delta, weight[val])
         return self

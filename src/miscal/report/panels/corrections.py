@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from miscal.calibration.metrics import Metric, correction_metrics
 from miscal.discovery.summary import Comparison
-from miscal.report.legend import CORRECTIONS, SCORES, SLICES
+from miscal.report.legend import CORRECTIONS, SLICES
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 
@@ -18,8 +19,9 @@ miscal also uses the input.</p>
 <h3><span class="mark" aria-hidden="true"></span>{{ table.label }} <span class="aside">{{ table.n | count }}
 rows</span></h3>
 <table class="scores">
-<thead><tr><th scope="col">Correction</th>{% for label in view.scores %}
-<th scope="col" class="number">{{ label }}</th>{% endfor %}</tr></thead>
+<thead><tr><th scope="col">Correction</th>{% for metric in view.metrics %}
+<th scope="col" class="number">{{ metric.label }}{{ " (higher is better)" if metric.lower_is_better == false }}</th>\
+{% endfor %}</tr></thead>
 <tbody>
 {% for line in table.lines %}
 <tr{% if line.method == "miscal" %} class="ours"{% endif %}>
@@ -80,23 +82,29 @@ class View:
 
     tables: list[Table]
     missing: list[str]
-    scores: tuple[str, ...] = tuple(SCORES.values())
+    metrics: list[Metric]
 
 
 def view(source: Source) -> View:
     """Return one table per slice: a line per correction, a column per score, the best marked."""
     order = {method: place for place, method in enumerate(CORRECTIONS)}
     found = sorted(source.summary.correction.items(), key=lambda item: order.get(item[0], len(order)))
-    tables = [_table(dict(found), name) for name in SLICES]
+    metrics = correction_metrics()
+    tables = [_table(dict(found), name, metrics) for name in SLICES]
     return View(
         tables=[table for table in tables if table.n],
         missing=[table.label.lower() for table in tables if not table.n],
+        metrics=metrics,
     )
 
 
-def _table(comparisons: dict[str, Comparison], name: str) -> Table:
+def _table(comparisons: dict[str, Comparison], name: str, metrics: Sequence[Metric]) -> Table:
     scores = {method: getattr(comparison, name) for method, comparison in comparisons.items()}
-    columns = [_column([getattr(score, key) for score in scores.values()]) for key in SCORES]
+    # a run from before a metric was registered has no value of it
+    columns = [
+        _column([getattr(score, metric.name, None) for score in scores.values()], metric.lower_is_better)
+        for metric in metrics
+    ]
     return Table(
         name=name,
         label=SLICES[name],
@@ -108,10 +116,11 @@ def _table(comparisons: dict[str, Comparison], name: str) -> Table:
     )
 
 
-def _column(values: Sequence[float | None]) -> list[Cell]:
-    """Mark the lowest of a column, ranked as printed, so that what looks equal ranks equal."""
+def _column(values: Sequence[float | None], lower_is_better: bool | None) -> list[Cell]:
+    """Mark the best of a column, ranked as printed, so that what looks equal ranks equal."""
     printed = [None if value is None else round(value, 3) for value in values]
-    best = min((value for value in printed if value is not None), default=None)
+    defined = [value for value in printed if value is not None]
+    best = None if not defined or lower_is_better is None else (min if lower_is_better else max)(defined)
     return [Cell(value, shown is not None and shown == best) for value, shown in zip(values, printed, strict=True)]
 
 
