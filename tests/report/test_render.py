@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.calibration.metrics import METRICS, Metric
 from miscal.report import render
 from miscal.report.inline import digest, embed
 from miscal.report.map_data import MAX_ROWS, map_payload
@@ -176,6 +177,19 @@ def test_the_best_scores_are_marked(make_run):
     best = [re.findall(r"best: </span>([\d.]+)", row) for row in rows if "<td" in row]
     assert "0.200" in best[1]
     assert all("0.2" not in " ".join(cells) for k, cells in enumerate(best) if k != 1)
+
+
+def test_a_registered_metric_is_a_column_that_marks_its_best(make_run, monkeypatch):
+    auc = Metric("auc", "AUC", lambda y, f: 0.5, lambda y, f: None, lower_is_better=False, compares_corrections=True)
+    monkeypatch.setitem(METRICS, "auc", auc)
+
+    def score(summary):
+        for place, comparison in enumerate(summary["correction"].values()):
+            comparison["all"]["auc"] = 0.6 + 0.01 * place
+
+    page = page_of(make_run(300, edit=score))
+    assert page.visible.count("AUC (higher is better)") == len(re.findall("Correction smECE", page.visible)) > 1
+    assert "best: 0.640" in page.visible
 
 
 @pytest.mark.parametrize("kind", ["full", "empty"])

@@ -120,7 +120,7 @@ def _column(values: Sequence[float | None], lower_is_better: bool | None) -> lis
     """Mark the best of a column, ranked as printed, so that what looks equal ranks equal."""
     printed = [None if value is None else round(value, 3) for value in values]
     defined = [value for value in printed if value is not None]
-    best = None if not defined or lower_is_better is None else (min if lower_is_better else max)(defined)
+    best = (min if lower_is_better else max)(defined, default=None)
     return [Cell(value, shown is not None and shown == best) for value, shown in zip(values, printed, strict=True)]
 
 
