@@ -144,7 +144,7 @@ def test_unsupported_rows_belong_to_no_regime(data, found):
 
 def test_what_cannot_be_stored_is_null_in_the_summary(found):
     assert found.summary.selection.candidates[0]["proxy"] is None
-    assert found.summary.settings["field"] == {"ridge": 1.0}
+    assert found.summary.settings["field"]["ridge"] == 1.0
     assert "NaN" not in found.summary.to_json()
 
 

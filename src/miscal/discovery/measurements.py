@@ -47,11 +47,10 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) ->
     Returns
     -------
     Global
-        Six measures with intervals.
+        Every metric with its interval.
     """
     scores = metrics.global_scores(correct, confidence, random_state=seed)
-    kinds = {"smece": SmoothEce}
-    return Global(**{name: _stored(getattr(scores, name), kinds.get(name, Measure)) for name in Global.model_fields})
+    return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
 def smooth_ece(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> SmoothEce:
@@ -188,14 +187,11 @@ def comparison(correct: np.ndarray, predictions: Mapping[str, np.ndarray], regim
 
 
 def _score(correct: np.ndarray, confidence: np.ndarray) -> Score:
-    if len(correct) == 0:
-        return Score(smece=None, brier=None, log_loss=None, n=0)
-    return Score(
-        smece=metrics.smece(correct, confidence),
-        brier=metrics.brier(correct, confidence),
-        log_loss=metrics.log_loss(correct, confidence),
-        n=len(correct),
-    )
+    values = {
+        metric.name: metric.value(correct, confidence) if len(correct) else None
+        for metric in metrics.correction_metrics()
+    }
+    return Score(n=len(correct), **values)
 
 
 def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, regime: np.ndarray) -> Curves:

@@ -48,7 +48,10 @@ class SmoothEce(MeasureAgainstNull):
 
 
 class Global(_Part):
-    """Test rows as a whole, before any correction."""
+    """Test rows as a whole, before any correction; metrics registered beyond these six are measures too."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Measure]
 
     accuracy: Measure
     confidence: Measure
@@ -56,6 +59,17 @@ class Global(_Part):
     ece: Measure
     brier: Measure
     log_loss: Measure
+
+    @classmethod
+    def kind(cls, name: str) -> type[Measure]:
+        """Return what a metric is stored as.
+
+        Examples
+        --------
+        >>> Global.kind("smece").__name__, Global.kind("brier").__name__
+        ('SmoothEce', 'Measure')
+        """
+        return SmoothEce if name == "smece" else Measure
 
 
 class FieldNumbers(_Part):
@@ -104,7 +118,10 @@ class CertificateNumbers(_Part):
 
 
 class Score(_Part):
-    """How one correction does on one slice of the test rows."""
+    """How one correction does on one slice of the test rows; metrics registered beyond these three are numbers too."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Number]
 
     smece: Number
     brier: Number

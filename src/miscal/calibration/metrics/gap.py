@@ -26,7 +26,8 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.smooth import check_pair, smece_of_residuals
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SLICES = ("over", "under")
 MIN_ROWS = 30
@@ -34,8 +35,8 @@ _DRAWS = 300
 
 
 @dataclass(frozen=True)
-class Gap:
-    """The worst-slice gap.
+class WorstSlice:
+    """The slice that is worst calibrated, and by how much more than all rows.
 
     Attributes
     ----------
@@ -56,13 +57,13 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class GapEstimate:
+class GapEstimate(WorstSlice):
     """The gap with what is needed to read it; all but `slices` and `smece` are None where the gap is.
 
     Attributes
     ----------
     value, worst, smece, slices
-        As in `Gap`.
+        As in `WorstSlice`.
     interval : (float, float) or None
         At 95 %. Where the curves seen have a gap above 0, by inversion of a test among gaps of at least 0. Where that
         does not exclude 0, or they have none, the lower end (and without a test the upper) combines the intervals of
@@ -73,10 +74,6 @@ class GapEstimate:
         Against "calibrated": the share of draws y* ~ Bernoulli(f), slices kept, with at least this gap.
     """
 
-    value: float | None
-    worst: str | None
-    smece: float
-    slices: dict[str, float]
     interval: tuple[float, float] | None = None
     floor: float | None = None
     p_value: float | None = None
@@ -84,7 +81,7 @@ class GapEstimate:
 
 def worst_slice_gap(
     correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
-) -> Gap:
+) -> WorstSlice:
     """Worst-slice smECE gap.
 
     Parameters
@@ -102,7 +99,7 @@ def worst_slice_gap(
 
     Returns
     -------
-    Gap
+    WorstSlice
         With value None where neither slice has `min_rows` rows.
 
     Raises
@@ -124,9 +121,9 @@ def worst_slice_gap(
         rows = label == SLICES.index(name)
         slices[name] = smece_of_residuals(f[rows], value[rows] / weight[rows].sum())
     if not slices:
-        return Gap(None, None, whole, {})
+        return WorstSlice(None, None, whole, {})
     worst = max(slices, key=lambda name: slices[name])
-    return Gap(slices[worst] - whole, worst, whole, slices)
+    return WorstSlice(slices[worst] - whole, worst, whole, slices)
 
 
 def _check(
@@ -141,7 +138,7 @@ def _check(
         label[names == name] = code
     if sample_weight is not None:
         label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
-    return (*check_pair(correct, confidence, sample_weight), label)
+    return (*check_rows(correct, confidence, sample_weight), label)
 
 
 def _large_enough(label: np.ndarray, min_rows: int) -> list[str]:
@@ -176,34 +173,6 @@ def _sliced_shape(cells: Population) -> np.ndarray:
         sigma = observed(part, smece_statistic(part))
         shape[rows] = smooth_residual(part, sigma)
     return shape
-
-
-def gap_null(
-    confidence: Any,
-    regime: Any,
-    *,
-    min_rows: int = MIN_ROWS,
-    sample_weight: Any = None,
-    n_draws: int = 1000,
-    random_state: RandomState = 0,
-) -> np.ndarray:
-    """Gaps of draws y* ~ Bernoulli(f) with the same slices.
-
-    Parameters as for `worst_slice_gap` and `smece_null`. Returns float64 of shape (n_draws,), or of shape (0,) where
-    neither slice has `min_rows` rows.
-
-    Examples
-    --------
-    >>> gap_null([1.0] * 60, ["over"] * 60, n_draws=2)
-    array([0., 0.])
-    """
-    n = check_lengths(confidence=confidence, regime=regime)
-    y, f, weight, label = _check(np.zeros(n), confidence, regime, sample_weight)
-    names = _large_enough(label, min_rows)
-    if not names:
-        return np.empty(0)
-    cells = merge(y, f, weight, label)
-    return null_draws(cells, _gap_statistic(cells, names), n_draws, random_state)
 
 
 def measure_gap(

@@ -12,14 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.smooth import (
-    bin_residuals,
-    cells_of_rows,
-    cosine_moments,
-    expected_floor,
-    smoothed_density,
-    solve,
-)
+from miscal.calibration.metrics.fixed_point import solve
+from miscal.calibration.metrics.heat import bin_residuals, cosine_moments, smoothed_density
+from miscal.calibration.metrics.smooth import cells_of_rows, expected_floor
 
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From residual mass (B, G) and row mass (B, G) of the cells to one number per draw (B,)."""

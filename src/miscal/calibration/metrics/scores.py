@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.smooth import check_pair
+from miscal.calibration.metrics.rows import check_rows
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike."""
@@ -74,8 +74,19 @@ def brier(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     >>> brier([1, 0], [0.5, 0.5])
     0.25
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
-    return float(weight @ np.square(y - f))
+    y, f, weight = check_rows(correct, confidence, sample_weight)
+    return float(weight @ squared_errors(y, f))
+
+
+def squared_errors(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """Return each row's squared error, of checked float64 arrays of one shape.
+
+    Examples
+    --------
+    >>> squared_errors(np.array([1.0]), np.array([0.5]))
+    array([0.25])
+    """
+    return np.square(correct - confidence)
 
 
 def log_loss(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
@@ -105,7 +116,7 @@ def log_loss(correct: Any, confidence: Any, *, sample_weight: Any = None) -> flo
     >>> round(log_loss([1, 0], [0.5, 1.0]), 4)
     4.9517
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     return float(weight @ log_losses(y, f))
 
 
@@ -197,7 +208,7 @@ def ece(
     >>> ece([1, 0, 1, 1], [0.9, 0.9, 1.0, 1.0], n_bins=10)
     0.2
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     index = bin_index(f, n_bins, strategy, weight)
     return float(np.abs(np.bincount(index, weight * (y - f))).sum())
 
@@ -301,7 +312,7 @@ def _check_values(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
+def student_mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
     """Mean residual y - f with interval and p-value against 0.
 
     Parameters
@@ -326,10 +337,10 @@ def mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -
 
     Examples
     --------
-    >>> mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
+    >>> student_mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
     -0.5
     """
-    y, f, weight = check_pair(correct, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     found = mean_interval(y - f, sample_weight=weight, unit=1.0)
     if found.interval is None:
         return found

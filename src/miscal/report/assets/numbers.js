@@ -12,7 +12,6 @@ function points(value) {
 const percent = (value) => (value === null ? DASH : `${(100 * value).toFixed(1)}\u202f%`);
 const count = (value) => value.toLocaleString("en-US");
 const number = (value) => String(value).replace("-", MINUS);
-const outcome = (i) => (MAP.correct[i] === null ? DASH : MAP.correct[i] === 1 ? "right" : "wrong");
 
 function mean(rows, valueOf) {
   let total = 0;
@@ -25,12 +24,4 @@ function mean(rows, valueOf) {
     }
   }
   return n ? total / n : null;
-}
-
-// An element with a class and a text; texts only ever go in as texts.
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
 }

@@ -1,20 +1,16 @@
-"""Numbers and texts as a reader sees them: sensible digits, units, never ``None`` or ``NaN``.
+"""Numbers as a reader sees them: sensible digits, units, never ``None`` or ``NaN``.
 
 Probabilities are shown as percentages, differences of probabilities (the field, residuals, certificates) as signed
 percentage points, scores (smECE, Brier, log loss) as plain numbers with three decimals.
 """
 
 import math
-import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 DASH = "\u2013"
 MINUS = "\u2212"
 THIN = "\u202f"
 NBSP = "\u00a0"
-#: Surrogates cannot be written as UTF-8; control characters are errors in HTML.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def finite(value: Any) -> float | None:
@@ -28,23 +24,6 @@ def finite(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if math.isfinite(value) else None
-
-
-def clean(text: Any) -> str:
-    """Replace everything that HTML or UTF-8 cannot carry by U+FFFD."""
-    return _UNPRINTABLE.sub("\ufffd", str(text))
-
-
-def short(text: Any, length: int = 80) -> str:
-    """Cut the text to `length` characters with its full length stated where it was cut.
-
-    Examples
-    --------
-    >>> short("abcdef", 3)
-    'abc… (6 characters)'
-    """
-    text = str(text)
-    return clean(text) if len(text) <= length else f"{clean(text[:length])}… ({count(len(text))} characters)"
 
 
 def signed(value: float, digits: int) -> str:
@@ -159,31 +138,3 @@ def seconds(value: Any) -> str:
         return f"{number:.2f} s" if number < 1 else f"{number:.1f} s"
     minutes, rest = divmod(round(number), 60)
     return f"{minutes} min {rest} s"
-
-
-def plain(value: Any) -> str:
-    """Put any JSON value of the settings into words.
-
-    Examples
-    --------
-    >>> plain(None), plain(True), plain([1, 0.25]), plain({"a": 1})
-    ('not set', 'yes', '1, 0.25', 'a: 1')
-    """
-    if value is None or value == "":
-        return "not set"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (int, float)):
-        return _number(value)
-    if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {plain(inner)}" for key, inner in value.items()) or "none"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(plain(inner) for inner in value) or "none"
-    return short(value, 300)
-
-
-def _number(value: float) -> str:
-    number = finite(value)
-    if number is None:
-        return "not defined"
-    return (str(value) if isinstance(value, int) else f"{number:.5g}").replace("-", MINUS)
