@@ -68,7 +68,9 @@ class Bomb:
         return (open, ("exploded", "w"))
 
 
-@pytest.mark.parametrize("name", ["model.pkl", "pytorch_model.bin", "tensors.npz", state_folder.TENSORS, state_folder.CONFIG])
+@pytest.mark.parametrize(
+    "name", ["model.pkl", "pytorch_model.bin", "tensors.npz", state_folder.TENSORS, state_folder.CONFIG]
+)
 def test_pickles_are_never_loaded(folder, name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (folder / name).write_bytes(pickle.dumps(Bomb()))

@@ -49,7 +49,11 @@ def round_trip(encoder, folder):
 
 @pytest.mark.parametrize(
     ("encoder", "values"),
-    [(Embeddings(), RNG.normal(size=(9, 3)).astype(np.float32)), (FeatureColumns(FRAME.columns), FRAME), (TextTfidfSvd("q"), TEXTS)],
+    [
+        (Embeddings(), RNG.normal(size=(9, 3)).astype(np.float32)),
+        (FeatureColumns(FRAME.columns), FRAME),
+        (TextTfidfSvd("q"), TEXTS),
+    ],
     ids=["embeddings", "features", "text"],
 )
 def test_the_saved_state_gives_the_same_x_to_the_last_bit(encoder, values, tmp_path):

@@ -94,8 +94,8 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
 
     Notes
     -----
-    The lock is an advisory ``flock`` on a hidden file beside or in the folder. Where the system has none (Windows), there
-    is no protection.
+    The lock is an advisory ``flock`` on a hidden file beside or in the folder. Where the system has none (Windows),
+    there is no protection.
     """
     path = _sibling(resolve(out) / "inside" if inside else resolve(out), "lock")
     handle = _lock_file(path, out)
@@ -283,14 +283,14 @@ def _sync(path: Path) -> None:
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a hidden sibling, then put it in place: a reader sees the old content or the new, never a part.
+    """Write a file so that a reader sees the old content or the new, never a part of either.
 
     Parameters
     ----------
     path : str or Path
         The file.
     write : callable
-        Called with the path to write to.
+        Called with the path to write to: a hidden sibling, which is then put in place of the file.
 
     Examples
     --------

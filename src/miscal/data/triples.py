@@ -20,9 +20,9 @@ SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
 class Triples:
     """Inputs, confidences and outcomes, row by row. All arrays are checked; none is to be written to.
 
-    This is the type of checked rows: :meth:`Triples.of` checks arrays of any make, the readers check files, and whatever
-    takes triples trusts them. The constructor, :meth:`take` and :func:`dataclasses.replace` check nothing; give them only
-    what has been checked.
+    This is the type of checked rows: :meth:`Triples.of` checks arrays of any make, the readers check files, and
+    whatever takes triples trusts them. The constructor, :meth:`take` and :func:`dataclasses.replace` check nothing:
+    give them only what has been checked.
 
     Parameters
     ----------

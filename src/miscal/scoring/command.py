@@ -15,10 +15,10 @@ import polars as pl
 from miscal.base.errors import InputError, MissingColumn
 from miscal.scoring.executors import executor
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
+from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
 from miscal.scoring.scorer import as_items, default_batch_tokens
-from miscal.scoring.source import ModelSpec
 from miscal.scoring.tasks import Task, read_table, read_task
 
 ALLOWED_FAILURES = 0.01
@@ -26,7 +26,7 @@ ALLOWED_FAILURES = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ScoringSummary:
     """What to tell of a finished run.
 
     Attributes
@@ -73,7 +73,7 @@ def run(
     threads: int | None = None,
     embed_only: bool = False,
     text: str = "text",
-) -> Summary:
+) -> ScoringSummary:
     """Score a task into a folder.
 
     Parameters
@@ -114,7 +114,7 @@ def run(
 
     Returns
     -------
-    Summary
+    ScoringSummary
 
     Raises
     ------
@@ -200,12 +200,12 @@ def _refuse_many_failures(done: ScoredFolder) -> None:
         )
 
 
-def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> Summary:
+def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> ScoringSummary:
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
         means = pl.read_parquet(done.folder / TRIPLES, columns=columns).cast(pl.Float64).mean().row(0, named=True)
-    return Summary(
+    return ScoringSummary(
         out=str(done.folder),
         n_scored=done.n_scored,
         n_failed=done.n_failed,

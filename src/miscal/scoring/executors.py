@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from miscal.base.errors import InputError, ResourceError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import BatchResult, LanguageModel, Runner
-from miscal.scoring.source import ModelSpec
+from miscal.scoring.model_source import ModelSpec
 
 ATTEMPTS = 3
 

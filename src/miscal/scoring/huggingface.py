@@ -14,7 +14,16 @@ from miscal.base.errors import FileError, InputError, MiscalError, ResourceError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
-from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, first_line, locate, redact, retried
+from miscal.scoring.model_source import (
+    ATTEMPTS,
+    ModelSpec,
+    asks_for_code,
+    choose_dtype,
+    first_line,
+    locate,
+    redact,
+    retried,
+)
 
 T = TypeVar("T")
 
@@ -30,7 +39,7 @@ class HuggingFaceText:
 
     Attributes
     ----------
-    source : Source
+    source : ModelSource
         Where the model is, with its pinned revision.
     device : torch.device
     dtype : torch.dtype
@@ -42,7 +51,7 @@ class HuggingFaceText:
     Raises
     ------
     FileError, TrustError, InputError
-        See `miscal.scoring.source.locate`.
+        See `miscal.scoring.model_source.locate`.
     """
 
     def __init__(self, spec: ModelSpec) -> None:

@@ -15,11 +15,11 @@ import polars as pl
 from miscal.base.errors import CorruptFile, InputError, MissingColumn
 from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
+from miscal.scoring.model_source import first_line, redact, retried
 from miscal.scoring.prompts import LETTERS, read_template
 from miscal.scoring.questions import FORMS, Pair, Question
-from miscal.scoring.source import first_line, redact, retried
 
-Row = Mapping[str, Any]
+TaskRow = Mapping[str, Any]
 _MARK = "\n\nAssistant:"
 
 
@@ -104,8 +104,8 @@ def _choices(value: Any) -> tuple[str, ...]:
     return tuple(_choice(choice, f"choice {at}") for at, choice in enumerate(given))
 
 
-def _listed(answer: str, choices: str) -> Callable[[Row], dict[str, Any]]:
-    def read(row: Row) -> dict[str, Any]:
+def _listed(answer: str, choices: str) -> Callable[[TaskRow], dict[str, Any]]:
+    def read(row: TaskRow) -> dict[str, Any]:
         return {
             "question": _text(row["question"], "question"),
             "choices": _choices(row[choices]),
@@ -115,12 +115,12 @@ def _listed(answer: str, choices: str) -> Callable[[Row], dict[str, Any]]:
     return read
 
 
-def _medmcqa(row: Row) -> dict[str, Any]:
+def _medmcqa(row: TaskRow) -> dict[str, Any]:
     options = tuple(_choice(row[name], name) for name in ("opa", "opb", "opc", "opd"))
     return {"question": _text(row["question"], "question"), "choices": options, "answer_index": _index(row["cop"])}
 
 
-def _pair(row: Row) -> dict[str, Any]:
+def _pair(row: TaskRow) -> dict[str, Any]:
     return {name: _text(row[name], name) for name in ("prompt", "chosen", "rejected")}
 
 
@@ -140,12 +140,12 @@ def split_dialogues(chosen: str, rejected: str) -> tuple[str, str, str]:
     return chosen[:cut], chosen[cut:], rejected[cut:]
 
 
-def _dialogues(row: Row) -> dict[str, Any]:
+def _dialogues(row: TaskRow) -> dict[str, Any]:
     prompt, chosen, rejected = split_dialogues(*(_text(row[name], name) for name in ("chosen", "rejected")))
     return {"prompt": prompt.strip(), "chosen": chosen.strip(), "rejected": rejected.strip()}
 
 
-SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]], ...] = (
+SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]], ...] = (
     (frozenset({"question", "choices", "answer_index"}), Question, _listed("answer_index", "choices")),
     (frozenset({"question", "options", "answer_index"}), Question, _listed("answer_index", "options")),
     (frozenset({"question", "choices", "answer"}), Question, _listed("answer", "choices")),
@@ -156,7 +156,7 @@ SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]], ...
 _IDS = ("id", "question_id")
 
 
-def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]]:
+def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]]:
     for schema in SCHEMAS:
         if schema[0] <= set(columns):
             return schema
@@ -170,7 +170,7 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
     )
 
 
-def rows_to_questions(rows: Sequence[Row], name: str) -> tuple[Question, ...] | tuple[Pair, ...]:
+def rows_to_questions(rows: Sequence[TaskRow], name: str) -> tuple[Question, ...] | tuple[Pair, ...]:
     """Turn rows of any known schema into questions or pairs; the other plain columns become metadata.
 
     Raises
@@ -195,7 +195,7 @@ def rows_to_questions(rows: Sequence[Row], name: str) -> tuple[Question, ...] | 
     return tuple(made)
 
 
-def _read_row(read: Callable[[Row], dict[str, Any]], row: Row, kind: type) -> dict[str, Any]:
+def _read_row(read: Callable[[TaskRow], dict[str, Any]], row: TaskRow, kind: type) -> dict[str, Any]:
     try:
         return read(row)
     except ValueError as error:  # an unreadable row is marked when it is scored
@@ -232,7 +232,7 @@ def read_table(path: Path) -> pl.DataFrame:
     return table.load(table.columns)
 
 
-def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[Row], str]:
+def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
     try:
         import datasets
     except ImportError as error:

@@ -66,7 +66,11 @@ def test_existing_files_are_kept_unless_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tool", "out", "words"), [("lmeval", "x.parquet", "helm, inspect, lm-eval; got 'lmeval' .did you mean 'lm-eval'"), ("helm", "x.csv", "parquet")]
+    ("tool", "out", "words"),
+    [
+        ("lmeval", "x.parquet", "helm, inspect, lm-eval; got 'lmeval' .did you mean 'lm-eval'"),
+        ("helm", "x.csv", "parquet"),
+    ],
 )
 def test_wrong_arguments(tmp_path, tool, out, words):
     with pytest.raises(InputError, match=words):

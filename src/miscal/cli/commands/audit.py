@@ -45,10 +45,10 @@ def command(
         text = writer.dumps(found, indent=1, allow_nan=False) + "\n"
         replace_file(Path(run_dir) / "audit.json", text.encode())
         seal(run_dir)
-    print(text if json else "\n".join(lines(found, Path(run_dir))), end="" if json else "\n")
+    print(text if json else "\n".join(audit_lines(found, Path(run_dir))), end="" if json else "\n")
 
 
-def lines(found: dict, run_dir: Path) -> list[str]:
+def audit_lines(found: dict, run_dir: Path) -> list[str]:
     """Say what the audit found.
 
     Parameters

@@ -48,10 +48,10 @@ def command(
         corrected = model.correct(inputs)
         place.parent.mkdir(parents=True, exist_ok=True)
         write_table(corrected, out)
-    tell(corrected, inputs.notes, out)
+    print_correction(corrected, inputs.notes, out)
 
 
-def tell(corrected, notes: tuple[str, ...], out: str) -> None:
+def print_correction(corrected, notes: tuple[str, ...], out: str) -> None:
     """Print how many rows were corrected, what was odd, and where they are.
 
     Parameters

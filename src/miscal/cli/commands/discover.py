@@ -92,10 +92,10 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
 
     with stages() as progress:
         found = write_run(make, out, overwrite=overwrite)
-    tell(found, Path(out), json=json)
+    print_discovery(found, Path(out), json=json)
 
 
-def tell(found: "Discovery", out: Path, *, json: bool) -> None:
+def print_discovery(found: "Discovery", out: Path, *, json: bool) -> None:
     """Print what was found: the summary as JSON, or a few lines for people.
 
     Parameters
@@ -107,6 +107,6 @@ def tell(found: "Discovery", out: Path, *, json: bool) -> None:
     json : bool
         Which of the two.
     """
-    from miscal.cli.words import lines
+    from miscal.cli.printed_summary import summary_lines
 
-    print(found.summary.to_json() if json else "\n".join(lines(found.summary, out)), end="" if json else "\n")
+    print(found.summary.to_json() if json else "\n".join(summary_lines(found.summary, out)), end="" if json else "\n")

@@ -57,7 +57,7 @@ def import_log(tool: str, path: str | Path, out: str | Path, *, overwrite: bool 
     Parameters
     ----------
     tool : str
-        Who wrote the logs: "helm", "inspect", "lm-eval", or whatever else :func:`miscal.data.importers.tool_names` lists.
+        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
     path : str or Path
         A log of any name, or a folder that is searched for logs.
     out : str or Path
@@ -101,7 +101,7 @@ def read_log(tool: str, path: str | Path) -> Imported:
     Parameters
     ----------
     tool : str
-        Who wrote the logs: "helm", "inspect", "lm-eval", or whatever else :func:`miscal.data.importers.tool_names` lists.
+        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
     path : str or Path
         A log of any name, or a folder that is searched for logs. Logs in a folder that hold no probabilities are
         skipped, with a note, as long as others do.

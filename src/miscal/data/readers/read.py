@@ -17,7 +17,7 @@ from miscal.data.readers.columns import find, guess, split_names
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.rows import (
-    Rows,
+    TableRows,
     XSource,
     choose_inputs,
     choose_rows,
@@ -232,7 +232,7 @@ def _roles(
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-def _valid(rows: Rows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[Rows, tuple[str, ...]]:
+def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[TableRows, tuple[str, ...]]:
     """Refuse or drop rows that are not complete."""
     if not drop:
         refuse_invalid_inputs(rows, inputs)
@@ -249,7 +249,7 @@ def _valid(rows: Rows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[Ro
     return rows.take(~any_bad), (note,)
 
 
-def _invalid_confidence(rows: Rows, column: str) -> np.ndarray:
+def _invalid_confidence(rows: TableRows, column: str) -> np.ndarray:
     bad = missing(rows, column)
     values = numbers(rows, column, label("confidence", column))
     if not bad.all() and looks_like_percentages(values[~bad]):
@@ -261,7 +261,7 @@ def _invalid_confidence(rows: Rows, column: str) -> np.ndarray:
 
 
 def _assembled(
-    rows: Rows,
+    rows: TableRows,
     roles: Roles,
     inputs: XSource,
     notes: tuple[str, ...],
@@ -292,7 +292,7 @@ def _assembled(
     )
 
 
-def _group(rows: Rows, column: str) -> np.ndarray:
+def _group(rows: TableRows, column: str) -> np.ndarray:
     values = np.array(rows.frame[column].to_list(), dtype=object)
     return check_group(values, name=label("group", column), rows=rows.row)
 
@@ -304,7 +304,7 @@ def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder
 
 
 def _split(
-    rows: Rows, roles: Roles, encoder: Encoder, values: Any, group: np.ndarray | None, seed: int
+    rows: TableRows, roles: Roles, encoder: Encoder, values: Any, group: np.ndarray | None, seed: int
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Split before the encoder is fitted; which inputs are equal needs no fit that lasts."""
     compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values

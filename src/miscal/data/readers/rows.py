@@ -49,7 +49,7 @@ class XSource:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """Rows of a table that passed the condition, in order.
 
     Parameters
@@ -70,7 +70,7 @@ class Rows:
     notes: tuple[str, ...]
     n_read: int
 
-    def take(self, index: np.ndarray) -> Rows:
+    def take(self, index: np.ndarray) -> TableRows:
         """Return the rows `index` (numbers or a mask)."""
         index = np.flatnonzero(index) if index.dtype == bool else index
         X = None if self.X is None else self.X[index]
@@ -111,7 +111,7 @@ def choose_inputs(
     )
 
 
-def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> Rows:
+def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
     """Read the columns and embeddings needed, and keep the rows that the condition keeps.
 
     Raises
@@ -124,7 +124,7 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     if len(frame) == 0:
         raise InputError("the data hold no rows")
     X = _matrix(inputs.embeddings, len(frame))
-    rows = Rows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
+    rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
         keep, note = conditions.kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
@@ -161,7 +161,7 @@ def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-def numbers(rows: Rows, column: str, name: str) -> np.ndarray:
+def numbers(rows: TableRows, column: str, name: str) -> np.ndarray:
     """Read a column as float64 with NaN for missing.
 
     Raises
@@ -193,7 +193,7 @@ def label(role: str, column: str | None) -> str:
     return role if column == role else f"{role} (column {column!r})"
 
 
-def confidences(rows: Rows, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def confidences(rows: TableRows, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read and check confidences; the note counts those clipped for rounding."""
     name = label("confidence", column)
     raw = numbers(rows, column, name)
@@ -203,7 +203,7 @@ def confidences(rows: Rows, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
     return checked, (note,) if clipped else ()
 
 
-def missing(rows: Rows, column: str) -> np.ndarray:
+def missing(rows: TableRows, column: str) -> np.ndarray:
     """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
     series = rows.frame[column]
     bad = series.is_null()
@@ -215,7 +215,7 @@ def missing(rows: Rows, column: str) -> np.ndarray:
     return bad.to_numpy()
 
 
-def refuse_missing(rows: Rows, columns: Sequence[str]) -> None:
+def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
     """Refuse missing values in any of the columns, naming the first column, the count and the rows."""
     for column in columns:
         bad = missing(rows, column)
@@ -226,7 +226,7 @@ def refuse_missing(rows: Rows, columns: Sequence[str]) -> None:
             )
 
 
-def invalid_inputs(rows: Rows, inputs: XSource) -> dict[str, np.ndarray]:
+def invalid_inputs(rows: TableRows, inputs: XSource) -> dict[str, np.ndarray]:
     """Find rows whose x is not complete, by column."""
     if inputs.kind == "features":
         return {column: missing(rows, column) for column in inputs.features}
@@ -235,7 +235,7 @@ def invalid_inputs(rows: Rows, inputs: XSource) -> dict[str, np.ndarray]:
     return {"embeddings": non_finite_rows(rows.X)}  # type: ignore[arg-type]
 
 
-def texts(rows: Rows, column: str) -> tuple[str, ...]:
+def texts(rows: TableRows, column: str) -> tuple[str, ...]:
     """Read a column as text; missing becomes the empty text.
 
     Raises
@@ -249,7 +249,7 @@ def texts(rows: Rows, column: str) -> tuple[str, ...]:
     return tuple(series.cast(pl.String).fill_null("").to_list())
 
 
-def metadata_of(rows: Rows, column: str) -> np.ndarray:
+def metadata_of(rows: TableRows, column: str) -> np.ndarray:
     """Read a metadata column: numbers (NaN where missing), booleans, or text ('(missing)' where missing)."""
     series = rows.frame[column]
     if series.dtype.is_nested() or series.dtype == pl.Object:
@@ -261,7 +261,7 @@ def metadata_of(rows: Rows, column: str) -> np.ndarray:
     return np.array(series.cast(pl.String).fill_null("(missing)").to_list(), dtype=object)
 
 
-def refuse_repeated(rows: Rows, column: str) -> None:
+def refuse_repeated(rows: TableRows, column: str) -> None:
     """Refuse an id that occurs twice."""
     series = rows.frame[column]
     if series.dtype.is_nested():
@@ -276,7 +276,7 @@ def refuse_repeated(rows: Rows, column: str) -> None:
         )
 
 
-def refuse_invalid_inputs(rows: Rows, inputs: XSource) -> None:
+def refuse_invalid_inputs(rows: TableRows, inputs: XSource) -> None:
     """Refuse rows whose x is not complete, naming the column, the count and the rows."""
     if inputs.kind == "embeddings":
         bad = invalid_inputs(rows, inputs)["embeddings"]
@@ -290,7 +290,7 @@ def refuse_invalid_inputs(rows: Rows, inputs: XSource) -> None:
     )
 
 
-def encoder_values(rows: Rows, inputs: XSource) -> Any:
+def encoder_values(rows: TableRows, inputs: XSource) -> Any:
     """Return what an encoder takes, of rows that :func:`refuse_invalid_inputs` has passed: matrix, table or texts."""
     if inputs.kind == "embeddings":
         return rows.X

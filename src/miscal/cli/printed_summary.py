@@ -5,7 +5,7 @@ from pathlib import Path
 from miscal.discovery.summary import Measure, Summary
 
 
-def lines(summary: Summary, out: Path) -> list[str]:
+def summary_lines(summary: Summary, out: Path) -> list[str]:
     """Say what a run found.
 
     Parameters

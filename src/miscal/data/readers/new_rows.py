@@ -25,7 +25,7 @@ from miscal.data.readers.table import Table
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class NewRows:
     """Rows to be corrected.
 
     Parameters
@@ -63,7 +63,7 @@ def read_inputs(
     text: str | None = None,
     where: str | None = None,
     encoding: str = "utf-8",
-) -> Inputs:
+) -> NewRows:
     """Read rows without outcomes and put them through a fitted encoder.
 
     Parameters
@@ -87,7 +87,7 @@ def read_inputs(
 
     Returns
     -------
-    Inputs
+    NewRows
 
     Raises
     ------
@@ -108,7 +108,7 @@ def read_inputs(
     rows = choose_rows(table, [column], inputs, where)
     f, clipped = confidences(rows, column)
     refuse_invalid_inputs(rows, inputs)
-    return Inputs(
+    return NewRows(
         X=encoder.transform(encoder_values(rows, inputs)),
         confidence=f,
         row=rows.row.astype(np.int64),

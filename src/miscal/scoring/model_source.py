@@ -60,7 +60,7 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """Where a model lies: folder or hub id, pinned revision, and the .gguf file in the folder if there is one."""
 
     location: str
@@ -121,7 +121,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def locate(spec: ModelSpec) -> Source:
+def locate(spec: ModelSpec) -> ModelSource:
     """Find the model and pin its revision.
 
     Raises
@@ -147,10 +147,10 @@ def locate(spec: ModelSpec) -> Source:
             f"model {redact(name)}: no such folder or .gguf file, and neither a hub id of the form owner/name nor a "
             f"short name ({', '.join([*BASE_MODELS, SMOLLM2])}){f'; did you mean {near[0]}?' if near else ''}"
         )
-    return Source(name, _pin(name, spec.revision), None, local=False)
+    return ModelSource(name, _pin(name, spec.revision), None, local=False)
 
 
-def _locate_local(path: Path, spec: ModelSpec) -> Source:
+def _locate_local(path: Path, spec: ModelSpec) -> ModelSource:
     if not path.exists():
         raise FileError(f"model {path}: there is no such file")
     folder = path if path.is_dir() else path.parent
@@ -159,7 +159,7 @@ def _locate_local(path: Path, spec: ModelSpec) -> Source:
     if path.is_file() or (ggufs and not weights):
         if len(ggufs) != 1:
             raise InputError(f"model {path}: {len(ggufs)} .gguf files; name the one to load")
-        return Source(str(folder), fingerprint(ggufs), ggufs[0].name, local=True)
+        return ModelSource(str(folder), fingerprint(ggufs), ggufs[0].name, local=True)
     if not (folder / "config.json").exists():
         raise FileError(f"model {path}: the folder holds neither config.json nor a .gguf file")
     if not weights:
@@ -167,7 +167,7 @@ def _locate_local(path: Path, spec: ModelSpec) -> Source:
     if not spec.trust_remote_code:
         refuse_code(folder)
     extra = [folder / name for name in ("config.json", "tokenizer.json") if (folder / name).exists()]
-    return Source(str(folder), fingerprint([*weights, *extra]), None, local=True)
+    return ModelSource(str(folder), fingerprint([*weights, *extra]), None, local=True)
 
 
 def asks_for_code(value: Any) -> str | None:
