@@ -1,4 +1,4 @@
-"""A summary in a few lines for a terminal."""
+"""The summary of a run in a few lines for a terminal."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from miscal.discovery.summary import Measure, Summary
 
 
 def summary_lines(summary: Summary, out: Path) -> list[str]:
-    """Say what a run found.
+    """Tell what a run found.
 
     Parameters
     ----------

@@ -52,12 +52,12 @@ def as_items(
     kinds = {type(question) for question in questions}
     if kinds == {Pair}:
         if form != "letter":
-            raise InputError(f"form: preference pairs are answered by letter, {form!r} came")
+            raise InputError(f"form must be letter for preference pairs; got {form!r}")
         return pair_items(questions, template=template or DEFAULTS["preference"], seed=seed)
     if kinds == {Question}:
         return question_items(questions, template=template or DEFAULTS["choice"], form=form)
     names = sorted(kind.__name__ for kind in kinds) or "nothing"
-    raise InputError(f"questions: a sequence of Question or one of Pair is allowed, {names} came")
+    raise InputError(f"questions must be a sequence of Question or of Pair; got {names}")
 
 
 @dataclass(frozen=True, slots=True)

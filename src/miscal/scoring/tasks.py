@@ -81,13 +81,13 @@ def _index(value: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not number.is_integer():
-        raise ValueError(f"the answer must be a position from 0 or a letter, {value!r:.40} came")
+        raise ValueError(f"the answer must be a position from 0 or a letter; got {value!r:.40}")
     return int(number)
 
 
 def _text(value: Any, what: str) -> str:
     if isinstance(value, (list, dict, bytes)):
-        raise ValueError(f"{what} is no text: {value!r:.40}")
+        raise ValueError(f"{what} must be text; got {value!r:.40}")
     return "" if value is None else str(value)
 
 
@@ -100,7 +100,7 @@ def _choice(value: Any, what: str) -> str:
 def _choices(value: Any) -> tuple[str, ...]:
     given = json.loads(value) if isinstance(value, str) else value
     if not isinstance(given, list):
-        raise ValueError(f"choices must be a list, {value!r:.40} came")
+        raise ValueError(f"choices must be a list; got {value!r:.40}")
     return tuple(_choice(choice, f"choice {at}") for at, choice in enumerate(given))
 
 
@@ -166,7 +166,7 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
     allowed = " | ".join(", ".join(sorted(schema[0])) for schema in SCHEMAS)
     raise MissingColumn(
         f"{name}: column {', '.join(map(repr, missing))} is missing{' (' + '; '.join(near) + ')' if near else ''}; "
-        f"it has {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
+        f"its columns are {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
     )
 
 
@@ -181,7 +181,7 @@ def rows_to_questions(rows: Sequence[TaskRow], name: str) -> tuple[Question, ...
         If the columns fit no schema.
     """
     if not rows:
-        raise InputError(f"{name}: has no rows")
+        raise InputError(f"{name} has no rows")
     needed, kind, read = _schema(list(rows[0]), name)
     used = needed | set(_IDS[:1])
     beside = [c for c, v in rows[0].items() if c not in used and not isinstance(v, (list, dict, bytes))]
@@ -208,8 +208,8 @@ def _refuse_twins(ids: Sequence[str], what: str) -> None:
     twins = [at for at, value in enumerate(ids) if value in seen or seen.add(value)]
     if twins:
         raise InputError(
-            f"{what}: every row needs an id of its own; {len(twins)} rows repeat one: rows {twins[:5]}, "
-            f"the first {ids[twins[0]]!r}"
+            f"{what}: ids must be distinct; {len(twins)} rows repeat one: rows {twins[:5]}, "
+            f"of which the first has {ids[twins[0]]!r}"
         )
 
 
@@ -236,7 +236,7 @@ def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
     try:
         import datasets
     except ImportError as error:
-        raise InputError(f"task {task.dataset}: needs the extra: pip install 'miscal[datasets]'") from error
+        raise InputError(f"task {task.dataset} needs an extra: run pip install 'miscal[datasets]'") from error
     from huggingface_hub import HfApi
 
     what = f"data set {task.dataset}"
@@ -255,18 +255,19 @@ def _task_file(path: Path) -> Task:
     try:
         settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CorruptFile(f"task {path}: cannot be read as yaml ({first_line(error)})") from error
+        raise CorruptFile(f"task {path}: cannot be read as YAML ({first_line(error)})") from error
     allowed = ("data", "form", "prompt_file")
-    unknown = sorted(map(str, settings.keys() - set(allowed))) if isinstance(settings, dict) else ["no mapping"]
+    unknown = sorted(map(str, settings.keys() - set(allowed))) if isinstance(settings, dict) else ["not a mapping"]
     if unknown or "data" not in settings:
-        raise InputError(f"task {path}: keys {', '.join(allowed)} are allowed and data is needed; wrong: {unknown}")
+        got = f"unknown: {', '.join(unknown)}" if unknown else "data is missing"
+        raise InputError(f"task {path}: the keys must be {', '.join(allowed)}, and data must be among them; {got}")
     for key in ("data", "prompt_file"):
         if not isinstance(settings.get(key, ""), str):
-            raise InputError(f"task {path}: {key}: the path of a file is allowed, {settings[key]!r} came")
+            raise InputError(f"task {path}: {key} must be the path of a file; got {settings[key]!r}")
     task = read_task(str(path.parent / settings["data"]))
     form = settings.get("form", "letter")
     if form not in FORMS:
-        raise InputError(f"task {path}: form: one of {', '.join(FORMS)} is allowed, {form!r} came")
+        raise InputError(f"task {path}: form must be one of {', '.join(FORMS)}; got {form!r}")
     prompt = settings.get("prompt_file")
     template = read_template(path.parent / prompt, task.kind) if prompt else None
     return Task(str(path), task.questions, form, template)
@@ -300,7 +301,8 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
         return Task(name, rows_to_questions(rows, name), revision=commit)
     if revision:
         raise InputError(
-            f"task_revision: belongs to {', '.join(HUB_TASKS)}; {redact(name)!r} is none of them, leave it out"
+            f"task_revision can be given with {', '.join(HUB_TASKS)} only; the task is {redact(name)!r}, so leave it "
+            "out"
         )
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
@@ -308,5 +310,5 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
     if "://" in name or (not path.suffix and not path.exists()):
         near = difflib.get_close_matches(name.lower(), HUB_TASKS, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"task: one of {', '.join(HUB_TASKS)} or a file is allowed, {redact(name)!r} came{hint}")
+        raise InputError(f"task must be {', '.join(HUB_TASKS)} or a file; got {redact(name)!r}{hint}")
     return Task(name, rows_to_questions(read_table(path).to_dicts(), name))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.discovery.discover import Discovery
 
-Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make.")]
+Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
 
 
 def command(
@@ -38,7 +38,10 @@ def command(
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Find where the model is over- and under-confident, prove it on unseen rows, correct it and draw a report."""
+    """Find where a model is over- and under-confident.
+
+    What is found is tested on rows that nothing was learned from, corrected, and drawn in a report.
+    """
     columns = {
         "confidence": confidence,
         "correct": correct,
@@ -64,7 +67,7 @@ def command(
 
 
 def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, overwrite: bool, json: bool) -> None:
-    """Read, discover, write and tell, with the output folder owned from the start.
+    """Read, discover, write and print, with the output folder owned from the start.
 
     Parameters
     ----------

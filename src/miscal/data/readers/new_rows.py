@@ -138,7 +138,13 @@ def _needed(
     if kind == "text" and embeddings is None and features is None:
         return XSource("text", text=inputs.text)
     if inputs.kind != kind:
-        raise InputError(f"the model was fitted on {encoder.describe()}; give the same, not {inputs.kind}")
+        raise InputError(
+            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {inputs.kind}"
+        )
     if kind == "features" and inputs.features != encoder.columns:  # type: ignore[attr-defined]
-        raise InputError(f"the model was fitted on the columns {encoder.columns}; {inputs.features} came")  # type: ignore[attr-defined]
+        wanted = ", ".join(encoder.columns)  # type: ignore[attr-defined]
+        raise InputError(
+            f"the model was fitted on the columns {wanted}, so these must be given, in this order; "
+            f"got {', '.join(inputs.features)}"
+        )
     return inputs

@@ -32,7 +32,7 @@ class XSource:
         Feature columns.
     embeddings : path or array, optional
     text : str, optional
-        The column x is made from, or only shown, if there are embeddings or features.
+        The column x is made from, or which is only shown, if there are embeddings or features.
     notes : tuple of str
     """
 
@@ -90,7 +90,7 @@ def choose_inputs(
         If a column named is not there.
     """
     if embeddings is not None and features is not None:
-        raise InputError("x comes either from embeddings or from features, not both; name one")
+        raise InputError("x can be made of embeddings or of features, but not of both; name one")
     if text is not None:
         find(text, table.columns, what="text")
     shown = text or (TEXT if TEXT in table.columns else None)
@@ -100,14 +100,14 @@ def choose_inputs(
     if embeddings is not None:
         return XSource("embeddings", embeddings=embeddings, text=shown)
     if table.embeddings is not None:
-        note = f"x is {table.embeddings.name}, found beside the data"
+        note = f"x was read from {table.embeddings.name}, which lies beside the data"
         return XSource("embeddings", embeddings=table.embeddings, text=shown, notes=(note,))
     if shown is not None:
-        notes = () if text else (f"x is made from the column {shown!r}, as nothing else was named",)
+        notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
         return XSource("text", text=shown, notes=notes)
     raise InputError(
-        "nothing says where x comes from; give embeddings (--embeddings FILE.npy), feature columns (--features 'x_*') "
-        "or a column of text (--text COL)"
+        "no inputs were named; give embeddings (--embeddings FILE.npy), feature columns (--features 'x_*') or a column "
+        "of text (--text COL)"
     )
 
 
@@ -122,7 +122,7 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     asked = conditions.columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
-        raise InputError("the data hold no rows")
+        raise InputError("the data have no rows")
     X = _matrix(inputs.embeddings, len(frame))
     rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
@@ -151,7 +151,7 @@ def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
     if X.ndim != 2 or len(X) != n:
         raise InputError(
             f"lengths differ: the data have {n} rows, the embeddings have shape {X.shape}; "
-            "one row of embeddings per row of data, in the same order, before any --where"
+            "give one row of embeddings per row of data, in the same order, before any --where"
         )
     if X.shape[1] == 0:
         raise InputError(f"the embeddings have no columns: their shape is {X.shape}; give at least one number per row")
@@ -178,13 +178,13 @@ def numbers(rows: TableRows, column: str, name: str) -> np.ndarray:
 
 def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
     if series.dtype != pl.String:
-        return f"{name} must be numbers; its type is {series.dtype}"
+        return f"{name} must be numbers; got {series.dtype}"
     words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
     if not words.any():
-        return f"{name} must be numbers, but they are written as text ({value_list(series.head(3))}); remove the quotes"
-    came = value_list(series.filter(words).to_list())
+        return f"{name} must be numbers; got numbers written as text ({value_list(series.head(3))}): remove the quotes"
+    found = value_list(series.filter(words).to_list())
     return (
-        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {came} ({row_list(words, row)})"
+        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} ({row_list(words, row)})"
     )
 
 
@@ -199,7 +199,7 @@ def confidences(rows: TableRows, column: str) -> tuple[np.ndarray, tuple[str, ..
     raw = numbers(rows, column, name)
     checked = check_confidence(raw, name=name, rows=rows.row)
     clipped = int((raw != checked).sum())
-    note = f"{clipped} confidences lay up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
+    note = f"{clipped} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
     return checked, (note,) if clipped else ()
 
 
@@ -269,10 +269,10 @@ def refuse_repeated(rows: TableRows, column: str) -> None:
     repeated = (series.is_duplicated() & series.is_not_null()).to_numpy()
     if repeated.any():
         raise InputError(
-            f"column {column!r}: {int(repeated.sum())} rows share an id with another row "
-            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); an id occurs once. "
-            "If the file holds several models, keep one with --where; if the column says what rows belong "
-            "together, name it with --group; otherwise remove the repeats or rename the column"
+            f"column {column!r}: {int(repeated.sum())} rows have the same id as another row "
+            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); ids must be distinct. "
+            "If the file holds several models, keep one with --where; if the column tells which rows belong "
+            "together, name it with --group; otherwise remove the duplicates or rename the column"
         )
 
 
@@ -283,7 +283,7 @@ def refuse_invalid_inputs(rows: TableRows, inputs: XSource) -> None:
         if bad.any():
             raise InputError(
                 f"embeddings: {int(bad.sum())} of {len(bad)} rows hold NaN, infinity or a value too large for float32 "
-                f"({row_list(bad, rows.row)}); mend them, or {DROP}"
+                f"({row_list(bad, rows.row)}); correct them, or {DROP}"
             )
     refuse_missing(
         rows, inputs.features if inputs.kind == "features" else (str(inputs.text),) * (inputs.kind == "text")
