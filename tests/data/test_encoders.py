@@ -218,7 +218,7 @@ def test_weights_that_are_not_safetensors_are_not_loaded(tmp_path):
     if importlib.util.find_spec("sentence_transformers") is None:
         pytest.skip("needs the extra [embed]")
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    with pytest.raises(TrustError, match="no .safetensors weights"):
+    with pytest.raises(TrustError, match=r"no \.safetensors weights"):
         TextSentenceTransformer(model=str(tmp_path)).fit([])
 
 

@@ -130,7 +130,8 @@ def test_an_unreadable_row_becomes_a_row_to_mark():
     assert all(words in problem for words, problem in zip(said, problems, strict=True))
     assert "opc is missing" in rows_to_questions([MED | {"opc": None}], "task")[0].problem
     assert (
-        "chosen must be text" in rows_to_questions([{"prompt": "?", "chosen": ["a"], "rejected": "b"}], "task")[0].problem
+        "chosen must be text"
+        in rows_to_questions([{"prompt": "?", "chosen": ["a"], "rejected": "b"}], "task")[0].problem
     )
 
 

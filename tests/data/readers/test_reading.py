@@ -50,7 +50,9 @@ def test_the_exact_name_wins_over_synonyms():
 
 def test_several_synonyms_are_refused_and_listed():
     data = frame().rename({"confidence": "p"}).with_columns(conf=pl.lit(0.5))
-    with pytest.raises(InputError, match=r"several columns could be meant: 'p', 'conf'; name one of them \(--confidence p\)"):
+    with pytest.raises(
+        InputError, match=r"several columns could be meant: 'p', 'conf'; name one of them \(--confidence p\)"
+    ):
         read_triples(data, features="n")
     assert read_triples(data, confidence="conf", features="n").confidence.tolist() == [0.5] * N
 
@@ -312,7 +314,10 @@ def test_a_users_split_is_used_as_it_is_and_straddling_inputs_are_warned_of():
     assert not any("straddle" in note or "more than one split" in note for note in t.notes)
     t = read_triples(frame(fold=split, x=[*range(199), 0]), split="fold", features="x")
     assert any(note.startswith("1 inputs (2 rows) occur in more than one split") for note in t.notes)
-    with pytest.raises(InputError, match=r"split \(column 'fold'\) must hold only .*'holdout' \(none of these in 1 of 200 rows: row 199"):
+    with pytest.raises(
+        InputError,
+        match=r"split \(column 'fold'\) must hold only .*'holdout' \(none of these in 1 of 200 rows: row 199",
+    ):
         read_triples(frame(fold=[*split[:199], "holdout"]), split="fold", features="x")
     with pytest.raises(InputError, match="150 train, 50 val, 0 test"):
         read_triples(frame(fold=["train"] * 150 + ["val"] * 50), split="fold", features="x")

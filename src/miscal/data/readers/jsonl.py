@@ -62,7 +62,9 @@ def _record(line: str, number: int, path: Path) -> dict[str, Any]:
             "the file is damaged, cut short or not JSON lines"
         ) from None
     if not isinstance(record, dict):
-        raise CorruptFile(f"{path}, line {number}: each line must be an object {{...}}; got {_TYPES.get(type(record), 'null')}")
+        raise CorruptFile(
+            f"{path}, line {number}: each line must be an object {{...}}; got {_TYPES.get(type(record), 'null')}"
+        )
     return record
 
 
