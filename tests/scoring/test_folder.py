@@ -300,7 +300,6 @@ def test_progress_adds_up_also_after_a_break(tmp_path):
 
 SLOW_RUN = """
 import sys, time
-from miscal.base.files import locked
 from miscal.scoring import FakeModel, Question
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items

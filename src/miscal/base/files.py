@@ -42,10 +42,13 @@ def resolve(out: str | Path) -> Path:
         If the path is empty, holds a NUL, or its links go in a circle.
     """
     if not str(out) or "\0" in str(out):
-        raise InputError("the output folder needs a name without NUL characters: give --out DIR")
+        raise InputError("the output folder must have a name, without NUL characters: give it with --out")
     place = Path(os.path.realpath(out))
     if place.is_symlink() or not place.name:
-        raise InputError(f"{out} cannot be an output folder (a circle of links, or a root): give another --out")
+        raise InputError(
+            f"{out} cannot be an output folder, because it is a root folder or its links form a circle: give another "
+            "--out"
+        )
     return place
 
 
@@ -94,8 +97,8 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
 
     Notes
     -----
-    The lock is an advisory ``flock`` on a hidden file beside or in the folder. Where the system has none (Windows), there
-    is no protection.
+    The lock is an advisory ``flock`` on a hidden file beside or in the folder. Where the system has none (Windows),
+    there is no protection.
     """
     path = _sibling(resolve(out) / "inside" if inside else resolve(out), "lock")
     handle = _lock_file(path, out)
@@ -130,7 +133,7 @@ def _flock(handle: int, out: str | Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise LockedError(
-            f"another miscal process is writing {out}: wait for it to end, or give another folder"
+            f"another miscal process is writing {out}: wait until it has ended, or give another folder"
         ) from None
 
 
@@ -172,7 +175,7 @@ def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
 def refuse_existing(out: str | Path, overwrite: bool) -> None:
     """Raise unless ``overwrite``; for what is known to exist."""
     if not overwrite:
-        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
+        raise InputError(f"{out} already exists: give another --out, or add --overwrite to replace it")
 
 
 @contextlib.contextmanager
@@ -283,14 +286,14 @@ def _sync(path: Path) -> None:
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a hidden sibling, then put it in place: a reader sees the old content or the new, never a part.
+    """Write a file so that a reader sees the old content or the new, never a part of either.
 
     Parameters
     ----------
     path : str or Path
         The file.
     write : callable
-        Called with the path to write to.
+        Called with the path to write to: a hidden sibling, which is then put in place of the file.
 
     Examples
     --------

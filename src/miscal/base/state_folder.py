@@ -94,17 +94,20 @@ def load_state(
     _refuse_strangers(folder, {CONFIG, TENSORS, *beside})
     if config["version"] != VERSION:
         age, remedy = ("a newer", "upgrade miscal") if config["version"] > VERSION else ("an older", _REMEDY)
-        raise MismatchError(f"{folder} was saved by {age} miscal (version {config['version']} of the form): {remedy}")
+        raise MismatchError(
+            f"{folder} was saved by {age} miscal (format version {config['version']}; this one reads {VERSION}): "
+            f"{remedy}"
+        )
     if config["format"] != form:
         raise MismatchError(f"{folder} holds {config['format']!r}, not {form!r}: give another folder")
     if config["sha256"]["content"] != _content_digest(config["format"], config["version"], config["content"]):
-        raise CorruptFile(f"{folder / CONFIG} changed since it was written (sha256 differs): {_REMEDY}")
+        raise CorruptFile(f"{folder / CONFIG} has changed since it was written (its sha256 differs): {_REMEDY}")
     return config["content"], _read_tensors(folder / TENSORS, config["sha256"][TENSORS])
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise FileError(f"{folder} is not a folder: give the one a model was saved in")
+        raise FileError(f"{folder} is not a folder: give the folder a model was saved in")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         shapes = {"format": str, "version": int, "content": dict, "sha256": dict}
@@ -112,9 +115,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
             raise ValueError
         config["sha256"][TENSORS], config["sha256"]["content"]
     except FileNotFoundError:
-        raise FileError(f"{folder} holds no saved model (no {CONFIG})") from None
+        raise FileError(f"{folder} holds no saved model: there is no {CONFIG} in it") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise CorruptFile(f"{folder / CONFIG} is damaged, or not miscal's: {_REMEDY}") from None
+        raise CorruptFile(f"{folder / CONFIG} is damaged, or was not written by miscal: {_REMEDY}") from None
     return config
 
 
@@ -123,7 +126,7 @@ def _refuse_strangers(folder: Path, known: set[str]) -> None:
     if strangers:
         raise TrustError(
             f"{folder} holds {len(strangers)} entries that miscal did not write "
-            f"({', '.join(map(repr, strangers[:5]))}): it is not loaded; take them out if the rest is yours"
+            f"({', '.join(map(repr, strangers[:5]))}), so it is not loaded: remove them if you trust the rest"
         )
 
 
@@ -136,11 +139,11 @@ def _read_tensors(path: Path, wanted: str) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise CorruptFile(f"{path} is missing: {_REMEDY}") from None
     if hashlib.sha256(blob).hexdigest() != wanted:
-        raise CorruptFile(f"{path} changed since it was written ({len(blob)} bytes, sha256 differs): {_REMEDY}")
+        raise CorruptFile(f"{path} has changed since it was written ({len(blob)} bytes, its sha256 differs): {_REMEDY}")
     try:
         return load(blob)
     except SafetensorError as error:
-        raise CorruptFile(f"{path} is not safetensors ({error}): {_REMEDY}") from None
+        raise CorruptFile(f"{path} is not a safetensors file ({error}): {_REMEDY}") from None
 
 
 def _content_digest(form: str, version: int, content: Mapping[str, Any]) -> str:

@@ -103,8 +103,8 @@ def straddling_inputs(inputs: np.ndarray | Iterable[str], split: np.ndarray | No
     if not both.any():
         return ()
     return (
-        f"{int(both.sum())} inputs ({int(both[ids].sum())} rows) occur in more than one split; the split column is "
-        "used as it is, so test values may flatter",
+        f"{int(both.sum())} inputs ({int(both[ids].sum())} rows) occur in more than one split. The split column is "
+        "used as it is, so values on test rows may be too good",
     )
 
 
@@ -122,13 +122,14 @@ def _units(ids: np.ndarray, group: np.ndarray | None) -> tuple[np.ndarray, tuple
     repeated = (size > 1) & ~large
     if repeated.any():
         warnings.append(
-            f"{int(repeated.sum())} rows share their input with another row; such rows are kept in one split"
+            f"{int(repeated.sum())} rows have the same input as another row; rows with equal inputs are kept in one "
+            "split"
         )
     if large.any():
         warnings.append(
-            f"{len(np.unique(ids[large]))} inputs are each repeated in more than 1 % of the rows "
-            f"({int(large.sum())} rows in all); such rows are split "
-            + ("at random: name a group column to keep rows together" if group is None else "by their group alone")
+            f"{len(np.unique(ids[large]))} inputs each make up more than 1 % of the rows "
+            f"({int(large.sum())} rows in all); these rows are split "
+            + ("at random; name a group column to keep them together" if group is None else "by their group alone")
         )
         ids = np.where(large, ids.max() + 1 + np.arange(n), ids)
     _, ids = np.unique(ids, return_inverse=True)
@@ -149,7 +150,7 @@ def _joined(ids: np.ndarray, group: np.ndarray, warnings: list[str]) -> tuple[np
     _, units = np.unique(component[ids], return_inverse=True)
     largest = np.bincount(units).max()
     if largest > SHARES["test"] * n:
-        warnings.append(f"the largest group holds {largest} of {n} rows; the splits cannot be 80/10/10")
+        warnings.append(f"the largest group holds {largest} of {n} rows, so the splits cannot be 80/10/10")
     return units, tuple(warnings)
 
 
@@ -192,23 +193,24 @@ def check_trainable(correct: np.ndarray, split: np.ndarray) -> None:
     >>> check_trainable(np.array([0.0, 1.0]), np.array(["train", "test"]))
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: too few rows: 2; at least 100 are needed (50 to train, 5 to choose, 5 to test), ...
+    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed (50 to train, 5 to choose, ...
     """
     needed = "(" + ", ".join(f"{MIN_SPLIT[s]} to {w}" for s, w in zip(SPLITS, _PURPOSE, strict=True)) + ")"
     if len(correct) < MIN_ROWS:
         raise InputError(
-            f"too few rows: {len(correct)}; at least {MIN_ROWS} are needed {needed}, "
-            "and some thousands for a field of any detail"
+            f"too few rows: got {len(correct)}; at least {MIN_ROWS} are needed {needed}, "
+            "and some thousands for a detailed field"
         )
     counts = {name: int((split == name).sum()) for name in SPLITS}
     if any(counts[name] < MIN_SPLIT[name] for name in SPLITS):
         raise InputError(
-            f"too few rows in a split: {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; at least {needed} are needed"
+            f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; the least that is needed "
+            f"is {needed}"
         )
     for name, part in (("", correct), ("of split 'train' ", correct[split == "train"])):
         if part.min() == part.max():
             raise InputError(
-                f"correct has one class only: all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 are needed"
+                f"correct has one class only: all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 must occur"
             )
 
 

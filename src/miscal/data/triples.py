@@ -20,9 +20,9 @@ SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
 class Triples:
     """Inputs, confidences and outcomes, row by row. All arrays are checked; none is to be written to.
 
-    This is the type of checked rows: :meth:`Triples.of` checks arrays of any make, the readers check files, and whatever
-    takes triples trusts them. The constructor, :meth:`take` and :func:`dataclasses.replace` check nothing; give them only
-    what has been checked.
+    This is the type of checked rows: :meth:`Triples.of` checks arrays of any make, the readers check files, and
+    whatever takes triples trusts them. The constructor, :meth:`take` and :func:`dataclasses.replace` check nothing:
+    give them only what has been checked.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Triples:
     row : int64 array of shape (n,), optional
         Row numbers in the source, from 0; by default 0 .. n - 1.
     notes : tuple of str
-        What the reader of the results must be told: columns guessed, rows dropped, duplicates.
+        What whoever reads the results must know: columns guessed, rows dropped, duplicates.
     source : dict
         Where the rows came from: path, sha256, column mapping, how x was made. JSON values only.
     encoder : object, optional
@@ -202,7 +202,7 @@ def check_split(values: Any, *, name: str = "split", rows: np.ndarray | None = N
     Raises
     ------
     InputError
-        For any other value, listing what came.
+        For any other value, listing what it holds.
 
     Examples
     --------
@@ -219,6 +219,6 @@ def check_split(values: Any, *, name: str = "split", rows: np.ndarray | None = N
     if bad.any():
         raise InputError(
             f"{name} must hold only train, val (validation, valid, dev) or test; it holds {value_list(entries)} "
-            f"({int(bad.sum())} of {len(entries)} values are neither; {row_list(bad, rows)})"
+            f"(none of these in {int(bad.sum())} of {len(entries)} rows: {row_list(bad, rows)})"
         )
     return np.array(names, dtype="<U5")

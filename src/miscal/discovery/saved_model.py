@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from miscal.base.state_folder import load_state, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
-from miscal.data.readers import Inputs
+from miscal.data.readers import NewRows
 from miscal.estimators.field import MiscalibrationField
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ class SavedModel:
     field: MiscalibrationField
     encoder: Encoder | None
 
-    def correct(self, inputs: Inputs) -> "pl.DataFrame":
+    def correct(self, inputs: NewRows) -> "pl.DataFrame":
         """Correct new rows.
 
         Parameters
         ----------
-        inputs : Inputs
+        inputs : NewRows
             From :func:`miscal.data.readers.read_inputs`, with this model's encoder.
 
         Returns

@@ -17,11 +17,11 @@ from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.executors import Executor, Local
+from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scored import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
 from miscal.scoring.shards import Shards
-from miscal.scoring.source import ModelSpec
 from miscal.scoring.writing import write_float_table, write_json
 
 MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
@@ -176,7 +176,7 @@ def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSp
 
 def _settings_of(manifest: Mapping[str, Any], out: Path) -> Mapping[str, Any]:
     if not {"settings", "n_scored", "n_failed", "files"} <= manifest.keys():
-        raise FileError(f"folder {out}: {MANIFEST} is not one of ours; score into a new folder")
+        raise FileError(f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder")
     return manifest["settings"]
 
 
@@ -185,8 +185,7 @@ def _refuse_foreign(out: Path) -> None:
     found = [name for name in (TRIPLES, EMBEDDINGS, SHARDS) if (out / name).exists()]
     if found and not (out / SETTINGS).exists():
         raise FileError(
-            f"folder {out}: holds {', '.join(found)}, which no run that could be taken up here has left; "
-            "score into a new folder"
+            f"folder {out}: holds {', '.join(found)}, but no run that could be resumed; score into a new folder"
         )
 
 
@@ -194,7 +193,7 @@ def _refuse_damaged(manifest: Mapping[str, Any], out: Path) -> None:
     for name, wanted in manifest["files"].items():
         if not has_digest(out / name, wanted):
             raise CorruptFile(
-                f"folder {out}: {name} is missing or is not what the finished run wrote; score into a new folder"
+                f"folder {out}: {name} is missing or has changed since the run wrote it; score into a new folder"
             )
 
 
@@ -229,7 +228,9 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
     failed = dict(sorted({**fixed.unreadable, **failed}.items()))
     if not places:
         first = next(iter(failed.items()), (None, "no rows"))
-        raise InputError(f"task: none of {len(failed)} rows could be scored; the first, row {first[0]}: {first[1]}")
+        raise InputError(
+            f"none of the {len(failed)} rows of the task could be scored; the first is row {first[0]}: {first[1]}"
+        )
     order = sorted(places)
     if table is None:
         result = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form).table()

@@ -8,8 +8,8 @@ from miscal.cli import options
 from miscal.data.importers import tool_names
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
-Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log of any name, or a folder to search for logs.")]
-OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write: .parquet.")]
+Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log file, or a folder to search for logs.")]
+OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
 
 
 def command(
@@ -18,7 +18,7 @@ def command(
     out: OutFile,
     overwrite: options.OverwriteTable = False,
 ) -> None:
-    """Import results that another tool has written; `miscal discover DATA --text text` takes it from there."""
+    """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`."""
     from miscal.cli.progress import stages
 
     with stages() as progress:

@@ -104,8 +104,13 @@ def _part(series: pl.Series, column: str) -> dict[str, Any]:
         return {"type": "category", "categories": _categories(series, column)}
     raise InputError(
         f"column {column!r} cannot be a feature: its type is {dtype}; "
-        "give numbers, booleans, text of few values or lists of numbers"
+        "a feature must be numbers, booleans, text with few distinct values, or lists of numbers"
     )
+
+
+def _shown(part: dict[str, Any]) -> str:
+    """Say in a message what a column holds."""
+    return {"number": "numbers", "category": "text"}.get(part["type"]) or f"lists of {part['width']} numbers"
 
 
 def _categories(series: pl.Series, column: str) -> list[str]:
@@ -125,8 +130,8 @@ def _list_width(series: pl.Series, column: str) -> int:
     widths = series.cast(pl.List(series.dtype.inner)).list.len().drop_nulls().unique().sort().to_list()
     if not series.dtype.inner.is_numeric() or len(widths) != 1 or widths[0] == 0:
         raise InputError(
-            f"column {column!r} must hold lists of numbers of one length; it is {series.dtype}, "
-            f"lengths {value_list(widths)}"
+            f"column {column!r} must hold lists of numbers, all of one length; got {series.dtype} "
+            f"with lengths {value_list(widths)}"
         )
     return int(widths[0])
 
@@ -138,7 +143,9 @@ def _values(series: pl.Series, column: str, part: dict[str, Any]) -> np.ndarray:
         return _one_hot(series, column, part["categories"])
     now = _part(series, column)
     if now != part:
-        raise InputError(f"column {column!r} is not as it was when the model was fitted: {part}; it is {now}")
+        raise InputError(
+            f"column {column!r} held {_shown(part)} when the model was fitted, and must again; got {_shown(now)}"
+        )
     return np.array(series.to_list(), dtype=np.float64) if part["type"] == "list" else series.cast(float).to_numpy()
 
 
@@ -155,6 +162,6 @@ def _one_hot(series: pl.Series, column: str, categories: list[str]) -> np.ndarra
     import polars as pl
 
     if series.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        raise InputError(f"column {column!r} was text when the model was fitted; its type is now {series.dtype}")
+        raise InputError(f"column {column!r} held text when the model was fitted, and must again; got {series.dtype}")
     values = np.array(series.cast(pl.String).to_list(), dtype=object)
     return (values[:, None] == np.array(categories, dtype=object)).astype(np.float64)

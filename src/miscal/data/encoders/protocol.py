@@ -13,8 +13,8 @@ State = tuple[dict[str, Any], dict[str, np.ndarray]]
 class Encoder(Protocol):
     """What every encoder offers.
 
-    `fit` and `transform` take what the readers have checked: a finite float32 matrix, columns without missing values, or
-    texts. `kind` names the class in a saved model; that of an encoder of text begins with ``text-``, and its
+    `fit` and `transform` take what the readers have checked: a finite float32 matrix, columns without missing values,
+    or texts. `kind` names the class in a saved model; that of an encoder of text begins with ``text-``, and its
     constructor takes a column and a ``seed``.
     """
 

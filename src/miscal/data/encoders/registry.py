@@ -73,5 +73,5 @@ def encoder_from_state(config: dict[str, Any], tensors: dict[str, np.ndarray]) -
     return kinds[kind].from_state(config, tensors)
 
 
-def _by_kind() -> dict[str, type[Encoder]]:
+def _by_kind() -> dict[str, Any]:  # classes; a protocol says nothing of constructors
     return {encoder.kind: encoder for encoder in ENCODERS}

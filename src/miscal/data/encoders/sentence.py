@@ -53,7 +53,9 @@ class TextSentenceTransformer:
         self.fetch = model is not None
         found = model or default_sentence_model()
         if found is None:
-            raise FileError("no sentence-transformers model was found; name a folder or a hub id")
+            raise FileError(
+                "no sentence-transformers model was found on this machine; name a folder or a hub id, or use tfidf"
+            )
         self.model = found
         self._loaded: Any = None
 
@@ -95,7 +97,8 @@ class TextSentenceTransformer:
         encoder.n_features = int(config["n_features"])
         if config.get("sha256") not in (None, _weights_sha256(encoder.model)):
             raise MismatchError(
-                f"the sentence model {encoder.model} is not the one the saved model was made with (its weights differ)"
+                f"the sentence model {encoder.model} is not the one the saved model was made with: its weights "
+                "differ. Put the old one back, or fit again"
             )
         return encoder
 
@@ -116,9 +119,11 @@ def default_sentence_model() -> str | None:
 
 def _load_sentence_model(model: str, *, fetch: bool) -> Any:
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise InputError("sentence embeddings need the extra: pip install 'miscal[embed]'")
+        raise InputError("sentence embeddings need an extra: install it with pip install 'miscal[embed]'")
     if Path(model).is_dir() and not any(Path(model).rglob("*.safetensors")):
-        raise TrustError(f"{model} holds no safetensors weights; other formats can run code and are not loaded")
+        raise TrustError(
+            f"{model} holds no .safetensors weights; other formats can run code when loaded, so they never are"
+        )
     from sentence_transformers import SentenceTransformer
 
     try:

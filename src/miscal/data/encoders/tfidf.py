@@ -67,7 +67,10 @@ class TextTfidfSvd:
         try:
             weights = vectorizer.fit_transform(values)
         except ValueError as error:
-            raise InputError(f"column {self.column!r} has no words to learn from: {error}") from None
+            raise InputError(
+                f"column {self.column!r} has no words to learn from ({error}); name another column, or give features "
+                "or embeddings"
+            ) from None
         self.terms = [str(term) for term in vectorizer.get_feature_names_out()]
         self.idf = np.asarray(vectorizer.idf_, dtype=np.float64)
         self.components = _directions(weights, self.n_components, self.seed)

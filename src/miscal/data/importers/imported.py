@@ -57,7 +57,7 @@ def import_log(tool: str, path: str | Path, out: str | Path, *, overwrite: bool 
     Parameters
     ----------
     tool : str
-        Who wrote the logs: "helm", "inspect", "lm-eval", or whatever else :func:`miscal.data.importers.tool_names` lists.
+        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
     path : str or Path
         A log of any name, or a folder that is searched for logs.
     out : str or Path
@@ -101,7 +101,7 @@ def read_log(tool: str, path: str | Path) -> Imported:
     Parameters
     ----------
     tool : str
-        Who wrote the logs: "helm", "inspect", "lm-eval", or whatever else :func:`miscal.data.importers.tool_names` lists.
+        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
     path : str or Path
         A log of any name, or a folder that is searched for logs. Logs in a folder that hold no probabilities are
         skipped, with a note, as long as others do.
@@ -125,7 +125,7 @@ def read_log(tool: str, path: str | Path) -> Imported:
         return _assembled([of_tool.read(path)], [])
     found = of_tool.logs(path)
     if not found:
-        raise FileError(f"{path} holds no logs of {tool}: {of_tool.LOOKED_FOR} is looked for, in subfolders too")
+        raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {of_tool.LOOKED_FOR}")
     logs, refused = [], []
     for place in found:
         try:
@@ -133,7 +133,7 @@ def read_log(tool: str, path: str | Path) -> Imported:
         except UnusableLog as error:
             refused.append(error)
     if not logs:
-        more = f" (the first of {len(refused)} logs, none of which can be used)" if len(refused) > 1 else ""
+        more = f" (this is the first of {len(refused)} logs, none of which can be used)" if len(refused) > 1 else ""
         raise InputError(f"{refused[0]}{more}")
     named = [_named(log, place.relative_to(path)) if len(logs) > 1 else log for place, log in logs]
     return _assembled(named, [f"skipped: {error}" for error in refused])
@@ -149,7 +149,7 @@ def check_out(out: str | Path, *, overwrite: bool = False) -> Path:
     """
     place = resolve(out)
     if place.suffix.lower() not in NAMES:
-        raise InputError(f"--out: the name must end in {' or '.join(NAMES)}; it is {place.name!r}")
+        raise InputError(f"--out: the name must end in {' or '.join(NAMES)}; got {place.name!r}")
     return check_new_file(place, overwrite=overwrite)
 
 
@@ -160,5 +160,5 @@ def _named(log: Log, place: Path) -> Log:
 
 
 def _assembled(logs: list[Log], notes: list[str]) -> Imported:
-    told = dict.fromkeys([note for log in logs for note in log.notes] + notes)
-    return Imported(table_of([row for log in logs for row in log.rows]), tuple(told), len(logs))
+    distinct = dict.fromkeys([note for log in logs for note in log.notes] + notes)
+    return Imported(table_of([row for log in logs for row in log.rows]), tuple(distinct), len(logs))

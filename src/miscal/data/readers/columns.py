@@ -78,7 +78,9 @@ def guess(role: str, columns: Sequence[str]) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InputError(f"{role}: several columns could be it: {value_list(found)}; name one (--{role} {found[0]})")
+        raise InputError(
+            f"{role}: several columns could be meant: {value_list(found)}; name one of them (--{role} {found[0]})"
+        )
     raise MissingColumn(
         f"{role}: no column is called {', '.join(COLUMN_SYNONYMS[role])}{_nearest(role, columns)}; "
         f"name it (--{role} COL). {_listed(columns)}"
@@ -136,7 +138,7 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
 def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> list[str]:
     if pattern in columns:
         if reserved.get(pattern) == "correct":
-            raise InputError(f"features: {pattern!r} is the outcome; a feature must not know it")
+            raise InputError(f"features: {pattern!r} is the outcome, which no feature may contain; leave it out")
         return [pattern]
     found = [c for c in columns if fnmatch.fnmatchcase(c, pattern) and c not in reserved]
     if not found:

@@ -35,8 +35,9 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     for name, wanted in _sums(path / MANIFEST).items():
         if not has_digest(path / name, wanted):
             raise CorruptFile(
-                f"{path / name} is missing or changed since `miscal score` wrote it (sha256 differs): score again, or "
-                f"give the files by name, {path / TRIPLES} with --embeddings {embeddings}"
+                f"{path / name} is missing or has changed since `miscal score` wrote it (its sha256 differs): score "
+                "again, "
+                f"or name the files, {path / TRIPLES} with --embeddings {embeddings}"
             )
     table = parquet.read(existing(path / TRIPLES))
     return replace(table, kind="scored", embeddings=embeddings if embeddings.exists() else None)

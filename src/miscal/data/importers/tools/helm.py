@@ -43,11 +43,11 @@ def read(path: Path) -> Log:
     """
     stats = _stats(path)
     asked, method = _asked(path.with_name(STATE))
-    told = _origin(path)
+    origin = _origin(path)
     rows, left_out = [], defaultdict(list)
     for key, values in stats.items():
         try:
-            rows.append(_row(key, values, asked.get(key), told, chooses=method.startswith(_CHOOSES)))
+            rows.append(_row(key, values, asked.get(key), origin, chooses=method.startswith(_CHOOSES)))
         except UnusableRow as reason:
             left_out[str(reason)].append(_name(key))
     return log_of(path, rows, left_out, _notes(path, rows, asked))
@@ -60,7 +60,7 @@ def _stats(path: Path) -> dict[Key, dict[str, float]]:
     """Return the mean of every statistic of every instance; entries of the same instance are put together."""
     entries = whole(path)
     if not isinstance(entries, list) or not all(isinstance(one, dict) and "instance_id" in one for one in entries):
-        raise UnusableLog(f"{path} is no {STATS} of HELM: a list of objects with instance_id is expected")
+        raise UnusableLog(f"{path} is not a {STATS} of HELM, which is a list of objects with instance_id")
     stats: dict[Key, dict[str, float]] = defaultdict(dict)
     for entry in entries:
         for stat in _list(entry.get("stats")):
@@ -76,12 +76,12 @@ def _check(path: Path, stats: dict[Key, dict[str, float]]) -> None:
     for name in ("max_prob", "exact_match"):
         if name not in known:
             raise UnusableLog(
-                f"{path} has no {name}: only runs of multiple-choice and classification scenarios can be used"
+                f"{path} has no {name}: only runs of multiple-choice or classification scenarios can be imported"
             )
     if all(values.get("max_prob", 1.0) == 1.0 for values in stats.values()):
         raise UnusableLog(
-            f"{path} holds no probabilities: max_prob is 1 for all {len(stats)} instances, as HELM writes where the "
-            "model's service gives no log-probabilities"
+            f"{path} holds no probabilities: max_prob is 1 for all {len(stats)} instances, which is what HELM writes "
+            "when the model's service returns no log-probabilities"
         )
 
 
@@ -116,7 +116,7 @@ def _asked(path: Path) -> tuple[dict[Key, Asked], str]:
     state = _dict(whole(path))
     states = state.get("request_states")
     if not isinstance(states, list):
-        raise CorruptFile(f"{path} has no list request_states: it is damaged, or no {STATE} of HELM")
+        raise CorruptFile(f"{path} has no list called request_states: it is damaged, or is not a {STATE} of HELM")
     asked: dict[Key, Asked] = {}
     for one in states:
         instance = _dict(_dict(one).get("instance"))
@@ -167,13 +167,13 @@ def _origin(path: Path) -> dict[str, Any]:
 # --- rows ----------------------------------------------------------------------------------------------------------
 
 
-def _row(key: Key, values: dict[str, float], asked: Asked | None, told: dict[str, Any], *, chooses: bool) -> Row:
+def _row(key: Key, values: dict[str, float], asked: Asked | None, origin: dict[str, Any], *, chooses: bool) -> Row:
     name, perturbation, trial = key
     if not {"max_prob", "exact_match"} <= values.keys():
         raise UnusableRow("no max_prob or no exact_match")
     confidence = values["max_prob"]
     if not -_ROUNDING <= confidence <= 1 + _ROUNDING:  # NaN too
-        raise UnusableRow("max_prob is not in [0, 1]")
+        raise UnusableRow("max_prob is outside [0, 1]")
     predicted = _predicted(values, asked) if chooses else None
     right = asked.right if asked and chooses else []
     return Row(
@@ -185,7 +185,7 @@ def _row(key: Key, values: dict[str, float], asked: Asked | None, told: dict[str
         choices=tuple(asked.references) if asked and chooses else None,
         answer_index=right[0] if len(right) == 1 else None,
         metadata={
-            **told,
+            **origin,
             "instance_id": name,
             "perturbation": perturbation or None,
             "train_trial": trial,
@@ -213,14 +213,18 @@ def _correct(match: float, predicted: int | None, right: list[int]) -> int:
 
 
 def _notes(path: Path, rows: Iterable[Row], asked: dict[Key, Asked]) -> list[str]:
-    told = ["HELM: confidence is max_prob, correct is exact_match; it keeps no probabilities of the other choices"]
+    notes = [
+        "HELM: confidence is max_prob and correct is exact_match; its logs do not hold the probabilities of the other "
+        "choices"
+    ]
     if not asked:
-        told.append(f"{path}: no {STATE} beside it, so text and choices are missing")
+        notes.append(f"{path}: there is no {STATE} beside it, so text and choices are missing")
     if any(row.metadata["perturbation"] or row.metadata["train_trial"] for row in rows):
-        told.append(
-            "instances occur more than once (perturbations, trials): keep each together with --group instance_id"
+        notes.append(
+            "instances occur more than once (perturbations or trials): keep the rows of each together with --group "
+            "instance_id"
         )
-    return told
+    return notes
 
 
 def _dict(value: Any) -> dict[str, Any]:

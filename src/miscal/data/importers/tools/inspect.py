@@ -59,9 +59,11 @@ def read(path: Path) -> Log:
 def _loaded(path: Path) -> tuple[dict[str, Any], list[Any]]:
     log = whole(path)
     if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
-        raise UnusableLog(f"{path} is no log of Inspect: an object with the key eval is expected")
+        raise UnusableLog(f"{path} is not a log of Inspect, which is an object with the key eval")
     if not isinstance(log.get("samples"), list):
-        raise UnusableLog(f"{path} holds no samples; the log was written without them (--no-log-samples) or broke off")
+        raise UnusableLog(
+            f"{path} holds no samples: it was written without them (--no-log-samples), or the run stopped early"
+        )
     return log, log["samples"]
 
 
@@ -72,7 +74,7 @@ def _header(path: Path, members: archive.Archive) -> dict[str, Any]:
             header = parsed(members.read(name), f"{path}/{name}")
             if isinstance(header, dict) and isinstance(header.get("eval"), dict):
                 return header
-    raise UnusableLog(f"{path} is no log of Inspect: the archive has no header.json with the key eval")
+    raise UnusableLog(f"{path} is not a log of Inspect: the archive has no header.json with the key eval")
 
 
 def _unpacked(path: Path, members: archive.Archive) -> Iterator[Any]:
@@ -95,7 +97,7 @@ def _log(path: Path, header: dict[str, Any], samples: Iterator[Any]) -> Log:
     rows, left_out = [], defaultdict(list)
     for number, sample in enumerate(samples):
         if not isinstance(sample, dict) or "id" not in sample:
-            raise CorruptFile(f"{path}: sample {number} is no object with an id; the log is damaged")
+            raise CorruptFile(f"{path}: sample {number} is not an object with an id; the log is damaged")
         name = f"{sample['id']}/epoch {sample.get('epoch', 1)}"
         try:
             rows.append(_row(name, sample, origin, shuffled=shuffled))
@@ -106,21 +108,21 @@ def _log(path: Path, header: dict[str, Any], samples: Iterator[Any]) -> Log:
 
 
 NO_LOGPROBS = "no log-probabilities of the generated tokens"
-NO_TOP = "no top_logprobs, so that the other letters' probabilities are not known"
+NO_TOP = "no top_logprobs, so the probabilities of the other letters are unknown"
 
 
 def _refuse_without_probabilities(path: Path, rows: list[Row], left_out: dict[str, list[str]]) -> None:
     if not rows and left_out.keys() & {NO_LOGPROBS, NO_TOP}:
         raise UnusableLog(
             f"{path} holds no probabilities: run it again with logprobs and top_logprobs of at least the number of "
-            "choices (inspect eval --logprobs --top-logprobs 10), of a model whose service gives them"
+            "choices (inspect eval --logprobs --top-logprobs 10), on a service that returns them"
         )
 
 
 def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> Row:
     choices = sample.get("choices")
     if not isinstance(choices, list) or not 2 <= len(choices) <= 26:
-        raise UnusableRow("not 2 to 26 choices")
+        raise UnusableRow("fewer than 2 or more than 26 choices")
     if sample.get("error"):
         raise UnusableRow("the sample ended in an error")
     choices = tuple(str(choice) for choice in choices)
@@ -133,7 +135,7 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
         probs[order[place]] = share
     predicted = order[sent.answered]
     if score.answer not in (None, predicted):
-        raise UnusableRow("the answer that was scored is not the letter of the tokens")
+        raise UnusableRow("the answer that was scored differs from the letter that was generated")
     right = right_positions(sample.get("target"), len(choices))
     return Row(
         id=name,
@@ -181,18 +183,18 @@ def _text(given: Any) -> str | None:
 
 
 def _notes(path: Path, header: dict[str, Any], rows: list[Row]) -> list[str]:
-    told = [
-        "Inspect: confidence is the probability of the letter answered, renormalised over the letters; with reasoning "
-        "before it, given that reasoning"
+    notes = [
+        "Inspect: confidence is the probability of the letter answered, renormalised over all letters; where the model "
+        "reasoned first, it is the probability given that reasoning"
     ]
     if header.get("status") != "success":
-        told.append(f"{path.name}: the run did not end well (status {header.get('status', 'unknown')})")
+        notes.append(f"{path.name}: the run did not finish (status {header.get('status', 'unknown')})")
     cut = sum(row.metadata["truncated"] for row in rows)
     if cut:
-        told.append(
-            f"{path.name}: in {cut} rows not all letters are among the top_logprobs; those that are not count as 0 "
-            "(column truncated)"
+        notes.append(
+            f"{path.name}: in {cut} rows some letters are not among the top_logprobs; their probability is taken as 0 "
+            "(see column truncated)"
         )
     if len({row.metadata["sample_id"] for row in rows}) < len(rows):
-        told.append("samples occur once per epoch: keep them together with --group sample_id")
-    return told
+        notes.append("samples occur once per epoch: keep the rows of each together with --group sample_id")
+    return notes

@@ -19,7 +19,7 @@ from miscal.base.errors import CorruptFile
 from miscal.data.importers.json_files import records, whole
 from miscal.data.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, number, probabilities, scalars
 
-LOOKED_FOR = "samples_*.jsonl, or another *.jsonl,"
+LOOKED_FOR = "samples_*.jsonl or any other *.jsonl"
 
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)")
 _QUESTIONS = ("question", "query", "problem", "goal", "sentence", "ctx", "input", "prompt", "text")
@@ -55,7 +55,7 @@ def read(path: Path) -> Log:
     for sample in samples:
         name = str(sample["doc_id"])
         if name in seen:
-            left_out["a document seen before (another filter or repetition of it)"].append(name)
+            left_out["the document occurred before (under another filter, or repeated)"].append(name)
             continue
         seen.add(name)
         try:
@@ -78,7 +78,8 @@ def _check(samples: list[Any], path: Path) -> None:
         if not (isinstance(sample, dict) and "doc_id" in sample and isinstance(sample.get("filtered_resps"), list)):
             kind = UnusableLog if at == 0 else CorruptFile
             raise kind(
-                f"{path} is no samples file of lm-eval: record {at} lacks doc_id or filtered_resps; give what "
+                f"{path} is not a samples file of lm-eval: record {at} lacks doc_id or filtered_resps; give a file "
+                "that "
                 "--log_samples wrote"
             )
     if not _pairs(samples[0]["filtered_resps"]):
@@ -89,8 +90,8 @@ def _check(samples: list[Any], path: Path) -> None:
         )
     if len(samples[0]["filtered_resps"]) < 2:
         raise UnusableLog(
-            f"{path} holds one continuation per document (output_type loglikelihood): without choices no confidence "
-            "follows from it; run a multiple_choice task"
+            f"{path} holds one continuation per document (output_type loglikelihood), and without other choices there "
+            "is no confidence; run a multiple_choice task"
         )
 
 
@@ -104,16 +105,18 @@ def _origin(path: Path) -> dict[str, str | None]:
     if named is None:
         return {"task": path.stem, "model": None}
     results = path.with_name(f"results_{named['date']}.json")
-    told = whole(results) if results.is_file() else {}
-    model = told.get("model_name") if isinstance(told, dict) else None
+    about = whole(results) if results.is_file() else {}
+    model = about.get("model_name") if isinstance(about, dict) else None
     return {"task": named["task"], "model": model or path.resolve().parent.name}
 
 
 def _notes(path: Path, convention: Convention, n_prompts: int) -> list[str]:
-    told = [f"lm-eval: {convention.words}"]
+    notes = [f"lm-eval: {convention.words}"]
     if n_prompts:
-        told.append(f"{path.name}: {n_prompts} documents have no known field of the question: text is the whole prompt")
-    return told
+        notes.append(
+            f"{path.name}: {n_prompts} documents have no field known to hold the question, so text is the whole prompt"
+        )
+    return notes
 
 
 # --- how an answer is judged ---------------------------------------------------------------------------------------
@@ -143,9 +146,15 @@ def _bytes(choice: str) -> float:
 _PLAIN = "confidence is the largest share of exp(log-likelihood) over the choices"
 CONVENTIONS = (
     Convention("acc", _one, f"{_PLAIN}, correct is acc"),
-    Convention("acc_norm", _characters, f"{_PLAIN}, each divided by the characters of its choice; correct is acc_norm"),
-    Convention("acc_bytes", _bytes, f"{_PLAIN}, each divided by the bytes of its choice; correct is acc_bytes"),
-    Convention(None, _one, f"{_PLAIN}, correct is whether that choice is the target, as no accuracy was logged"),
+    Convention(
+        "acc_norm",
+        _characters,
+        f"{_PLAIN}, each divided by the number of characters of its choice; correct is acc_norm",
+    ),
+    Convention(
+        "acc_bytes", _bytes, f"{_PLAIN}, each divided by the number of bytes of its choice; correct is acc_bytes"
+    ),
+    Convention(None, _one, f"{_PLAIN}, correct tells whether that choice is the target, since no accuracy was logged"),
 )
 """In the order of preference."""
 
@@ -158,7 +167,7 @@ def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict
         half = len(values) // 2
         values, contexts, continuations = values[:half], contexts[:half], continuations[:half]
     if len(values) != len(continuations):
-        raise UnusableRow("other numbers of answers and of arguments")
+        raise UnusableRow("the numbers of answers and of arguments differ")
     apart = len(set(contexts)) > 1  # tasks that vary the context and keep the continuation
     choices = [text.strip() for text in (contexts if apart else continuations)]
     lengths = [convention.length(text.removeprefix(" ")) for text in continuations]
@@ -183,14 +192,14 @@ def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict
 
 def _answers(sample: dict[str, Any]) -> list[Any]:
     if not _pairs(sample["filtered_resps"]):
-        raise UnusableRow("no pairs of log-likelihood and is_greedy")
+        raise UnusableRow("the answers are not pairs of log-likelihood and is_greedy")
     return sample["filtered_resps"]
 
 
 def _number(pair: list[Any]) -> float:
     value = number(pair[0])
     if value is None:
-        raise UnusableRow("a log-likelihood that is no number")
+        raise UnusableRow("a log-likelihood is not a number")
     return value
 
 
@@ -201,9 +210,9 @@ def _arguments(sample: dict[str, Any]) -> tuple[list[str], list[str]]:
     try:
         pairs = [(str(context), str(continuation)) for context, continuation in given or []]
     except (TypeError, ValueError):
-        raise UnusableRow("arguments that are not pairs of context and continuation") from None
+        raise UnusableRow("the arguments are not pairs of context and continuation") from None
     if not pairs:
-        raise UnusableRow("no arguments")
+        raise UnusableRow("there are no arguments")
     return [context for context, _ in pairs], [continuation for _, continuation in pairs]
 
 
@@ -215,7 +224,7 @@ def _doubled(continuations: list[str]) -> bool:
 def _correct(sample: dict[str, Any], convention: Convention, predicted: int, golds: Sequence[int]) -> int:
     if convention.metric is None:
         if not golds:
-            raise UnusableRow("no accuracy, and a target that is none of the choices")
+            raise UnusableRow("there is no accuracy, and the target is none of the choices")
         return int(predicted in golds)
     value = sample.get(convention.metric)
     value = float(value) if isinstance(value, bool) else number(value)  # raw truth values in the oldest versions

@@ -25,7 +25,7 @@ from miscal.data.readers.table import Table
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class NewRows:
     """Rows to be corrected.
 
     Parameters
@@ -63,7 +63,7 @@ def read_inputs(
     text: str | None = None,
     where: str | None = None,
     encoding: str = "utf-8",
-) -> Inputs:
+) -> NewRows:
     """Read rows without outcomes and put them through a fitted encoder.
 
     Parameters
@@ -87,7 +87,7 @@ def read_inputs(
 
     Returns
     -------
-    Inputs
+    NewRows
 
     Raises
     ------
@@ -108,7 +108,7 @@ def read_inputs(
     rows = choose_rows(table, [column], inputs, where)
     f, clipped = confidences(rows, column)
     refuse_invalid_inputs(rows, inputs)
-    return Inputs(
+    return NewRows(
         X=encoder.transform(encoder_values(rows, inputs)),
         confidence=f,
         row=rows.row.astype(np.int64),
@@ -138,7 +138,13 @@ def _needed(
     if kind == "text" and embeddings is None and features is None:
         return XSource("text", text=inputs.text)
     if inputs.kind != kind:
-        raise InputError(f"the model was fitted on {encoder.describe()}; give the same, not {inputs.kind}")
+        raise InputError(
+            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {inputs.kind}"
+        )
     if kind == "features" and inputs.features != encoder.columns:  # type: ignore[attr-defined]
-        raise InputError(f"the model was fitted on the columns {encoder.columns}; {inputs.features} came")  # type: ignore[attr-defined]
+        wanted = ", ".join(encoder.columns)  # type: ignore[attr-defined]
+        raise InputError(
+            f"the model was fitted on the columns {wanted}, so these must be given, in this order; "
+            f"got {', '.join(inputs.features)}"
+        )
     return inputs

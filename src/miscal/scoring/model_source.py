@@ -56,11 +56,11 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
-            raise InputError(f"dtype: one of {', '.join(DTYPES)} is allowed, {self.dtype!r} came")
+            raise InputError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """Where a model lies: folder or hub id, pinned revision, and the .gguf file in the folder if there is one."""
 
     location: str
@@ -121,7 +121,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def locate(spec: ModelSpec) -> Source:
+def locate(spec: ModelSpec) -> ModelSource:
     """Find the model and pin its revision.
 
     Raises
@@ -134,40 +134,44 @@ def locate(spec: ModelSpec) -> Source:
     name = resolve_name(spec.model)
     if "://" in name:
         raise FileError(
-            f"model {redact(name)}: an address came; a hub id (owner/name), folder or .gguf file is allowed"
+            f"model must be a hub id (owner/name), a folder or a .gguf file; got the address {redact(name)}"
         )
     path = Path(name)
     if path.suffix == ".gguf" or path.is_dir():
         if spec.revision:
-            raise InputError(f"revision: belongs to models of the hub; {path} is local, leave it out")
+            raise InputError(f"revision can be given for models of the hub only; {path} is local, so leave it out")
         return _locate_local(path, spec)
     if path.is_absolute() or name.count("/") != 1:
         near = difflib.get_close_matches(name.lower(), [*BASE_MODELS, SMOLLM2], 1)
         raise FileError(
-            f"model {redact(name)}: no such folder or .gguf file, and neither a hub id of the form owner/name nor a "
-            f"short name ({', '.join([*BASE_MODELS, SMOLLM2])}){f'; did you mean {near[0]}?' if near else ''}"
+            f"model must be a folder, a .gguf file, a hub id of the form owner/name or a short name "
+            f"({', '.join([*BASE_MODELS, SMOLLM2])}); got "
+            f"{redact(name)!r}{f' (did you mean {near[0]}?)' if near else ''}"
         )
-    return Source(name, _pin(name, spec.revision), None, local=False)
+    return ModelSource(name, _pin(name, spec.revision), None, local=False)
 
 
-def _locate_local(path: Path, spec: ModelSpec) -> Source:
+def _locate_local(path: Path, spec: ModelSpec) -> ModelSource:
     if not path.exists():
-        raise FileError(f"model {path}: there is no such file")
+        raise FileError(f"model {path}: this file does not exist")
     folder = path if path.is_dir() else path.parent
     ggufs = [path] if path.is_file() else sorted(folder.glob("*.gguf"))
     weights = sorted(folder.glob("*.safetensors"))
     if path.is_file() or (ggufs and not weights):
         if len(ggufs) != 1:
-            raise InputError(f"model {path}: {len(ggufs)} .gguf files; name the one to load")
-        return Source(str(folder), fingerprint(ggufs), ggufs[0].name, local=True)
+            raise InputError(f"model {path}: the folder holds {len(ggufs)} .gguf files; name the one to load")
+        return ModelSource(str(folder), fingerprint(ggufs), ggufs[0].name, local=True)
     if not (folder / "config.json").exists():
         raise FileError(f"model {path}: the folder holds neither config.json nor a .gguf file")
     if not weights:
-        raise TrustError(f"model {path}: no .safetensors weights; pickled weights can run code and are never loaded")
+        raise TrustError(
+            f"model {path}: the folder holds no .safetensors weights, and others are never loaded, since pickles can "
+            "run code"
+        )
     if not spec.trust_remote_code:
         refuse_code(folder)
     extra = [folder / name for name in ("config.json", "tokenizer.json") if (folder / name).exists()]
-    return Source(str(folder), fingerprint([*weights, *extra]), None, local=True)
+    return ModelSource(str(folder), fingerprint([*weights, *extra]), None, local=True)
 
 
 def asks_for_code(value: Any) -> str | None:
@@ -198,9 +202,12 @@ def refuse_code(folder: Path) -> None:
         try:
             key = asks_for_code(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise FileError(f"model file {path}: not readable as JSON ({error})") from error
+            raise FileError(f"model file {path}: cannot be read as JSON ({error})") from error
         if key:
-            raise TrustError(f"model file {path}: {key!r} asks for code of its own; allow it with --trust-remote-code")
+            raise TrustError(
+                f"model file {path}: {key!r} would run code that comes with the model; if you trust it, add "
+                "--trust-remote-code"
+            )
 
 
 def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause: float = 1.0) -> T:
@@ -255,4 +262,6 @@ def _pin(name: str, revision: str | None) -> str:
     except FileError as error:
         with contextlib.suppress(Exception):
             return cached()
-        raise FileError(f"{error}; it is not in the cache either: check name, connection and access") from None
+        raise FileError(
+            f"{error}; it is not in the cache either: check the name, the connection and your access"
+        ) from None

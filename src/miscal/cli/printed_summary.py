@@ -1,12 +1,12 @@
-"""A summary in a few lines for a terminal."""
+"""The summary of a run in a few lines for a terminal."""
 
 from pathlib import Path
 
 from miscal.discovery.summary import Measure, Summary
 
 
-def lines(summary: Summary, out: Path) -> list[str]:
-    """Say what a run found.
+def summary_lines(summary: Summary, out: Path) -> list[str]:
+    """Tell what a run found.
 
     Parameters
     ----------

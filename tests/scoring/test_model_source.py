@@ -9,7 +9,7 @@ import torch
 
 from miscal.base.errors import FileError, InputError, TrustError
 from miscal.scoring import HuggingFaceModel, ModelSpec
-from miscal.scoring.source import asks_for_code, fingerprint, locate, redact, retried
+from miscal.scoring.model_source import asks_for_code, fingerprint, locate, redact, retried
 
 
 def test_names_that_lead_nowhere(tmp_path):
@@ -17,10 +17,10 @@ def test_names_that_lead_nowhere(tmp_path):
         locate(ModelSpec("nonsense"))
     with pytest.raises(FileError, match=r"did you mean qwen3-1\.7b"):
         locate(ModelSpec("qwen3-1.8b"))
-    with pytest.raises(FileError, match="an address came") as caught:
+    with pytest.raises(FileError, match="got the address") as caught:
         locate(ModelSpec("https://me:hunter2@host/model.gguf"))
     assert "hunter2" not in str(caught.value)
-    with pytest.raises(FileError, match="no such file"):
+    with pytest.raises(FileError, match="this file does not exist"):
         locate(ModelSpec(str(tmp_path / "model.gguf")))
     with pytest.raises(FileError, match="neither"):
         locate(ModelSpec(str(tmp_path)))
@@ -147,7 +147,7 @@ def test_without_the_hub_the_cache_is_asked(kept, monkeypatch, tmp_path):
     monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
     monkeypatch.setattr(hub, "snapshot_download", snapshot)
-    monkeypatch.setattr("miscal.scoring.source.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("miscal.scoring.model_source.time.sleep", lambda seconds: None)
     if kept:
         assert locate(ModelSpec("owner/name")).revision == "abc123"
     else:
