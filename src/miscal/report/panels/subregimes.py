@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from miscal.discovery.summary import Subregime
+from miscal.discovery.summary import SubregimeNumbers
 from miscal.report.drawing import Scale, whisker
 from miscal.report.legend import REGIMES
 from miscal.report.map_data import MAX_NAME
@@ -139,7 +139,7 @@ class Exemplar:
 class Card:
     """A subregime as drawn; `id` is what the map knows it by."""
 
-    part: Subregime
+    part: SubregimeNumbers
     id: str
     kind: str
     label: str
@@ -175,13 +175,13 @@ def view(source: Source) -> View:
     )
 
 
-def _reach(part: Subregime) -> float:
+def _reach(part: SubregimeNumbers) -> float:
     """Return how far from zero the part's residual and interval go."""
     ends = [part.residual.value, *(part.residual.interval or ())]
     return max((abs(end) for end in ends if end is not None), default=0.0)
 
 
-def _card(part: Subregime, axis: Scale, exemplars: dict[int, Exemplar]) -> Card:
+def _card(part: SubregimeNumbers, axis: Scale, exemplars: dict[int, Exemplar]) -> Card:
     return Card(
         part=part,
         id=part.name[:MAX_NAME],
@@ -205,7 +205,7 @@ def _enriched(entry: dict[str, Any]) -> Enriched:
     )
 
 
-def _exemplars(source: Source, parts: tuple[Subregime, ...]) -> dict[int, Exemplar]:
+def _exemplars(source: Source, parts: tuple[SubregimeNumbers, ...]) -> dict[int, Exemplar]:
     """Rows named as exemplars: numbers from the field, texts from the map."""
     wanted = {row for part in parts for row in part.exemplars[:MAX_EXEMPLARS]}
     texts = {}
