@@ -104,8 +104,15 @@ def test_state_rebuilds_the_map(name):
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_one_class_and_constant_confidence_are_answered(name, outcome, n):
-    p = MAKERS[name]().fit(np.full(n, outcome), np.full(n, 0.7)).predict(GRID)
-    assert np.isfinite(p).all()
+    fitted = MAKERS[name]().fit(np.full(n, outcome), np.full(n, 0.7))
+    assert np.isfinite(fitted.predict(GRID)).all()
+    (p,) = fitted.predict([0.7])
+    if name == "identity":
+        assert p == 0.7
+    elif name == "isotonic":
+        assert p == outcome
+    elif n == 50:  # of one row, Platt's target is 2 / 3, which is less than 0.7
+        assert abs(p - outcome) < abs(0.7 - outcome)
 
 
 def test_temperature_minimises_the_log_loss():
@@ -170,6 +177,12 @@ def test_smoothed_isotonic_never_says_never(pairs, smoothing):
     floor = smoothing / 2 / (len(f) + smoothing)
     assert p.min() >= floor - 1e-12
     assert p.max() <= 1 - floor + 1e-12
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_swapped_arguments_are_refused(name):
+    with pytest.raises(InputError, match="correct must hold only 0/1"):
+        MAKERS[name]().fit([0.2, 0.7, 0.9], [0, 1, 1])
 
 
 def test_unusable_rows_are_refused():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from miscal.base.errors import InputError
 from miscal.calibration.global_map import GLOBAL_MAPS, crossfit_global_map, held_out_global_map, paired_gain, simplest
 
 
@@ -31,6 +32,14 @@ def test_log_odds_come_from_other_folds():
     before, after = (crossfit_global_map(outcome, f, folds).log_odds["isotonic"] for outcome in (y, changed))
     np.testing.assert_array_equal(before[folds == 0], after[folds == 0])
     assert not np.array_equal(before[folds == 1], after[folds == 1])
+
+
+def test_swapped_arguments_are_refused():
+    y, f = worlds(100)["identity"]
+    with pytest.raises(InputError, match="correct must hold only 0/1"):
+        crossfit_global_map(f, y, np.arange(100) % 5)
+    with pytest.raises(InputError, match="correct must hold only 0/1"):
+        held_out_global_map(f, y, np.ones(100), np.arange(50), np.arange(50, 100))
 
 
 def test_weight_two_is_a_repeated_row():

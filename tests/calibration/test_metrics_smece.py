@@ -135,6 +135,20 @@ def test_two_opposite_mistakes_in_a_million():
     assert 0 < smece(y, f) <= 2e-6
 
 
+@settings(max_examples=50)
+@given(st.integers(0, 10**6), st.floats(1e-4, 0.5))
+def test_trial_and_value_have_proposal_and_root_between_them(number, trial):
+    y, f, weight = case(number)
+    value = weight * (y - f)
+    moments = cosine_moments(bin_residuals(f, value, 1 << 15)[None])
+    x = np.array([trial])
+    s, derivative = smoothed(moments, x)
+    s = np.maximum(s, 1e-10)
+    low, high = min(x, s) - 1e-5, max(x, s) + 1e-5
+    assert low <= fixed_point._power_law_step(x, s, derivative) <= high
+    assert low <= smece_of_residuals(f, value) <= high
+
+
 def test_the_search_takes_few_trials(monkeypatch):
     trials = []
     monkeypatch.setattr(fixed_point, "smoothed", lambda m, x: trials.append(len(x)) or smoothed(m, x))

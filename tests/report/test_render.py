@@ -218,6 +218,19 @@ def test_empty_cases_are_said_in_words(make_run):
     assert "Before you read on" not in visible
 
 
+def test_a_subregime_without_test_rows_says_so(make_run):
+    def empty(summary):
+        summary["subregimes"][0].update(n=0, share=0.0, accuracy=None, confidence=None, confirmed=False)
+        summary["subregimes"][0]["residual"].update(value=None, interval=None, p_value=None)
+
+    assert "No test row belongs to this subregime" in page_of(make_run(500, edit=empty)).visible
+
+
+def test_the_map_says_where_no_structure_is_claimed(make_run):
+    assert "No local structure is claimed" in page_of(make_run(500, kind="empty")).visible
+    assert "No local structure is claimed" not in page_of(make_run(500)).visible
+
+
 def test_a_run_without_a_map_says_so(make_run):
     run = make_run(300, edit=lambda summary: summary.update(map=None))
     (run / "map.parquet").unlink()

@@ -276,6 +276,15 @@ def test_poisoned_rows_are_named_and_the_others_go_on(tmp_path):
     assert len(load_file(tmp_path / "embeddings.safetensors")["x"]) == 4
 
 
+def test_rows_left_out_in_memory_are_noted_and_the_others_keep_their_numbers():
+    bad = [Question("empty", " ", ("a", "b"), 0), Question("single", "?", ("a",), 0)]
+    triples = score(FakeModel(), [*questions(3), *bad, Question("last", "?", ("a", "b"), 1)])
+    assert triples.row.tolist() == [0, 1, 2, 5]
+    (note,) = triples.notes
+    assert note.startswith("2 rows could not be scored and were left out (row 3: empty question; row 4: ")
+    assert score(FakeModel(), questions(3)).notes == ()
+
+
 def test_nothing_to_score_is_an_error(tmp_path):
     with pytest.raises(InputError, match="empty question"):
         run(tmp_path, items=as_items([Question("empty", " ", ("a", "b"), 0)]))

@@ -3,7 +3,7 @@
 ::
 
     MiscalError
-    |-- InputError (also ValueError)   an argument, column or value the caller can mend
+    |-- InputError (also ValueError)   an argument, column or value the caller can fix
     |   `-- FileError                  a file that cannot be used
     |       |-- CorruptFile            truncated, damaged or not what its name says
     |       `-- MissingColumn          a column that is not there
@@ -22,7 +22,7 @@ class MiscalError(Exception):
 
 
 class InputError(MiscalError, ValueError):
-    """An argument, column or value that the caller can mend."""
+    """An argument, column or value that the caller can fix."""
 
 
 class FileError(InputError):

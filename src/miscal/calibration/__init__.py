@@ -1,4 +1,12 @@
-"""What depends on the confidence alone: maps of it (temperature, isotonic, ...) and the metrics of calibration.
+"""What depends on the confidence alone: maps that correct it, and metrics that say how well calibrated it is.
 
-Inputs x do not enter here: whatever looks at them belongs to :mod:`miscal.estimators` or above.
+- To measure: :mod:`miscal.calibration.metrics`, for instance ``smece(correct, confidence)`` for the number alone,
+  ``measure_smece`` for its interval and p-value, and ``global_scores`` for every metric.
+- To correct by the confidence: :mod:`miscal.calibration.calibrators`, for instance
+  ``Isotonic().fit(correct, confidence).predict(confidence)``; `CALIBRATORS` has every map by name.
+- To choose a map: :mod:`miscal.calibration.global_map`, which takes the simplest that no other one clearly beats.
+
+To add a metric, write its function and its entry in :mod:`miscal.calibration.metrics.registry`; to add a map, its class
+in `calibrators.py` and its name in `CALIBRATORS`. Inputs X do not enter here: whatever looks at them belongs to
+:mod:`miscal.estimators` or above.
 """

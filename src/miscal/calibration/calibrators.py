@@ -1,20 +1,20 @@
-"""Global maps of the confidence: what can be mended without looking at the input.
+"""Global maps of the confidence: what can be corrected without looking at the input.
 
-Each class maps a confidence f to a probability, never decreasing in f. They share one protocol:
+Each class maps a confidence f to a probability, and a larger f never to a smaller one. They share one protocol:
 ``fit(correct, confidence, sample_weight=None)`` returns self, ``predict(confidence)`` gives (n,) in [0, 1],
 ``state()`` gives plain arrays and ``from_state(dict)`` rebuilds the map from them.
 
 Where a logit or logarithm of f is taken, f is first clipped to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``).
-A row of weight 2 counts as the row repeated, so the size of weights matters; a row of weight 0 as absent.
-``fit`` raises InputError on rows that cannot be used (see :mod:`miscal.base.checks`); one row, one class and constant
-confidence are allowed.
+A row of weight 2 counts as two equal rows, so the size of the weights matters; a row of weight 0 counts as absent.
+``fit`` raises InputError where rows cannot be used (see :mod:`miscal.base.checks`). A single row, outcomes of one class
+and a constant confidence are allowed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +25,27 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.errors import InputError
 
 LOGIT_CLIP = 1e-4
-SLOPE_RANGE = (0.01, 100.0)  # of 1 / T: an unbounded optimum (one class, or an inverted model) stops here
-_RIDGE = 1e-6  # in units of one row: picks the map nearest to the identity where the data leave a choice
+"""Confidences are clipped to [1e-4, 1 - 1e-4] before a logit is taken: a smaller clip lets a few rows of confidence 0
+or 1 rule the fit, a larger one makes maps blind to differences near the ends. The same as the clip of the log loss
+(`metrics.scores.LOG_LOSS_CLIP`), within which all methods are compared. Not tuned."""
+
+SLOPE_RANGE = (0.01, 100.0)
+"""Bounds of 1 / T: where outcomes are of one class or the confidence is inverted, no finite optimum exists, and the fit
+stops at a bound. A map of slope 0.01 is all but flat, one of slope 100 all but a step. Not tuned."""
+
+_RIDGE = 1e-6
+"""Weight of the pull towards the identity, in units of one row: large enough to choose where the data leave a choice,
+too small to be seen where they do not. Not tuned."""
+
 _NEWTON_STEPS = 100
+"""Newton steps at most. Most fits take fewer than ten; the bound keeps an ill-conditioned one from running on."""
+
+_CONVERGED = 1e-12
+"""Newton stops where a step would lower the loss by less than this share: near the rounding of the loss itself."""
+
+_SUFFICIENT, _SMALLEST_STEP = 1e-4, 1e-10
+"""A step is halved until the loss falls by this share of what the gradient promises, or the step is this small:
+Armijo's rule with its usual constant (Nocedal and Wright, Numerical Optimization, 2006, section 3.1)."""
 
 Floats = NDArray[np.float64]
 State = dict[str, np.ndarray]
@@ -109,13 +127,13 @@ class Identity:
 class Temperature:
     """Temperature scaling: p = sigmoid(logit(f) / T), T minimising the log loss (Guo et al., 2017).
 
-    The log loss is convex in 1 / T, so its derivative's root (Brent) is the optimum that L-BFGS looks for.
-    1 / T is kept in [0.01, 100].
+    The log loss is convex in 1 / T, so the root of its derivative, found by Brent's method, is the optimum that L-BFGS
+    would find. 1 / T is kept in [0.01, 100].
 
     Attributes
     ----------
     temperature_ : float
-        T; above 1 the model was over-confident on both sides of 0.5.
+        T. Above 1, the confidence was too far from 0.5 on both sides.
 
     Examples
     --------
@@ -166,8 +184,8 @@ class Temperature:
 class Platt:
     """Platt scaling: p = sigmoid(a logit(f) + b) with a >= 0, by maximum likelihood.
 
-    Targets are Platt's (1999), (N1 + 1) / (N1 + 2) and 1 / (N0 + 2), so that one class or separable rows leave
-    finite parameters. Constant confidence gives the rate of these targets.
+    The targets are Platt's (1999), (N1 + 1) / (N1 + 2) and 1 / (N0 + 2) rather than 1 and 0, so that the parameters
+    stay finite where outcomes are of one class or separable. A constant confidence gets the mean of these targets.
 
     Attributes
     ----------
@@ -219,7 +237,7 @@ class Platt:
 class Beta(Platt):
     """Beta calibration: p = sigmoid(a ln f - b ln(1 - f) + c), a, b >= 0 (Kull, Silva Filho & Flach, 2017).
 
-    With a = b it is Platt's map; the targets are his as well.
+    With a = b it is Platt's map, and the targets are Platt's too.
 
     Attributes
     ----------
@@ -246,11 +264,11 @@ class Beta(Platt):
 
 
 class Isotonic:
-    """Isotonic regression of y on f, linear between its steps: scikit-learn's, unless smoothed.
+    """Isotonic regression of y on f, linear between its steps; without smoothing it equals scikit-learn's.
 
-    Plain isotonic regression gives exact 0 or 1 to an end block of few rows. ``smoothing`` = s pulls each block
-    of weight n with k successes to (k + s / 2) / (n + s) and makes the blocks monotone again;
-    s = 1 is the Krichevsky-Trofimov estimate and bounds the loss on such rows.
+    Plain isotonic regression gives a probability of exactly 0 or 1 to an end block of a few rows that agree.
+    ``smoothing`` = s moves each block of weight n with k successes to (k + s / 2) / (n + s) and makes the blocks
+    monotone again; s = 1 is the Krichevsky-Trofimov estimate, which bounds the log loss of such rows.
 
     Parameters
     ----------
@@ -276,7 +294,7 @@ class Isotonic:
 
     def __init__(self, smoothing: float = 0.0) -> None:
         if not smoothing >= 0:
-            raise InputError(f"smoothing must be a number >= 0, not {smoothing!r}")
+            raise InputError(f"smoothing must be a number of at least 0, such as 1.0; it is {smoothing!r}")
         self.smoothing = float(smoothing)
 
     def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -290,7 +308,7 @@ class Isotonic:
         n, k = np.bincount(block, weight), np.bincount(block, successes)
         rate = (k + self.smoothing / 2) / (n + self.smoothing)
         values = isotonic_regression(rate, weights=n + self.smoothing).x[block]
-        # Inside a run of equal values a knot changes nothing.
+        # Between neighbours of the same value a knot changes nothing, so it is left out.
         ends = np.r_[True, (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:]), True][: len(knots)]
         self.knots_, self.values_ = knots[ends], np.clip(values[ends], 0.0, 1.0)
         return self
@@ -329,10 +347,10 @@ def _query(confidence: ArrayLike) -> Floats:
     return np.empty(0) if np.size(confidence) == 0 else check_confidence(confidence)
 
 
-def _fitted(calibrator: object, attribute: str):  # float or array, by the attribute
+def _fitted(calibrator: object, attribute: str) -> Any:
     value = getattr(calibrator, attribute, None)
     if value is None:
-        raise InputError(f"{type(calibrator).__name__} is not fitted: call fit first")
+        raise InputError(f"{type(calibrator).__name__} is not fitted: call fit(correct, confidence) first")
     return value
 
 
@@ -344,8 +362,9 @@ def _platt_targets(y: Floats, w: Floats) -> Floats:
 def _fit_logistic(design: Floats, target: Floats, w: Floats, identity: Floats, non_negative: Sequence[int]) -> Floats:
     """Minimise the weighted log loss with some coefficients >= 0.
 
-    The loss is strictly convex (by the ridge), so its constrained minimum is the best of the feasible minima over
-    the faces on which a subset of those coefficients is 0.
+    The ridge makes the loss strictly convex. Its constrained minimum is then a minimum over one of the faces on which a
+    subset of those coefficients is 0, and it is the best of those that satisfy the constraints. At most four faces
+    are tried, the one without zeros first, whose minimum needs no rival if it satisfies them.
     """
     best, best_loss = np.zeros_like(identity), np.inf
     for at_zero in product((False, True), repeat=len(non_negative)):
@@ -374,10 +393,10 @@ def _newton(design: Floats, target: Floats, w: Floats, centre: Floats) -> tuple[
         curvature = (design.T * (w * p * (1 - p))) @ design + _RIDGE * np.eye(len(theta))
         step = np.linalg.solve(curvature, gradient)
         decrease = float(gradient @ step)
-        if decrease <= 1e-12 * max(1.0, value):
+        if decrease <= _CONVERGED * max(1.0, value):
             break
         size = 1.0
-        while size > 1e-10 and not loss(theta - size * step) <= value - 1e-4 * size * decrease:
+        while size > _SMALLEST_STEP and not loss(theta - size * step) <= value - _SUFFICIENT * size * decrease:
             size /= 2
         theta, value = theta - size * step, loss(theta - size * step)
     return theta, value

@@ -1,5 +1,6 @@
-"""The command line: it parses, calls the library and prints. It computes nothing.
+"""The command line: it parses, calls the library and prints. It computes nothing, and nothing imports it.
 
+A command is one module in ``commands`` and its line in ``app.COMMANDS``.
 Heavy modules are imported by the commands that need them, so that ``miscal --help`` answers at once.
 """
 

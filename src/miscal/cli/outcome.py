@@ -12,7 +12,7 @@ from types import FrameType
 from miscal.base.errors import InternalError, MiscalError
 from miscal.base.files import FULL_DISK
 
-DONE, OUR_FAULT, USERS_TO_MEND = 0, 1, 2
+DONE, OUR_FAULT, USERS_TO_FIX = 0, 1, 2
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
 _SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _URL_USER = re.compile(r"(?:(?<=://)|(?<=:/))[^/\s@]+@")  # paths lose one of the slashes
@@ -113,11 +113,11 @@ def verdict_on(error: BaseException) -> tuple[int, str]:
         return error.code if isinstance(error.code, int) else OUR_FAULT, ""
     if isinstance(error, BrokenPipeError):
         return 128 + 13, ""
-    message = _mendable(error)
-    return (USERS_TO_MEND, message) if message else (OUR_FAULT, f"{type(error).__name__}: {error}; {REPORT}")
+    message = _fixable(error)
+    return (USERS_TO_FIX, message) if message else (OUR_FAULT, f"{type(error).__name__}: {error}; {REPORT}")
 
 
-def _mendable(error: BaseException) -> str | None:
+def _fixable(error: BaseException) -> str | None:
     if isinstance(error, InternalError):
         return None
     if isinstance(error, MiscalError):

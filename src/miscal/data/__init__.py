@@ -1,5 +1,5 @@
 """What comes in: triples (X, confidence, correct), and how files, logs of other tools and texts become them.
 
-A new format is a reader, a log of another tool an importer, a way to make x an encoder. Nothing here fits a model of
-confidence, and nothing here sees an outcome while it makes x.
+A new file format enters as a reader, the logs of another tool as an importer, another way to make x as an encoder: one
+file each. Nothing here fits a model of confidence, and no encoder sees an outcome.
 """

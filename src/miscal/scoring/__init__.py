@@ -1,4 +1,8 @@
-"""Ask a language model multiple-choice questions or preferences: question -> (hidden state, confidence, correct)."""
+"""Ask a language model multiple-choice questions or preferences: question -> (hidden state, confidence, correct).
+
+What enters loads models, reads tasks, or keeps what a model answered. Nothing here estimates a field, and nothing below
+knows that models exist.
+"""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def run(
         See `miscal.scoring.tasks.read_task`; with ``embed_only`` a parquet, jsonl or csv table or a folder that an
         importer wrote.
     out : str or Path
-        Folder to score into; a run broken off there is taken up again.
+        Folder to write; an unfinished run there is resumed.
     engine : {"local", "ray"}, default "local"
     ray_address : str, optional
         Of an existing Ray cluster.

@@ -76,7 +76,7 @@ def score_folder(
     table: pl.DataFrame | None = None,
     progress: Progress | None = None,
 ) -> ScoredFolder:
-    """Score items into a folder, or take up a run that was broken off there.
+    """Score items into a folder, or resume an unfinished run there.
 
     Every batch is on disk before the next one starts; a run that is killed and started again does at most one batch
     (per worker) twice and leaves the same bytes.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import SHOWN
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.scoring.candidates import Encoded
@@ -74,13 +75,21 @@ class Scored:
             )
         table = self.columns()
         beside = [*self.metadata(), "candidate_mass", "predicted"]
-        return Triples.of(
+        triples = Triples.of(
             hidden,
             confidence=table["confidence"],
             correct=table["correct"],
             text=table["text"],
             metadata={name: np.asarray(table[name]) for name in beside},
         )
+        return replace(triples, row=np.array([item.row for item in self.items]), notes=self._left_out())
+
+    def _left_out(self) -> tuple[str, ...]:
+        if not self.failed:
+            return ()
+        shown = "; ".join(f"row {row}: {reason}" for row, reason in list(self.failed.items())[:SHOWN])
+        more = "; ..." if len(self.failed) > SHOWN else ""
+        return (f"{len(self.failed)} rows could not be scored and were left out ({shown}{more})",)
 
 
 def assemble(

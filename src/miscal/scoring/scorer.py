@@ -30,7 +30,7 @@ def default_batch_tokens(device: str = "auto") -> int:
 
 
 def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
-    """Load a model named by text or by a `ModelSpec`; a model already loaded is handed back."""
+    """Load a model named by text or by a `ModelSpec`; a model already loaded is returned as it is."""
     spec = ModelSpec(model) if isinstance(model, str) else model
     if not isinstance(spec, ModelSpec):
         return spec

@@ -18,10 +18,10 @@ class ReliabilityCurve:
     Attributes
     ----------
     confidence, accuracy : numpy.ndarray
-        float64, shape (m,), in [0, 1]: weighted means over the bin. accuracy - confidence is its mean residual:
-        positive is under-confident.
+        float64, shape (m,), in [0, 1]: weighted means over the bin. accuracy - confidence is the mean residual of the
+        bin; positive is under-confident.
     low, high : numpy.ndarray
-        float64, shape (m,): Wilson interval of the accuracy at 95 %, with the effective number of rows if weighted.
+        float64, shape (m,): Wilson interval of the accuracy at 95 %, by the effective number of rows if weighted.
     n : numpy.ndarray
         int64, shape (m,): rows in the bin.
     """
@@ -45,7 +45,7 @@ def reliability_curve(
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
     n_bins : int, default 15
-        Most bins there can be; empty ones are left out.
+        Largest number of bins; empty ones are left out.
     strategy : {"mass", "width"}, default "mass"
         Bins of equal weight (equal confidences stay together), or of equal width; see `bin_index`.
     sample_weight : array-like of shape (n,), optional

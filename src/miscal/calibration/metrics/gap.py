@@ -1,10 +1,10 @@
-"""The worst-slice gap: how much worse calibrated the worse of the over and under regimes is than all rows.
+"""The worst-slice gap: by how much the smECE of the worse of the over and under regimes exceeds that of all rows.
 
-It is a difference and can be negative: where the rows of neither regime are the worst, all rows are further off than
-either. Its interval is found by `invert` where the residual curves seen have a gap above 0. Below 0 the curves that
-`invert` tries are no guide, all of them being the ones seen, scaled alike and clipped to [0, 1]: gaps further from 0
-than the one seen may not occur among them, and the slices' errors and that of all rows vary only together. There the
-interval is put together from those of the slices and of all rows.
+It is a difference and can be negative, where all rows together are further off than those of either regime. Where the
+residual curves seen have a gap above 0, its interval is found by `invert`. Below 0, `invert` is no guide: it tries the
+curves seen, all scaled alike and clipped to [0, 1], so that a gap further from 0 than the one seen may not occur, and
+the errors of the slices and of all rows vary only together. There the interval is combined from the intervals of the
+slices and of all rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.inference import RandomState, invert, mean_limit, null_draws, p_value_of, smece_interval
+from miscal.calibration.metrics.inference import (
+    DRAWS,
+    INTERVAL_DRAWS,
+    RandomState,
+    invert,
+    mean_limit,
+    null_draws,
+    p_value_of,
+    smece_interval,
+)
 from miscal.calibration.metrics.population import (
     Population,
     Statistic,
@@ -30,8 +39,11 @@ from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SLICES = ("over", "under")
+"""The regimes that count as slices; all other rows count only towards the whole."""
+
 MIN_ROWS = 30
-_DRAWS = 300
+"""Rows that a slice needs. The noise floor of smECE is about 0.3 n^(-1/3), that is 0.1 for 30 rows: with fewer, a gap
+would say more about chance than about the slice. Not tuned."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +77,14 @@ class GapEstimate(WorstSlice):
     value, worst, smece, slices
         As in `WorstSlice`.
     interval : (float, float) or None
-        At 95 %. Where the curves seen have a gap above 0, by inversion of a test among gaps of at least 0. Where that
-        does not exclude 0, or they have none, the lower end (and without a test the upper) combines the intervals of
-        the slices with that of all rows, which covers more than 95 %.
+        At 95 %. Where the curves seen have a gap above 0, it comes from inverting a test among gaps of at least 0.
+        Where that test does not exclude 0, the lower end is combined from the intervals of the slices and of all rows,
+        which covers more than 95 %; where the curves have no gap above 0, both ends are.
     floor : float or None
         The mean gap of a calibrated model with these confidences and slices.
     p_value : float or None
-        Against "calibrated": the share of draws y* ~ Bernoulli(f), slices kept, with at least this gap.
+        Of the hypothesis that the model is calibrated: the share of draws y* ~ Bernoulli(f), with the same slices,
+        whose gap is at least this large.
     """
 
     interval: tuple[float, float] | None = None
@@ -82,7 +95,7 @@ class GapEstimate(WorstSlice):
 def worst_slice_gap(
     correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
 ) -> WorstSlice:
-    """Worst-slice smECE gap.
+    """Find the worse calibrated slice, and by how much its smECE exceeds that of all rows.
 
     Parameters
     ----------
@@ -91,7 +104,7 @@ def worst_slice_gap(
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
     regime : array-like of str, shape (n,)
-        "over", "under" and, for all that count only towards the whole, anything else or None.
+        "over" or "under"; rows with anything else, or None, count only towards the whole.
     min_rows : int, default 30
         Rows of positive weight that a slice needs.
     sample_weight : array-like of shape (n,), optional
@@ -158,7 +171,7 @@ def _gap_statistic(cells: Population, names: list[str]) -> Statistic:
 
 
 def _sliced_shape(cells: Population) -> np.ndarray:
-    """Residual curve of each slice, smoothed at the slice's own smECE; the remaining rows are a slice here."""
+    """Return each slice's residual curve, smoothed at the smECE of the slice; the other rows count as a slice here."""
     shape = np.zeros(len(cells.location))
     for code in np.unique(cells.label):
         rows = cells.label == code
@@ -182,7 +195,7 @@ def measure_gap(
     *,
     min_rows: int = MIN_ROWS,
     sample_weight: Any = None,
-    n_draws: int = 1000,
+    n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> GapEstimate:
     """Gap with interval, floor and p-value.
@@ -192,7 +205,7 @@ def measure_gap(
     correct, confidence, regime, min_rows, sample_weight
         As for `worst_slice_gap`.
     n_draws : int, default 1000
-        Draws for floor and p-value; the interval takes at most 300 at each of its scales.
+        Draws for floor and p-value; the interval uses at most 300 at each of its scales.
     random_state : int or numpy.random.Generator, default 0
         Source of randomness.
 
@@ -219,7 +232,7 @@ def measure_gap(
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
     in_slice = [label == SLICES.index(name) for name in found.slices]
-    shape, n_draws = _sliced_shape(cells), min(n_draws, _DRAWS)
+    shape, n_draws = _sliced_shape(cells), min(n_draws, INTERVAL_DRAWS)
     tested = None
     if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
         least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
@@ -241,7 +254,7 @@ def _combined(
     n_draws: int,
     random_state: RandomState,
 ) -> tuple[float, float]:
-    """Combine intervals of the slices' smECE and of all rows': the least and the largest gap that they allow."""
+    """Return the least and the largest gap that the intervals of smECE of the slices and of all rows allow."""
     ends = [
         smece_interval(
             correct[rows], confidence[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state

@@ -1,14 +1,15 @@
-"""How sure a calibration error is: bootstrap, noise floor, p-value and an interval that covers.
+"""How certain a calibration error is: bootstrap, noise floor, p-value and an interval that covers.
 
-SmoothECE and binned ECE are sums of absolute values, so noise adds to them and never takes away. Percentile
-intervals of the bootstrap add the noise a second time: for a calibrated model they never cover 0. The intervals here
-invert a test instead. Let m(f) be the residual curve seen in the data, smoothed at its own smECE. For a scale s >= 0
-let outcomes be drawn as y* ~ Bernoulli(clip(f + s m(f), 0, 1)) for rows drawn with replacement: theta(s) is then the
-true error, and the error of the draw has known quantiles. The interval holds the theta(s) for which the error seen
-lies between the 2.5 % and the 97.5 % quantile. At s = 0 that is the test of "calibrated", so an interval that starts
-at 0 says that the data do not exclude it. Two rules keep the upper end from being too low: an error seen that is below
-the median of the calibrated draws is luck, and counts as that median; and since a calibration error is never less than
-the absolute mean residual, the upper end is never below that of the mean residual's interval.
+SmoothECE and binned ECE are sums of absolute values, so noise makes them larger on average.
+Percentile intervals of the bootstrap add the noise a second time: for a calibrated model they never cover 0. The
+intervals here invert a test instead. Let m(f) be the residual curve seen in the data, smoothed at its own smECE. For a
+scale s >= 0, draw rows with replacement and outcomes y* ~ Bernoulli(clip(f + s m(f), 0, 1)). The true error is then
+known, say theta(s), and so are the quantiles of the error that such draws show. The interval consists of the theta(s)
+for which the error seen in the data lies between the 2.5 % and the 97.5 % quantile. At s = 0 this is the test of
+"calibrated", so an interval that starts at 0 says that the data do not exclude calibration. Two rules keep the upper
+end from being too low. An error seen that is below the median of the calibrated draws is luck, and is replaced by that
+median. And since a calibration error is never less than the absolute mean residual, the upper end is never below that
+of the interval of the mean residual.
 """
 
 from __future__ import annotations
@@ -31,14 +32,34 @@ from miscal.calibration.metrics.population import (
     smooth_residual,
 )
 from miscal.calibration.metrics.rows import check_rows
-from miscal.calibration.metrics.scores import LEVEL, bin_index, student_mean_residual
+from miscal.calibration.metrics.scores import COVERAGE, bin_index, student_mean_residual
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 RandomState = int | np.random.Generator
 
+DRAWS = 1000
+"""Draws of a calibrated model, for floors and p-values. More cost time in proportion; at 1000 a p-value of 0.05 has a
+standard error of 0.007, and none can be below 1 / 1001. A convention, not tuned."""
+
+INTERVAL_DRAWS = 300
+"""Draws at each scale of an interval. More cost time in proportion; at 300 the share in a tail, 0.025, has a standard
+error of 0.009. `test_intervals_cover` (slow) shows that the intervals cover with it. Not tuned beyond that."""
+
 _DOWN = np.array([1.5, 1.0, 0.7, 0.45, 0.25])
 _UP = np.array([0.25, 0.45, 0.7, 1.0, 1.5, 2.5])
-_DRAWS = 300
+"""Where the scales lie below and above 1, in widths of the central 95 % of the draws at scale 1, over their error. An
+end lies about half a width from 1, so the grid is densest there and interpolation does the rest; a finer grid costs
+draws. Not tuned."""
+
+_WIDEST = 0.65
+"""Widths below 1 count as no more than this: with the outermost of `_DOWN`, 1.5, the least scale is 0.025, just above
+the 0 that is tried in any case."""
+
+_LEAST_WIDTH = 8
+"""In rows: where all draws are equal, the grid is still this wide, so that it can leave the value seen. Not tuned."""
+
+_DOUBLINGS = 8
+"""Times that the largest scale may be doubled until it brackets the upper end, so that the search ends. Not tuned."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +71,12 @@ class ErrorEstimate:
     value : float
         The error, unsigned.
     interval : (float, float)
-        Low and high at 95 %; it starts at 0 where "calibrated" is not excluded.
+        Low and high at 95 %; it starts at 0 where the data do not exclude that the model is calibrated.
     floor : float
-        What a calibrated model would show on average, with these confidences.
+        The mean error that a calibrated model with these confidences would show.
     p_value : float
-        Against "calibrated": the share of draws y* ~ Bernoulli(f) that show at least `value`.
+        Of the hypothesis that the model is calibrated: the share of draws y* ~ Bernoulli(f) whose error is at least
+        `value`.
     """
 
     value: float
@@ -65,7 +87,7 @@ class ErrorEstimate:
     @property
     def distinguishable(self) -> bool:
         """Whether the p-value is at most 0.05."""
-        return self.p_value <= 1 - LEVEL
+        return self.p_value <= 1 - COVERAGE
 
     def __str__(self) -> str:
         """Return the estimate in words."""
@@ -79,12 +101,12 @@ def smece_bootstrap(
     confidence: Any,
     *,
     sample_weight: Any = None,
-    n_draws: int = 1000,
+    n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> np.ndarray:
     """Return smECE of rows drawn with replacement.
 
-    Rows that agree to about 1e-3 in confidence are exchanged for each other; weights stay with their rows.
+    Rows whose confidences agree to about 1e-3 count as interchangeable; weights stay with their rows.
 
     Parameters
     ----------
@@ -102,7 +124,8 @@ def smece_bootstrap(
     Returns
     -------
     numpy.ndarray
-        float64, shape (B,). Their spread is a standard error; their quantiles are no interval: see `smece_interval`.
+        float64, shape (B,). Their standard deviation is a standard error, but their quantiles are no interval: see
+        `smece_interval`.
 
     Raises
     ------
@@ -120,7 +143,7 @@ def smece_bootstrap(
 
 
 def smece_null(
-    confidence: Any, *, sample_weight: Any = None, n_draws: int = 1000, random_state: RandomState = 0
+    confidence: Any, *, sample_weight: Any = None, n_draws: int = DRAWS, random_state: RandomState = 0
 ) -> np.ndarray:
     """Return smECE of draws y* ~ Bernoulli(f): what a calibrated model with these confidences shows.
 
@@ -175,7 +198,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
 
 
 def p_value_of(null: np.ndarray, value: float) -> float:
-    """Share of draws at least as large, the data counted as one of them; never 0.
+    """Return the share of draws that are at least as large as the value seen, which counts as a draw itself: never 0.
 
     Examples
     --------
@@ -190,10 +213,10 @@ def smece_interval(
     confidence: Any,
     *,
     sample_weight: Any = None,
-    n_draws: int = _DRAWS,
+    n_draws: int = INTERVAL_DRAWS,
     random_state: RandomState = 0,
 ) -> tuple[float, float]:
-    """Interval of the true smECE at 95 %, by inversion of a test (see the module's description).
+    """Interval of the true smECE at 95 %, by inversion of a test (see the description of the module).
 
     Parameters
     ----------
@@ -211,7 +234,7 @@ def smece_interval(
     Returns
     -------
     low, high : float
-        A low end of 0 says: not distinguishable from calibrated (at 2.5 %, one-sided).
+        A low end of 0 says that the model is not distinguishable from a calibrated one (at 2.5 %, one-sided).
 
     Raises
     ------
@@ -236,10 +259,10 @@ def measure_smece(
     confidence: Any,
     *,
     sample_weight: Any = None,
-    n_draws: int = 1000,
+    n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> ErrorEstimate:
-    """Value, interval, floor and p-value of smECE together; cheaper than one by one. Parameters as above.
+    """Measure smECE with interval, floor and p-value, which share their draws. Parameters as for `smece_bootstrap`.
 
     Examples
     --------
@@ -252,7 +275,7 @@ def measure_smece(
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)
     shape = smooth_residual(cells, observed(cells, statistic))
-    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, _DRAWS), random_state)
+    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, INTERVAL_DRAWS), random_state)
     p_value = p_value_of(null, observed(cells, statistic))
     return ErrorEstimate(smece_of_residuals(f, weight * (y - f)), interval, float(null.mean()), p_value)
 
@@ -264,10 +287,10 @@ def measure_ece(
     strategy: str = "width",
     *,
     sample_weight: Any = None,
-    n_draws: int = 1000,
+    n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> ErrorEstimate:
-    """Value, interval, floor and p-value of binned ECE, found as for smECE; the bins stay those of the data.
+    """Measure binned ECE with interval, floor and p-value, found as for smECE; all draws use the bins of the data.
 
     Examples
     --------
@@ -281,7 +304,7 @@ def measure_ece(
     null = null_draws(cells, statistic, n_draws, random_state)
     value = observed(cells, statistic)
     shape = smooth_residual(cells, observed(cells, smece_statistic(cells)))
-    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, _DRAWS), random_state)
+    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, INTERVAL_DRAWS), random_state)
     return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, value))
 
 
@@ -295,7 +318,7 @@ def _ece_statistic(cells: Population) -> Statistic:
 
 
 def mean_limit(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray) -> float:
-    """Return the largest absolute mean residual inside its interval; 1 where there is none.
+    """Return the largest absolute value in the interval of the mean residual; 1 where there is no interval.
 
     Examples
     --------
@@ -320,11 +343,11 @@ def invert(
     ----------
     cells : Population
     statistic : Statistic
-        An error of at least 0, or what is above 0 for the curve seen: of anything below 0 no interval can be had here.
+        Its value for the curve seen must be above 0; where it is not, the interval is [0, `least_high`].
     shape : float array of shape (G,)
         The residual curve seen; positive is under-confident.
     least_high : float
-        The upper end is at least this.
+        The upper end is never below this.
     n_draws : int
         Draws per scale.
     random_state : int or numpy.random.Generator
@@ -340,10 +363,10 @@ def invert(
 def _invert(
     cells: Population, statistic: Statistic, shape: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Scales are measured so that 1 gives the error seen, before clipping; the grid follows the spread found there."""
+    """Try scales, in units of the one that gives the error seen (before clipping), on a grid as wide as its draws."""
     seen = observed(cells, statistic)
     full = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0))
-    if full <= 0:  # no error is seen, and `least_high` alone says how large it may be
+    if full <= 0:  # no error is seen, so `least_high` alone says how large it may be
         return 0.0, 0.0
     unit = min(max(seen, 1 / cells.count.sum()) / full, 1 / np.abs(shape).max())
     points: dict[float, list[float]] = {}
@@ -352,15 +375,15 @@ def _invert(
         if scale not in points:
             rate = np.clip(cells.location + scale * unit * shape, 0.0, 1.0)
             draws = simulate(cells, rate, statistic, n_draws, rng, resample=True)
-            quantiles = np.quantile(draws, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
+            quantiles = np.quantile(draws, [(1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2])
             points[scale] = [expected(cells, statistic, rate), *quantiles.tolist()]
 
     visit(1.0)
     truth, lower_tail, _, upper_tail = points[1.0]
-    width = max(upper_tail - lower_tail, 8 / float(cells.count.sum())) / max(truth, 1e-12)
-    for scale in [0.0, *(1 - min(width, 0.65) * _DOWN), *(1 + width * _UP)]:
+    width = max(upper_tail - lower_tail, _LEAST_WIDTH / float(cells.count.sum())) / max(truth, 1e-12)
+    for scale in [0.0, *(1 - min(width, _WIDEST) * _DOWN), *(1 + width * _UP)]:
         visit(scale)
-    for _ in range(8):
+    for _ in range(_DOUBLINGS):
         last, before = sorted(points)[-1], sorted(points)[-2]
         if points[last][1] > seen or points[last][0] <= points[before][0]:  # bracketed, or clipped everywhere
             break
@@ -370,10 +393,11 @@ def _invert(
 
 
 def _crossing(tail: np.ndarray, theta: np.ndarray, seen: float, side: Literal["left", "right"]) -> float:
-    """Theta where a quantile, which increases with it, reaches ("left") or passes ("right") the value seen.
+    """Return the theta where a quantile, which increases with it, reaches ("left") or passes ("right") the value seen.
 
-    Interpolated between scales, but for few rows the quantile moves in steps: where it equals the value seen, the
-    crossing lies anywhere up to the next scale outwards, and that scale is taken.
+    Between scales it is interpolated. For few rows, however, the quantile moves in steps; where a step equals the value
+    seen, the crossing can lie anywhere up to the next scale outwards, and that scale is taken, which errs on the safe
+    side.
     """
     tie = 1e-9
     after = int(np.searchsorted(tail, seen + (tie if side == "right" else -tie), side=side))

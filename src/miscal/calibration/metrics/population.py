@@ -1,7 +1,7 @@
 """Rows merged into cells, random outcomes for them, and statistics of many draws at once.
 
-A bootstrap replicate, a draw under "calibrated" and a draw from any other model of the outcomes differ only in the
-rate of successes of a cell and in whether the rows are drawn anew, so one routine makes them all.
+A bootstrap replicate, a draw of a calibrated model and a draw of any other model of the outcomes differ only in the
+rate of ones in each cell and in whether rows are drawn with replacement first, so one routine makes them all.
 """
 
 from __future__ import annotations
@@ -20,6 +20,15 @@ Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From residual mass (B, G) and row mass (B, G) of the cells to one number per draw (B,)."""
 
 _BLOCK = 1 << 20
+"""Numbers per temporary, 8 MB: larger ones save no more overhead of numpy calls and take more memory. Not tuned."""
+
+_CELLS_SHARE = 2
+"""Draws use this many times fewer cells than a single smECE: their noise is far larger than what this adds
+(`test_batched_replicates_equal_the_loop_with_the_same_weights` allows 1e-5)."""
+
+_ROWS_PER_CELL = 10
+"""From this many rows per cell on, counts are drawn by cell rather than by row, because that is cheaper then. The
+distribution is the same; the random stream is not, so a change of it changes every seeded result."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,7 @@ class Population:
     weight : numpy.ndarray
         float64, shape (G,): weight of each of its rows.
     label : numpy.ndarray
-        int64, shape (G,): what keeps cells apart besides (a slice or a bin).
+        int64, shape (G,): a slice or a bin; rows of different labels are in different cells.
     n_cells : int
         Cells of [0, 1]; also the resolution at which smECE is computed.
     """
@@ -72,7 +81,7 @@ def merge(
     >>> merge(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5)).count
     array([2.])
     """
-    n_cells = cells_of_rows(len(confidence)) // 2  # enough for draws, whose noise is far larger than what this adds
+    n_cells = cells_of_rows(len(confidence)) // _CELLS_SHARE
     _, weight_rank = np.unique(weight, return_inverse=True)
     label = np.zeros(len(confidence), dtype=np.int64) if label is None else label
     key = ((confidence * n_cells).astype(np.int64) * (label.max() + 1) + label) * (weight_rank.max() + 1) + weight_rank
@@ -154,7 +163,7 @@ def _simulate_block(
 def _resampled(count: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
     """Return counts of the cells in samples with replacement, int64 of shape (n_draws, G)."""
     n, n_cells = int(count.sum()), len(count)
-    if n > 10 * n_cells:  # cheaper by cell than by row
+    if n > _ROWS_PER_CELL * n_cells:
         return rng.multinomial(n, count / n, size=n_draws)
     owner = np.repeat(np.arange(n_cells), count.astype(np.int64))
     return np.stack([np.bincount(owner[rng.integers(n, size=n)], minlength=n_cells) for _ in range(n_draws)])
@@ -176,7 +185,7 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
     noise = expected_floor(float(population.count[chosen].sum()))
 
     def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        total = np.maximum(mass[:, chosen].sum(axis=1), 1e-300)  # a resampled slice can come out empty
+        total = np.maximum(mass[:, chosen].sum(axis=1), 1e-300)  # a slice can be empty in a resample
         scaled = residual[:, chosen] / total[:, None]
         step = max(1, _BLOCK // n_nodes)
         return np.concatenate(
@@ -187,17 +196,17 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
 
 
 def observed(population: Population, statistic: Statistic) -> float:
-    """Return the statistic of the data themselves, through the same cells as its draws."""
+    """Return the statistic of the data, computed from the same cells as that of the draws."""
     return expected(population, statistic, population.rate)
 
 
 def expected(population: Population, statistic: Statistic, rate: np.ndarray) -> float:
-    """Return the statistic if every cell's share of ones is exactly `rate`: without noise."""
+    """Return the statistic where the share of ones in every cell is exactly `rate`, that is, without noise."""
     return float(statistic(population.residual(rate)[None], population.mass[None])[0])
 
 
 def smooth_residual(population: Population, sigma: float) -> np.ndarray:
-    """Estimate E[y | f] - f at each cell: residuals smoothed at `sigma` (two cells at least), over rows likewise.
+    """Estimate E[y | f] - f at each cell: smoothed residuals over smoothed rows, at `sigma` but at least two cells.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.inference import RandomState, measure_ece, measure_smece
+from miscal.calibration.metrics.inference import DRAWS, RandomState, measure_ece, measure_smece
 from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import brier, ece, log_loss, log_losses, mean_interval, squared_errors, wilson
 from miscal.calibration.metrics.smooth import smece
@@ -186,7 +186,7 @@ def global_scores(
     confidence: Any,
     *,
     sample_weight: Any = None,
-    n_draws: int = 1000,
+    n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> dict[str, Estimate]:
     """Measure all rows by every metric.

@@ -1,4 +1,4 @@
-"""Scores of confidences that need no smoothing, and the intervals of means."""
+"""Scores of confidences that need no smoothing, and intervals of means."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from miscal.base.errors import InputError
 from miscal.calibration.metrics.rows import check_rows
 
 LOG_LOSS_CLIP = 1e-4
-"""Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike."""
+"""Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few
+rows that were wrongly certain rule the mean, a larger one stops telling 0.999 from 0.9999. A convention, not tuned."""
 
-LEVEL = 0.95
-"""Coverage of every interval, two-sided."""
+COVERAGE = 0.95
+"""Coverage of every interval, two-sided. A convention."""
 
 _ROUNDING = 1e-9
-"""Effective rows beyond one that may be rounding: what such a number says of the spread is chance."""
+"""An effective number of rows that exceeds 1 by less than this may do so by rounding alone, and says nothing of the
+spread. It takes a row that has all but a billionth of the weight for the only one."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,11 @@ class MeanEstimate:
     value : float
         The weighted mean.
     standard_error : float or None
-        None where a single row, or a single one that has any weight to speak of, makes it undefined.
+        None where it is undefined: of a single row, or where a single row has all the weight up to rounding.
     interval : (float, float) or None
-        Low and high at 95 %; None likewise.
+        Low and high at 95 %; None where the standard error is.
     p_value : float or None
-        Two-sided, against the value under the null hypothesis, 0 unless said otherwise; None likewise.
+        Two-sided, against the value under the null hypothesis, which is 0 by default; None where the standard error is.
     n : int
         Rows of positive weight.
     """
@@ -242,7 +244,7 @@ def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _normal_quantile() -> float:
     from scipy.special import ndtri
 
-    return float(ndtri((1 + LEVEL) / 2))
+    return float(ndtri((1 + COVERAGE) / 2))
 
 
 def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, unit: float = 0.0) -> MeanEstimate:
@@ -250,7 +252,7 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
 
     The variance of a weighted mean is sum w^2 (v - mean)^2 n_eff / (n_eff - 1), with weights summing to 1 and
     n_eff = 1 / sum w^2. Weights say how much a row matters, not that it was seen so often: repeat rows for that.
-    Where n_eff is 1 up to rounding, as with a single row, there is neither interval nor p-value.
+    Where n_eff is 1 up to rounding, as with a single row, there is no interval and no p-value.
 
     Parameters
     ----------
@@ -261,8 +263,9 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
     null : float, default 0.0
         The mean under the null hypothesis of `p_value`.
     unit : float, default 0.0
-        What changes in a value when its outcome flips. One such square is added to the sum of squares, since rows
-        that all agree do not prove that the next would; without it intervals of rare events are far too short.
+        How much a value changes when its outcome flips. The square of it is added once to the sum of squares, because
+        rows that all agree do not prove that the next one would agree too; without this, intervals of rare events are
+        far too short.
 
     Returns
     -------
@@ -294,7 +297,7 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
 def _student(mean: float, error: float, freedom: float, null: float, n: int) -> MeanEstimate:
     from scipy.special import stdtr, stdtrit
 
-    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
+    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * error
     p_value = 2 * float(stdtr(freedom, -abs(mean - null) / error)) if error > 0 else float(mean == null)
     return MeanEstimate(mean, error, (mean - half, mean + half), p_value, n)
 
@@ -302,18 +305,24 @@ def _student(mean: float, error: float, freedom: float, null: float, n: int) -> 
 def _check_values(values: Any, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != 1 or array.size == 0:
-        raise InputError(f"{name} must be one-dimensional with at least one row; its shape is {array.shape}")
+        raise InputError(f"{name} must be of shape (n,), with at least one row; its shape is {array.shape}")
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} must be numbers; its dtype is {array.dtype}")
+        raise InputError(f"{name} must hold numbers (float, int or bool); its dtype is {array.dtype}")
     array = array.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
-        raise InputError(f"{name}: {len(bad)} of {len(array)} values are NaN or infinite (rows {bad[:5].tolist()})")
+        raise InputError(
+            f"{name} must be finite; {len(bad)} of {len(array)} values are NaN or infinite (rows {bad[:5].tolist()}): "
+            "correct or drop them"
+        )
     return array
 
 
 def student_mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
-    """Mean residual y - f with interval and p-value against 0.
+    """Mean residual y - f with Student's interval and p-value against 0.
+
+    An approximation for many rows, cheap and with weights. Whether a slice of few rows is off is told exactly by the
+    binomial test of :mod:`miscal.findings.residuals`.
 
     Parameters
     ----------
@@ -362,7 +371,7 @@ def paired_difference(loss_a: Any, loss_b: Any, *, sample_weight: Any = None) ->
     Returns
     -------
     MeanEstimate
-        Positive: b is better. In the unit of the losses.
+        In the unit of the losses; positive where b is better.
 
     Raises
     ------

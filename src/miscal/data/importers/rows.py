@@ -32,7 +32,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class UnusableLog(FileError):
-    """A log that is whole, but from which no triples can be had."""
+    """A log that is undamaged, but holds no triples."""
 
 
 class UnusableRow(Exception):

@@ -1,4 +1,8 @@
-"""The way in: files, folders and tables become :class:`~miscal.data.triples.Triples`."""
+"""The way in: files, folders and tables become :class:`~miscal.data.triples.Triples`.
+
+To add a format, write a module with ``accepts(source)`` and ``read(source, encoding=)``, which returns a
+:class:`~miscal.data.readers.table.Table`, and list it in `registry`. What all formats need is done after it.
+"""
 
 from miscal.data.readers.new_rows import NewRows, read_inputs
 from miscal.data.readers.read import read_triples, reread

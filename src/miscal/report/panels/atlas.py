@@ -24,6 +24,10 @@ The map shows a sample of {{ view.shown | count }} of {{ view.total | count }} r
 {% else %}
 The map shows all {{ view.total | count }} rows.
 {% endif %}
+{% if not view.structure %}
+No local structure is claimed on the test rows; the colours of training and validation rows come from cross-fitted
+estimates, in which some can remain.
+{% endif %}
 </p>
 <div id="map-live">
 <p class="how">Point at a row to read it. Drag in either pane to select rows; hold Shift to add to the selection, or Alt
@@ -126,6 +130,7 @@ class View:
     panes: list[StaticPane]
     shown: int
     total: int
+    structure: bool
     redacted: bool
     nothing_selected: str = NOTHING_SELECTED
     shades: tuple[str, ...] = legend.FIELD
@@ -160,6 +165,7 @@ def view(source: Source) -> View:
         panes=static_panes(payload) if payload["n"] else [],
         shown=payload["n"],
         total=(info.n_total if info else 0) or source.summary.n,
+        structure=source.summary.field.structure,
         redacted=source.redact_text,
     )
 

@@ -44,6 +44,9 @@ part.confirmed
 else "not confirmed" }} on test rows</p>
 </header>
 <div class="card-figure">
+{% if not part.n %}
+<p class="aside">No test row belongs to this subregime, so its residual could not be measured.</p>
+{% else %}
 <p class="residual">Residual <b>{{ part.residual.value | points }}</b> points</p>
 <svg viewBox="0 0 240 22" role="img" aria-label="Residual {{ part.residual.value | points }} points, 95 % interval
 {{ part.residual.interval | bounds or "not defined" }}">
@@ -61,6 +64,7 @@ else "not confirmed" }} on test rows</p>
 }}</p>
 <p class="aside">{{ part.n | count }} test rows ({{ part.share | percent }}): accuracy {{ part.accuracy | percent }},
 confidence {{ part.confidence | percent }}</p>
+{% endif %}
 </div>
 {% if card.keywords %}
 <ul class="keywords" aria-label="Keywords">

@@ -42,7 +42,7 @@ def read(path: Path) -> Log:
     Raises
     ------
     UnusableLog
-        If it is no log of Inspect, or its samples hold no log-probabilities.
+        If it is not a log of Inspect, or its samples hold no log-probabilities.
     """
     with path.open("rb") as stream:
         packed = stream.read(4) == archive.MAGIC
