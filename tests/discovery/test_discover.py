@@ -32,17 +32,17 @@ class RidgeField:
     global_map_: ClassVar = Identity()
     seen: ClassVar = []
 
-    def __init__(self, *, random_state=0, n_jobs=None):
-        self.random_state = random_state
+    def __init__(self, *, random_state=0, n_jobs=None, ridge=1.0):
+        self.random_state, self.ridge = random_state, ridge
 
     def fit(self, rows):
         type(self).seen.append((rows.X.copy(), rows.correct.copy(), None if rows.split is None else rows.split.copy()))
         A = np.c_[np.ones(len(rows)), np.sign(rows.X)]
-        self.w = np.linalg.solve(A.T @ A + np.eye(A.shape[1]), A.T @ rows.residual)
+        self.w = np.linalg.solve(A.T @ A + self.ridge * np.eye(A.shape[1]), A.T @ rows.residual)
         return self
 
     def for_folds(self):
-        return RidgeField()
+        return RidgeField(ridge=self.ridge)
 
     def estimate(self, X, confidence):
         n, f = len(X), confidence
@@ -140,6 +140,15 @@ def test_unsupported_rows_belong_to_no_regime(data, found):
     assert (found.table["regime"].is_null().to_numpy() == far).all()
     test = found.table["split"].to_numpy() == "test"
     assert found.summary.field.share_unsupported == pytest.approx((far & test).sum() / test.sum())
+
+
+def test_options_of_a_method_reach_it_and_are_kept(data, found):
+    other = discover(data, map_method="pca", seed=1, options={"ridge": 1e4})
+    assert other.summary.settings["options"] == {"ridge": 1e4}
+    assert "options" not in found.summary.settings
+    assert other.table["delta"].abs().max() < found.table["delta"].abs().max() / 2
+    with pytest.raises(InputError, match="has no option 'rigde'; its options are ridge"):
+        discover(data, options={"rigde": 1.0})
 
 
 def test_what_cannot_be_stored_is_null_in_the_summary(found):

@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
+from miscal.estimators.registry import ESTIMATORS
 
-class Method(StrEnum):
-    """Ways to estimate the field."""
-
-    auto = "auto"
-    paper = "paper"
+# the estimators of the library, so that a new one is offered here too
+Method = StrEnum("Method", {name: name for name in ESTIMATORS})
+Method.__doc__ = "Ways to estimate the field."
 
 
 class OnInvalid(StrEnum):
@@ -106,6 +105,14 @@ Metadata = Annotated[
 ]
 MethodOption = Annotated[
     Method, typer.Option("--method", help="How to estimate the field: our method, or the paper's.")
+]
+Neighbours = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=_number(int, 1),
+        help="With --method paper: average over the N nearest rows of the bank only, not over all of it.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of all random numbers.")]
 Epsilon = Annotated[

@@ -93,7 +93,11 @@ def audit_run(
         raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
     tell = progress or (lambda name: None)
     triples = _rows(run)
-    settings = {"method": run.summary.method, "seed": run.summary.seed}
+    settings = {
+        "method": run.summary.method,
+        "options": run.summary.settings.get("options"),
+        "seed": run.summary.seed,
+    }
     epsilon = run.summary.settings["epsilon"]
     tell("null refits")
     nulls = _nulls(run, triples, null, n_draws, epsilon, settings, tell)

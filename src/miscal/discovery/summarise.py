@@ -160,8 +160,10 @@ def _data(triples: Triples) -> Data:
 
 def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: float) -> dict[str, Any]:
     """Everything that was chosen, and all it takes to read the same rows again."""
-    options = {"seed": seed, "epsilon": epsilon, "level": SIGNIFICANCE}
-    return plain({**options, "field": model.settings_, "source": triples.source})
+    given = {"seed": seed, "epsilon": epsilon, "level": SIGNIFICANCE}
+    if model.options:
+        given["options"] = dict(model.options)
+    return plain({**given, "field": model.settings_, "source": triples.source})
 
 
 def _versions() -> dict[str, str]:

@@ -25,7 +25,8 @@ def command(
     features: options.Features = None,
     text: options.Text = None,
     metadata: options.Metadata = None,
-    method: options.MethodOption = Method.auto,
+    method: options.MethodOption = Method["auto"],
+    neighbours: options.Neighbours = None,
     seed: options.Seed = 0,
     epsilon: options.Epsilon = 0.05,
     split: options.Split = None,
@@ -57,6 +58,7 @@ def command(
         "embed_model": embed_model,
     }
     settings = {"method": method.value, "seed": seed, "epsilon": epsilon, "map_method": map_method.value}
+    settings["options"] = None if neighbours is None else {"neighbours": neighbours}
 
     def read() -> "Triples":
         from miscal.data.readers import read_triples
