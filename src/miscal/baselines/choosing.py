@@ -66,12 +66,12 @@ def make_folds(X: NDArray, seed: int) -> NDArray[np.int64]:
 
 
 class _Map(Protocol):
-    def predict(self, confidence: Floats) -> Floats: ...
+    def apply(self, confidence: Floats) -> Floats: ...
 
 
 def fit_base(base: str, correct: Floats, confidence: Floats) -> _Map:
     """Fit a base map: "identity", or "isotonic" (end blocks pulled off 0 and 1 by one pseudo-row)."""
-    return (Identity() if base == "identity" else Isotonic(smoothing=1.0)).fit(correct, confidence)
+    return (Identity() if base == "identity" else Isotonic(smoothing=1.0)).learn(correct, confidence)
 
 
 def base_offset(base: str, correct: Floats, confidence: Floats, folds: NDArray[np.int64]) -> Floats:
@@ -83,12 +83,12 @@ def base_offset(base: str, correct: Floats, confidence: Floats, folds: NDArray[n
     [0.0]
     """
     if base == "identity" or len(np.unique(folds)) < 2:
-        return logit(fit_base(base, correct, confidence).predict(confidence))
+        return logit(fit_base(base, correct, confidence).apply(confidence))
     out = np.empty(len(confidence))
     for k in np.unique(folds):
         inside = folds == k
         fitted = fit_base(base, correct[~inside], confidence[~inside])
-        out[inside] = logit(fitted.predict(confidence[inside]))
+        out[inside] = logit(fitted.apply(confidence[inside]))
     return out
 
 

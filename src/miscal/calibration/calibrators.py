@@ -64,6 +64,14 @@ class Calibrator(Protocol):
         """Map confidences (n,) to probabilities (n,) in [0, 1]."""
         ...
 
+    def learn(self, correct: Floats, confidence: Floats, weight: Floats | None = None) -> Self:
+        """Learn the map, as `fit` does, from rows that are checked already."""
+        ...
+
+    def apply(self, confidence: Floats) -> Floats:
+        """Map confidences, as `predict` does, that are checked already."""
+        ...
+
     def state(self) -> State:
         """Everything learned, as arrays."""
         ...
@@ -94,7 +102,34 @@ def logit(confidence: ArrayLike) -> Floats:
     return np.log(f) - np.log1p(-f)
 
 
-class Identity:
+class _Map:
+    """The public doors of a map: rows are checked here, and trusted behind."""
+
+    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map. See the module for shapes and ranges; raises InputError on rows that cannot be used."""
+        n = check_lengths(correct=correct, confidence=confidence, sample_weight=sample_weight)
+        return self.learn(check_correct(correct), check_confidence(confidence), check_weight(sample_weight, n))
+
+    def predict(self, confidence: ArrayLike) -> Floats:
+        """Map confidences (n,) to probabilities (n,) in [0, 1]; unlike rows to fit there may be none."""
+        return self.apply(np.empty(0) if np.size(confidence) == 0 else check_confidence(confidence))
+
+    def learn(self, correct: Floats, confidence: Floats, weight: Floats | None = None) -> Self:
+        """Learn the map from rows that are checked already; rows of weight 0 are absent."""
+        if weight is None:
+            return self._learn(correct, confidence, np.ones(len(correct)))
+        kept = weight > 0
+        return self._learn(correct[kept], confidence[kept], weight[kept])
+
+    def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
+        raise NotImplementedError
+
+    def apply(self, confidence: Floats) -> Floats:
+        """Map confidences that are checked already."""
+        raise NotImplementedError
+
+
+class Identity(_Map):
     """The map that leaves the confidence as it is.
 
     Examples
@@ -105,14 +140,12 @@ class Identity:
 
     name: ClassVar[str] = "identity"
 
-    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn nothing; the rows are only checked. See the module for shapes and ranges."""
-        _rows(correct, confidence, sample_weight)
+    def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
         return self
 
-    def predict(self, confidence: ArrayLike) -> Floats:
+    def apply(self, confidence: Floats) -> Floats:
         """Return the confidences, (n,) in [0, 1], as float64."""
-        return _query(confidence)
+        return confidence
 
     def state(self) -> State:
         """Nothing is learned: an empty dict."""
@@ -124,7 +157,7 @@ class Identity:
         return cls()
 
 
-class Temperature:
+class Temperature(_Map):
     """Temperature scaling: p = sigmoid(logit(f) / T), T minimising the log loss (Guo et al., 2017).
 
     The log loss is convex in 1 / T, so the root of its derivative, found by Brent's method, is the optimum that L-BFGS
@@ -144,13 +177,11 @@ class Temperature:
     name: ClassVar[str] = "temperature"
     temperature_: float
 
-    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn T. See the module for shapes and ranges; raises InputError on rows that cannot be used."""
-        y, f, w = _rows(correct, confidence, sample_weight)
-        odds = logit(f)
+    def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
+        odds = logit(confidence)
 
         def gradient(slope: float) -> float:
-            return float(w @ ((expit(slope * odds) - y) * odds))
+            return float(weight @ ((expit(slope * odds) - correct) * odds))
 
         low, high = SLOPE_RANGE
         if not np.any(odds):
@@ -164,10 +195,10 @@ class Temperature:
         self.temperature_ = 1 / slope
         return self
 
-    def predict(self, confidence: ArrayLike) -> Floats:
+    def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in (0, 1)."""
         temperature = _fitted(self, "temperature_")
-        return expit(logit(_query(confidence)) / temperature)
+        return expit(logit(confidence) / temperature)
 
     def state(self) -> State:
         """Return ``temperature``, a scalar array."""
@@ -181,7 +212,7 @@ class Temperature:
         return self
 
 
-class Platt:
+class Platt(_Map):
     """Platt scaling: p = sigmoid(a logit(f) + b) with a >= 0, by maximum likelihood.
 
     The targets are Platt's (1999), (N1 + 1) / (N1 + 2) and 1 / (N0 + 2) rather than 1 and 0, so that the parameters
@@ -204,18 +235,15 @@ class Platt:
     _identity: ClassVar[tuple[float, ...]] = (1.0, 0.0)
     _non_negative: ClassVar[tuple[int, ...]] = (0,)
 
-    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the coefficients. See the module for shapes and ranges; raises InputError on unusable rows."""
-        y, f, w = _rows(correct, confidence, sample_weight)
-        self.coefficients_ = _fit_logistic(
-            self._design(f), _platt_targets(y, w), w, np.array(self._identity), self._non_negative
-        )
+    def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
+        targets, start = _platt_targets(correct, weight), np.array(self._identity)
+        self.coefficients_ = _fit_logistic(self._design(confidence), targets, weight, start, self._non_negative)
         return self
 
-    def predict(self, confidence: ArrayLike) -> Floats:
+    def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in (0, 1)."""
         coefficients = _fitted(self, "coefficients_")
-        return expit(self._design(_query(confidence)) @ coefficients)
+        return expit(self._design(confidence) @ coefficients)
 
     def state(self) -> State:
         """Return ``coefficients``."""
@@ -263,7 +291,7 @@ class Beta(Platt):
         return np.column_stack([np.log(f), -np.log1p(-f), np.ones_like(f)])
 
 
-class Isotonic:
+class Isotonic(_Map):
     """Isotonic regression of y on f, linear between its steps; without smoothing it equals scikit-learn's.
 
     Plain isotonic regression gives a probability of exactly 0 or 1 to an end block of a few rows that agree.
@@ -297,15 +325,12 @@ class Isotonic:
             raise InputError(f"smoothing must be a number of at least 0, such as 1.0; it is {smoothing!r}")
         self.smoothing = float(smoothing)
 
-    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the steps. See the module for shapes and ranges; raises InputError on rows that cannot be used."""
-        y, f, w = _rows(correct, confidence, sample_weight)
-        knots, index = np.unique(f, return_inverse=True)
-        weight = np.bincount(index, w)
-        successes = np.bincount(index, w * y)
-        pooled = isotonic_regression(successes / weight, weights=weight)
+    def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
+        knots, index = np.unique(confidence, return_inverse=True)
+        rows, successes = np.bincount(index, weight), np.bincount(index, weight * correct)
+        pooled = isotonic_regression(successes / rows, weights=rows)
         block = np.repeat(np.arange(len(pooled.weights)), np.diff(pooled.blocks))
-        n, k = np.bincount(block, weight), np.bincount(block, successes)
+        n, k = np.bincount(block, rows), np.bincount(block, successes)
         rate = (k + self.smoothing / 2) / (n + self.smoothing)
         values = isotonic_regression(rate, weights=n + self.smoothing).x[block]
         # Between neighbours of the same value a knot changes nothing, so it is left out.
@@ -313,10 +338,10 @@ class Isotonic:
         self.knots_, self.values_ = knots[ends], np.clip(values[ends], 0.0, 1.0)
         return self
 
-    def predict(self, confidence: ArrayLike) -> Floats:
+    def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in [0, 1]."""
         knots = _fitted(self, "knots_")
-        return np.interp(_query(confidence), knots, self.values_)
+        return np.interp(confidence, knots, self.values_)
 
     def state(self) -> State:
         """Return ``knots``, ``values`` and ``smoothing``."""
@@ -332,19 +357,6 @@ class Isotonic:
 
 
 CALIBRATORS: dict[str, type[Calibrator]] = {kind.name: kind for kind in (Identity, Temperature, Platt, Beta, Isotonic)}
-
-
-def _rows(correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
-    """Check the rows and keep those of positive weight."""
-    n = check_lengths(correct=correct, confidence=confidence, sample_weight=sample_weight)
-    y, f, w = check_correct(correct), check_confidence(confidence), check_weight(sample_weight, n)
-    kept = w > 0
-    return y[kept], f[kept], w[kept]
-
-
-def _query(confidence: ArrayLike) -> Floats:
-    """Check confidences to map; unlike rows to fit there may be none."""
-    return np.empty(0) if np.size(confidence) == 0 else check_confidence(confidence)
 
 
 def _fitted(calibrator: object, attribute: str) -> Any:

@@ -80,9 +80,9 @@ def crossfit_global_map(
         inside, rest = folds == k, folds != k
         w = None if weight is None else weight[rest]
         for name in GLOBAL_MAPS:
-            p[name][inside] = CALIBRATORS[name]().fit(correct[rest], confidence[rest], w).predict(confidence[inside])
+            p[name][inside] = CALIBRATORS[name]().learn(correct[rest], confidence[rest], w).apply(confidence[inside])
     chosen = simplest({name: log_losses(correct, values) for name, values in p.items()}, weight)
-    fitted = CALIBRATORS[chosen]().fit(correct, confidence, weight)
+    fitted = CALIBRATORS[chosen]().learn(correct, confidence, weight)
     return CrossFittedMaps(fitted, chosen, {name: logit(values) for name, values in p.items()})
 
 
@@ -107,8 +107,8 @@ def held_out_global_map(correct: Array, confidence: Array, weight: Array, train:
     >>> held_out_global_map(y, f, np.ones(4000), half, half + 2000).name
     'identity'
     """
-    maps = {name: CALIBRATORS[name]().fit(correct[train], confidence[train], weight[train]) for name in GLOBAL_MAPS}
-    losses = {name: log_losses(correct[val], fitted.predict(confidence[val])) for name, fitted in maps.items()}
+    maps = {name: CALIBRATORS[name]().learn(correct[train], confidence[train], weight[train]) for name in GLOBAL_MAPS}
+    losses = {name: log_losses(correct[val], fitted.apply(confidence[val])) for name, fitted in maps.items()}
     return maps[simplest(losses, weight[val])]
 
 

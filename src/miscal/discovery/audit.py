@@ -155,7 +155,7 @@ def _resampler(run: Run, triples: Triples, null: str) -> Resampler:
         return permuted_outcomes(triples.correct, triples.split)
     if null == "calibrated":
         return bernoulli_outcomes(triples.confidence)
-    return bernoulli_outcomes(run.load_model().field.global_map_.predict(triples.confidence))
+    return bernoulli_outcomes(run.load_model().field.global_map_.apply(triples.confidence))
 
 
 def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:

@@ -179,5 +179,5 @@ def _corrections(triples: Triples, estimate: FieldEstimate, model: Miscalibratio
     learnt = triples.split == "train" if chosen_apart else triples.split != "test"
     weight = None if triples.weight is None else triples.weight[learnt]
     known = triples.correct[learnt], triples.confidence[learnt], weight
-    others = {name: CALIBRATORS[name]().fit(*known).predict(triples.confidence) for name in COMPARED}
+    others = {name: CALIBRATORS[name]().learn(*known).apply(triples.confidence) for name in COMPARED}
     return {"raw": triples.confidence, "miscal": estimate.corrected, **others}

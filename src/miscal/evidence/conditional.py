@@ -94,16 +94,16 @@ def outcome_given_confidence(
     >>> outcome_given_confidence(y, f, np.array([0.2, 0.8])).round(2).tolist()
     [0.8, 0.0]
     """
-    isotonic = Isotonic().fit(correct, confidence)
+    isotonic = Isotonic().learn(correct, confidence)
     order = np.argsort(confidence, kind="stable")
-    f, left = confidence[order], (correct - isotonic.predict(confidence))[order]
+    f, left = confidence[order], (correct - isotonic.apply(confidence))[order]
     windows = [settings.smallest_window]
     while windows[-1] * 2 <= len(f):
         windows.append(windows[-1] * 2)
     if len(f) < 2 * settings.smallest_window:
-        return isotonic.predict(at)
+        return isotonic.apply(at)
     best = min(windows, key=lambda k: float(np.mean((left - _local_linear(f, left, f, k, leave_out=True)) ** 2)))
-    return np.clip(isotonic.predict(at) + _local_linear(f, left, at, best // 2), 0.0, 1.0)
+    return np.clip(isotonic.apply(at) + _local_linear(f, left, at, best // 2), 0.0, 1.0)
 
 
 def _local_linear(f: Floats, values: Floats, at: Floats, window: int, *, leave_out: bool = False) -> Floats:

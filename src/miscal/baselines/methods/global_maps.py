@@ -27,10 +27,10 @@ class _Parametric(Baseline):
     """One of the library's own maps, fitted to all rows given."""
 
     def _fit(self, rows: Triples, seed: int) -> None:
-        self.map_ = CALIBRATORS[self.name]().fit(rows.correct, rows.confidence)
+        self.map_ = CALIBRATORS[self.name]().learn(rows.correct, rows.confidence)
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
-        return self.map_.predict(confidence)
+        return self.map_.apply(confidence)
 
 
 class TemperatureScaling(_Parametric):

@@ -68,7 +68,7 @@ class _Fitted:
         names = [f"component_{j}" for j in range(place.shape[1])]
         frame = pandas.DataFrame(place, columns=names)
         frame["confidence"] = f
-        frame["score"] = np.clip(self._map.predict(f), LOGIT_CLIP, 1 - LOGIT_CLIP)
+        frame["score"] = np.clip(self._map.apply(f), LOGIT_CLIP, 1 - LOGIT_CLIP)
         return frame, [*names, "confidence"]
 
 

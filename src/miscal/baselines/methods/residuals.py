@@ -36,16 +36,16 @@ class _ResidualModel(Baseline):
             loss = 0.0
             for fit, score in pairs:
                 fitted = fit_base(base, y[fit], f[fit])
-                model = self._regress(columns[fit], y[fit] - fitted.predict(f[fit]), option, seed)
-                p = _correct(fitted.predict(f[score]), model.predict(columns[score]))
+                model = self._regress(columns[fit], y[fit] - fitted.apply(f[fit]), option, seed)
+                p = _correct(fitted.apply(f[score]), model.predict(columns[score]))
                 loss += float(log_losses(y[score], p).sum())
             losses.append(({"base": base, "option": option}, loss))
         self.settings_, _ = best(losses)
         self.map_ = fit_base(self.settings_["base"], y, f)
-        self.model_ = self._regress(columns, y - self.map_.predict(f), self.settings_["option"], seed)
+        self.model_ = self._regress(columns, y - self.map_.apply(f), self.settings_["option"], seed)
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
-        return _correct(self.map_.predict(confidence), self.model_.predict(_columns(self.view_(X), confidence)))
+        return _correct(self.map_.apply(confidence), self.model_.predict(_columns(self.view_(X), confidence)))
 
 
 class ResidualNetwork(_ResidualModel):

@@ -39,7 +39,7 @@ class Ridge(Baseline):
             losses = np.zeros(len(PENALTIES))
             for fit, score in pairs:
                 path = _path(columns[fit], y[fit], base_offset(self.base, y[fit], f[fit], folds[fit]))
-                start = logit(fit_base(self.base, y[fit], f[fit]).predict(f[score]))
+                start = logit(fit_base(self.base, y[fit], f[fit]).apply(f[score]))
                 p = expit(start[:, None] + columns[score] @ path.coefficients)
                 losses += log_losses(y[score][:, None], p).sum(0)
             candidates += [({"components": k, "penalty": p}, v) for p, v in zip(PENALTIES, losses, strict=True)]
@@ -51,7 +51,7 @@ class Ridge(Baseline):
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
         shift = _columns(self.view_(X), confidence) @ self.coefficients_
-        return expit(logit(self.map_.predict(confidence)) + shift.astype(np.float64))
+        return expit(logit(self.map_.apply(confidence)) + shift.astype(np.float64))
 
 
 class RidgeIsotonic(Ridge):

@@ -44,7 +44,7 @@ class KMeansSlices(Baseline):
             for fit, score in pairs:
                 offset = base_offset(base, y[fit], f[fit], folds[fit])
                 shift = slice_shifts(slices[fit], k, y[fit], offset, ridge)
-                start = logit(fit_base(base, y[fit], f[fit]).predict(f[score]))
+                start = logit(fit_base(base, y[fit], f[fit]).apply(f[score]))
                 loss += float(log_losses(y[score], expit(start + shift[slices[score]])).sum())
             losses.append(({"slices": k, "base": base, "ridge": ridge}, loss))
         self.settings_, _ = best(losses)
@@ -54,7 +54,7 @@ class KMeansSlices(Baseline):
         self.shift_ = slice_shifts(self.model_.labels_, k, y, offset, self.settings_["ridge"])
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
-        return expit(logit(self.map_.predict(confidence)) + self.shift_[self.model_.predict(self._place(X))])
+        return expit(logit(self.map_.apply(confidence)) + self.shift_[self.model_.predict(self._place(X))])
 
     def _place(self, X: NDArray) -> NDArray[np.float32]:
         columns = self.view_(X)

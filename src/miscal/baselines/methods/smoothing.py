@@ -39,21 +39,21 @@ class RawKernel(Baseline):
         losses: dict[tuple, float] = {}
         for base, (fit, score), scale in product(BASES, pairs, SCALES):
             fitted = fit_base(base, y[fit], f[fit])
-            residual = y[fit] - fitted.predict(f[fit])
+            residual = y[fit] - fitted.apply(f[fit])
             shift = _smooth(X[score], X[fit], residual, scale * spread)
             for way in (_ADDITIVE, *ALPHAS):
                 key = (base, scale, way)
-                p = _correct(fitted.predict(f[score]), shift, way)
+                p = _correct(fitted.apply(f[score]), shift, way)
                 losses[key] = losses.get(key, 0.0) + float(log_losses(y[score], p).sum())
         names = ("base", "scale", "correction")
         self.settings_, _ = best((dict(zip(names, key, strict=True)), v) for key, v in losses.items())
         self.sigma_ = self.settings_["scale"] * spread
         self.map_ = fit_base(self.settings_["base"], y, f)
-        self.X_, self.residual_ = X, y - self.map_.predict(f)
+        self.X_, self.residual_ = X, y - self.map_.apply(f)
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
         shift = _smooth(X, self.X_, self.residual_, self.sigma_)
-        return _correct(self.map_.predict(confidence), shift, self.settings_["correction"])
+        return _correct(self.map_.apply(confidence), shift, self.settings_["correction"])
 
 
 def _smooth(query: NDArray, bank: NDArray, residual: Floats, sigma: float) -> Floats:

@@ -68,7 +68,7 @@ class BoostedTrees(Baseline):
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
         shift = self.booster_.predict(_columns(self.view_(X), confidence), raw_score=True, num_threads=1)
-        return expit(logit(self.map_.predict(confidence)) + shift)
+        return expit(logit(self.map_.apply(confidence)) + shift)
 
 
 def _columns(place: NDArray, f: Floats) -> NDArray[np.float32]:
@@ -80,7 +80,7 @@ def _losses(columns, f, y, folds, pair, base, shape, seed) -> Floats:
     fit, score = pair
     offset = base_offset(base, y[fit], f[fit], folds[fit])
     booster = _boost(columns[fit], y[fit], offset, shape, ROUNDS[-1], seed)
-    start = logit(fit_base(base, y[fit], f[fit]).predict(f[score]))
+    start = logit(fit_base(base, y[fit], f[fit]).apply(f[score]))
     shifts = (booster.predict(columns[score], raw_score=True, num_iteration=r, num_threads=1) for r in ROUNDS)
     return np.array([log_losses(y[score], expit(start + s)).sum() for s in shifts])
 

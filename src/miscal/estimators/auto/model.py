@@ -135,7 +135,7 @@ class AutoModel:
 
     def base(self, confidence: Array) -> NDArray[np.float64]:
         """Confidences by the global map alone, (n,), in [0, 1]."""
-        return np.clip(self.global_map.predict(confidence), 0.0, 1.0)
+        return np.clip(self.global_map.apply(confidence), 0.0, 1.0)
 
     def query(self, X: Array, confidence: Array) -> tuple[Query, NDArray[np.float32]]:
         """Everything the scores see of rows, and the inputs of the learned geometry."""

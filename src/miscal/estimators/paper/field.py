@@ -269,7 +269,7 @@ class PaperField:
         """Return delta, mass, the visible part and phi(X)."""
         coordinates = self._embed(X)
         average, mass = self._average(coordinates)
-        visible = self.global_map_.predict(f) - f
+        visible = self.global_map_.apply(f) - f
         return np.where(mass >= MIN_MASS, average, visible), mass.astype(np.float64), visible, coordinates
 
     def _average(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
