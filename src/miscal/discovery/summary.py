@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 
 SCHEMA_VERSION = 1
-"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or goes."""
+"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or is removed."""
 
 Number = FiniteFloat | None
 Interval = tuple[Number, Number] | None
@@ -42,7 +42,7 @@ class MeasureAgainstNull(Measure):
 
 
 class SmoothEce(MeasureAgainstNull):
-    """A SmoothECE: ``floor`` is what a calibrated model of this size shows, ``p_value`` is against calibrated."""
+    """A SmoothECE: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration."""
 
     floor: Number = None
 
@@ -102,7 +102,7 @@ class Regime(_Part):
     brier: Number
 
 
-class Gap(SmoothEce):
+class GapNumbers(SmoothEce):
     """Worst-slice SmoothECE gap; ``worst`` names the slice."""
 
     worst: str | None = None
@@ -145,7 +145,7 @@ class Selection(_Part):
     candidates: tuple[dict[str, Any], ...]
 
 
-class Subregime(_Part):
+class SubregimeNumbers(_Part):
     """A coherent, named part of a regime: cut on train and validation rows, measured on test rows.
 
     ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
@@ -204,7 +204,7 @@ class Histogram(_Part):
 
 
 class Columns(_Part):
-    """Which column of the data played which part; x is several where it was made from features, None if embedded."""
+    """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
 
     confidence: str | None
     correct: str | None
@@ -254,11 +254,11 @@ class Summary(_Part):
     global_: Global = Field(alias="global")
     field: FieldNumbers
     regimes: tuple[Regime, ...]
-    gap: Gap
+    gap: GapNumbers
     certificate: CertificateNumbers
     correction: dict[str, Comparison]
     selection: Selection
-    subregimes: tuple[Subregime, ...] = ()
+    subregimes: tuple[SubregimeNumbers, ...] = ()
     curves: Curves
     histogram: Histogram
     map: MapInfo | None = None
@@ -436,7 +436,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         where = ".".join(str(part) for part in first["loc"])
         raise CorruptFile(
             f"{name} is not a miscal summary: {where}: {first['msg']} "
-            f"({error.error_count()} faults in all); run `miscal discover` again"
+            f"({error.error_count()} faults in total); run `miscal discover` again"
         ) from None
 
 
