@@ -10,8 +10,7 @@ S(sigma) = smECE_sigma does not increase with sigma and lies between |mean resid
 - |S(x) - x| is at least the distance of x from the root, as S(sigma) - sigma falls with a slope of at most -1, and
   bounds the error of every point between x and S(x): the search cannot stop far from the root (`_remaining`).
 
-One row alone mostly takes two to four trials, and seldom more than ten
-(`test_the_search_takes_few_trials`).
+One row alone mostly takes two to four trials, and seldom more than ten (`test_the_search_takes_few_trials`).
 """
 
 from __future__ import annotations
