@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 INPUT = "input"
-"""Folder, inside that of the model, of the step from text or columns to x."""
+"""Folder inside the model's that holds the step from text or columns to x."""
 
 _INPUT_FORM = "miscal-input"
 
