@@ -78,7 +78,7 @@ def test_wrong_arguments(tmp_path, tool, out, words):
 
 
 TOY = """
-from miscal.data.importers.rows import Row, log_of
+from miscal.data.importers.rows import ImportedRow, log_of
 
 LOOKED_FOR = "*.toy"
 
@@ -89,7 +89,7 @@ def logs(folder):
 
 def read(path):
     pairs = [line.split() for line in path.read_text().splitlines()]
-    return log_of(path, [Row(str(i), None, float(f), int(y)) for i, (f, y) in enumerate(pairs)], {})
+    return log_of(path, [ImportedRow(str(i), None, float(f), int(y)) for i, (f, y) in enumerate(pairs)], {})
 """
 
 

@@ -40,7 +40,7 @@ class UnusableRow(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ImportedRow:
     """One answer; None is for what the log does not tell.
 
     ``confidence`` in [0, 1] is the probability of the answer given, ``correct`` 0/1 whether that answer is right.
@@ -62,18 +62,20 @@ class Row:
 class Log:
     """The rows of one log."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ImportedRow, ...]
     notes: tuple[str, ...] = ()
 
 
-def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()) -> Log:
+def log_of(
+    path: Path, rows: Sequence[ImportedRow], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()
+) -> Log:
     """Put a log together.
 
     Parameters
     ----------
     path : Path
         For messages.
-    rows : sequence of Row
+    rows : sequence of ImportedRow
     left_out : mapping of str to sequence of str
         Reason to the ids of the rows it holds for.
     notes : iterable of str
@@ -139,12 +141,12 @@ def scalars(values: Mapping[str, Any] | None, *, but: str | None = None) -> dict
     }
 
 
-def table_of(rows: Sequence[Row]) -> pl.DataFrame:
+def table_of(rows: Sequence[ImportedRow]) -> pl.DataFrame:
     """Make the table; metadata named like a column of ours get ``source_`` in front.
 
     Examples
     --------
-    >>> table_of([Row("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
+    >>> table_of([ImportedRow("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
     ['subject', 'source_id']
     """
     columns = [

@@ -14,7 +14,7 @@ from typing import Any
 
 from miscal.base.errors import CorruptFile
 from miscal.data.importers.json_files import whole
-from miscal.data.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, number, scalars
+from miscal.data.importers.rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, number, scalars
 
 STATS = "per_instance_stats.json"
 STATE = "scenario_state.json"
@@ -167,7 +167,9 @@ def _origin(path: Path) -> dict[str, Any]:
 # --- rows ----------------------------------------------------------------------------------------------------------
 
 
-def _row(key: Key, values: dict[str, float], asked: Asked | None, origin: dict[str, Any], *, chooses: bool) -> Row:
+def _row(
+    key: Key, values: dict[str, float], asked: Asked | None, origin: dict[str, Any], *, chooses: bool
+) -> ImportedRow:
     name, perturbation, trial = key
     if not {"max_prob", "exact_match"} <= values.keys():
         raise UnusableRow("no max_prob or no exact_match")
@@ -176,7 +178,7 @@ def _row(key: Key, values: dict[str, float], asked: Asked | None, origin: dict[s
         raise UnusableRow("max_prob is outside [0, 1]")
     predicted = _predicted(values, asked) if chooses else None
     right = asked.right if asked and chooses else []
-    return Row(
+    return ImportedRow(
         id=_name(key),
         text=asked.text if asked else None,
         confidence=min(1.0, max(0.0, confidence)),
@@ -212,7 +214,7 @@ def _correct(match: float, predicted: int | None, right: list[int]) -> int:
     return int(predicted in right)
 
 
-def _notes(path: Path, rows: Iterable[Row], asked: dict[Key, Asked]) -> list[str]:
+def _notes(path: Path, rows: Iterable[ImportedRow], asked: dict[Key, Asked]) -> list[str]:
     notes = [
         "HELM: confidence is max_prob and correct is exact_match; its logs do not hold the probabilities of the other "
         "choices"

@@ -24,7 +24,7 @@ from miscal.data.importers.inspect_answers import (
     verdict,
 )
 from miscal.data.importers.json_files import parsed, whole
-from miscal.data.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, scalars
+from miscal.data.importers.rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
 
 LOOKED_FOR = "*.eval or *.json"
 
@@ -111,7 +111,7 @@ NO_LOGPROBS = "no log-probabilities of the generated tokens"
 NO_TOP = "no top_logprobs, so the probabilities of the other letters are unknown"
 
 
-def _refuse_without_probabilities(path: Path, rows: list[Row], left_out: dict[str, list[str]]) -> None:
+def _refuse_without_probabilities(path: Path, rows: list[ImportedRow], left_out: dict[str, list[str]]) -> None:
     if not rows and left_out.keys() & {NO_LOGPROBS, NO_TOP}:
         raise UnusableLog(
             f"{path} holds no probabilities: run it again with logprobs and top_logprobs of at least the number of "
@@ -119,7 +119,7 @@ def _refuse_without_probabilities(path: Path, rows: list[Row], left_out: dict[st
         )
 
 
-def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> Row:
+def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> ImportedRow:
     choices = sample.get("choices")
     if not isinstance(choices, list) or not 2 <= len(choices) <= 26:
         raise UnusableRow("fewer than 2 or more than 26 choices")
@@ -137,7 +137,7 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
     if score.answer not in (None, predicted):
         raise UnusableRow("the answer that was scored differs from the letter that was generated")
     right = right_positions(sample.get("target"), len(choices))
-    return Row(
+    return ImportedRow(
         id=name,
         text=_text(sample.get("input")),
         confidence=probs[predicted],
@@ -182,7 +182,7 @@ def _text(given: Any) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _notes(path: Path, header: dict[str, Any], rows: list[Row]) -> list[str]:
+def _notes(path: Path, header: dict[str, Any], rows: list[ImportedRow]) -> list[str]:
     notes = [
         "Inspect: confidence is the probability of the letter answered, renormalised over all letters; where the model "
         "reasoned first, it is the probability given that reasoning"

@@ -17,7 +17,16 @@ from typing import Any
 
 from miscal.base.errors import CorruptFile
 from miscal.data.importers.json_files import records, whole
-from miscal.data.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, number, probabilities, scalars
+from miscal.data.importers.rows import (
+    ImportedRow,
+    Log,
+    UnusableLog,
+    UnusableRow,
+    log_of,
+    number,
+    probabilities,
+    scalars,
+)
 
 LOOKED_FOR = "samples_*.jsonl or any other *.jsonl"
 
@@ -159,7 +168,7 @@ CONVENTIONS = (
 """In the order of preference."""
 
 
-def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict[str, str | None]) -> Row:
+def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict[str, str | None]) -> ImportedRow:
     contexts, continuations = _arguments(sample)
     values = [_number(pair) for pair in _answers(sample)]
     if "acc_mutual_info" in sample and len(values) % 2 == 0 and _doubled(continuations):
@@ -176,7 +185,7 @@ def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict
     golds = _golds(sample.get("target"), choices)
     doc = _doc(sample)
     asked = _question(doc)
-    return Row(
+    return ImportedRow(
         id=name,
         text=contexts[0] if asked is None else doc[asked],
         confidence=shares[predicted],
