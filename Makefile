@@ -1,7 +1,10 @@
-# Everything runs in a virtual environment made from requirements.lock; nothing is resolved on the way.
+# Everything runs in a virtual environment made from a lock file; nothing is resolved on the way.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# requirements.lock is that of Python 3.11; a version with a lock of its own takes that
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+LOCK := $(or $(wildcard requirements-$(VERSION).lock),requirements.lock)
 WORKERS ?= 2
 SOURCES := src tests benchmarks examples scripts
 
@@ -17,9 +20,9 @@ help:
 
 venv: $(VENV)/.done
 
-$(VENV)/.done: requirements.lock pyproject.toml
+$(VENV)/.done: $(LOCK) pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -qq --no-deps -r requirements.lock
+	$(BIN)/python -m pip install -qq --no-deps -r $(LOCK)
 	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	touch $@
 
