@@ -35,7 +35,7 @@ def cross_fitted(folder: Path, n_folds: int, name: str, seed: int, method: str) 
     start = time.perf_counter()
     for k in np.unique(folds):
         inside, rest = folds == k, folds != k
-        model = METHODS[method]().fit(data.X[rest], data.confidence[rest], data.correct[rest], random_state=seed)
+        model = METHODS[method]().fit(data.X[rest], data.correct[rest], data.confidence[rest], random_state=seed)
         delta[inside] = model.delta(data.X[inside], data.confidence[inside])
     return {
         "set": name, "seed": seed, "method": method, "seconds": time.perf_counter() - start,

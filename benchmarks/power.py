@@ -33,8 +33,8 @@ from scipy.stats import binomtest
 from _cache import Cache, compute, limit_threads
 from _findings import claim_of, recovery
 from miscal.estimators.field import MiscalibrationField
+from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON, cut
-from miscal.findings.verdict import LEVEL
 from miscal.synthetic.worlds import random_split, rare_regime
 
 FIELDS = ("d", "n", "share", "strength", "draw")
@@ -53,12 +53,13 @@ def one_draw(d: int, n: int, share: float, strength: float, draw: int) -> dict:
     field = MiscalibrationField(random_state=draw, n_jobs=1)
     field.fit(world.X[known], world.correct[known], confidence=world.confidence[known], split=split[known])
     found = field.estimate(world.X[test], world.confidence[test])
-    shown, claim = claim_of(field, found, world.correct, world.confidence, test, seed=draw)
+    claim = claim_of(field, found, world.correct, world.confidence, test, seed=draw)
     planted, truth = world.regime[test] == 1, world.delta[test]
     return {
         "d": d, "n": n, "share": share, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "claimed": claim.structure, "certified": claim.confirmed,
-        "p_hidden": shown.hidden.p_value, "low_hidden": shown.hidden.low, "planted": int(planted.sum()),
+        "p_hidden": claim.certificate.hidden.p_value, "low_hidden": claim.certificate.hidden.low,
+        "planted": int(planted.sum()),
         **(judged(cut(found.hidden, EPSILON, found.supported), planted, sign) if strength else {}),
         "size": float(np.abs(world.delta[world.regime == 1]).mean()) if (world.regime == 1).any() else None,
         "r": recovery(found.delta, truth),
@@ -124,7 +125,7 @@ def print_size(draws: Draws, args: argparse.Namespace) -> list[int]:
     for n in args.n:
         rows = draws.of(n, 0.0)
         certified = sum(row["certified"] for row in rows)
-        if not rows or binomtest(certified, len(rows), LEVEL, alternative="greater").pvalue < LEAST_P:
+        if not rows or binomtest(certified, len(rows), SIGNIFICANCE, alternative="greater").pvalue < LEAST_P:
             missed.append(n)
         if rows:
             print(f"| {n:,} | {len(rows)} | {mean(rows, 'claimed'):.2f} | {mean(rows, 'certified'):.2f} |")
@@ -178,7 +179,8 @@ def main() -> None:
     print_cells(draws, args)
     missed = print_size(draws, args)
     print_plan(draws, args)
-    print(f"\nn at which over {100 * LEVEL:g} % of the draws of a = 0 are certified, beyond chance: {missed or 'none'}")
+    over = f"over {100 * SIGNIFICANCE:g} % of the draws of a = 0"
+    print(f"\nn at which {over} are certified, beyond chance: {missed or 'none'}")
     sys.exit(bool(missed))
 
 

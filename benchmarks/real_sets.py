@@ -47,7 +47,7 @@ def evaluate(folder: Path | None, name: str, seed: int, method: str) -> dict:
     known, test = split != "test", split == "test"
     start = time.perf_counter()
     model = METHODS[method]().fit(
-        data.X[known], data.confidence[known], data.correct[known], split=split[known], random_state=seed
+        data.X[known], data.correct[known], data.confidence[known], split=split[known], random_state=seed
     )
     p = model.calibrate(data.X[test], data.confidence[test])
     seconds = time.perf_counter() - start

@@ -48,7 +48,7 @@ def evaluate(n: int, name: str, seed: int, method: str) -> dict:
     known, test = split != "test", split == "test"
     start = time.perf_counter()
     model = METHODS[method]().fit(
-        world.X[known], world.confidence[known], world.correct[known], split=split[known], random_state=seed
+        world.X[known], world.correct[known], world.confidence[known], split=split[known], random_state=seed
     )
     X, f, truth = world.X[test], world.confidence[test], world.delta[test]
     delta = model.delta(X, f)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miscal.base.threads import one_thread
+from miscal.base.threads import n_workers, one_thread
+from miscal.data.triples import Triples
 from miscal.estimators.auto import AutoField
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
-from miscal.estimators.paper.grid import Search, n_workers, search
+from miscal.estimators.paper.grid import GridSearch, search
 from miscal.estimators.paper.phi import TrainingData, layer_sizes
 from miscal.synthetic import arithmetic
 from miscal.synthetic.candidates import judged_candidates
@@ -65,8 +66,7 @@ def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
 def training_data(world: World, split: np.ndarray, seed: int) -> tuple[TrainingData, int]:
     """Return what the paper's search trains on, and its seed: as ``PaperField(random_state=seed)`` draws them."""
     train, val = np.flatnonzero(split == "train"), np.flatnonzero(split == "val")
-    r, ones = world.residual.astype(np.float32), np.ones(len(split), np.float32)
-    return draw_training(world.X, r, ones, train, val, BANK_SIZE, np.random.default_rng(seed))
+    return draw_training(world, np.ones(len(split)), train, val, BANK_SIZE, np.random.default_rng(seed))
 
 
 class _Clock:
@@ -121,7 +121,7 @@ def _paper(cell: Cell, settings: Settings, n_jobs: int) -> Record:
     )
 
 
-def _epochs_trained(found: Search) -> int:
+def _epochs_trained(found: GridSearch) -> int:
     histories: dict[float, list[list[float]]] = {}
     for training in found.trainings:
         histories.setdefault(training.sigma, []).append(training.proxies)
@@ -133,8 +133,9 @@ def _auto(cell: Cell, settings: Settings, n_jobs: int) -> Record:
     known, test = split != "test", split == "test"
     clock = _Clock()
     field = AutoField(random_state=cell.seed)
-    field.fit(world.X[known], world.correct[known], confidence=world.confidence[known])
-    delta = field.estimate(world.X[test], world.confidence[test]).delta
+    field.fit(Triples.of(world.X[known], confidence=world.confidence[known], correct=world.correct[known]))
+    X_test = np.asarray(world.X[test], np.float32)
+    delta = field.estimate(X_test, world.confidence[test]).delta
     spent = clock.spent()
     return _record(
         cell,
@@ -142,7 +143,7 @@ def _auto(cell: Cell, settings: Settings, n_jobs: int) -> Record:
         test,
         delta,
         **spent,
-        candidates=judged_candidates(field, world.X[test], world.confidence[test], world.delta[test]),
+        candidates=judged_candidates(field, X_test, world.confidence[test], world.delta[test]),
         facts={"structure": bool(field.structure_)},
     )
 

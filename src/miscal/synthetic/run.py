@@ -10,7 +10,7 @@ from pathlib import Path
 import joblib
 
 from miscal.base.files import locked
-from miscal.estimators.paper.grid import n_workers
+from miscal.base.threads import n_workers
 from miscal.synthetic.cells import Cell, cells_of
 from miscal.synthetic.fits import RESREG, compute
 from miscal.synthetic.settings import Settings, layers
