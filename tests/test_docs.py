@@ -1,6 +1,7 @@
-"""The documentation: its Python runs, its commands exist, its links lead somewhere, its keys are those written."""
+"""The documentation: its Python runs, what it names exists, its links lead somewhere, its keys are those written."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +60,56 @@ def test_commands_and_options_exist(page):
         assert {word for word in rest if word.startswith("--")} <= known, line
 
 
+def anchors(page: Path) -> set[str]:
+    """Anchors that GitHub makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        assert target.startswith("https://") or (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text()):
+        if not target.startswith("https://"):
+            place = page.parent / target if target else page
+            assert place.exists(), target
+            assert not anchor or anchor in anchors(place), f"{target}#{anchor}"
+
+
+def resolve(path: str) -> object:
+    """Import the module or name at a dotted path."""
+    module, *rest = path.split(".")
+    found = import_module(module)
+    for name in rest:
+        # a name that the package exports comes before a module of the same name
+        found = getattr(found, name) if hasattr(found, name) else import_module(f"{found.__name__}.{name}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_names_of_the_package_exist(page):
+    for path in set(re.findall(r"\bmiscal(?:\.[A-Za-z_]\w*)+", page.read_text())):
+        resolve(path)
+
+
+def test_a_stale_name_is_noticed():
+    with pytest.raises(ModuleNotFoundError):
+        resolve("miscal.metrics.smece")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_files_of_the_repository_exist(page):
+    """NAME.py is a file to be written: its folder must be there."""
+    for name in re.findall(r"`((?:src|tests|docs|examples|scripts|benchmarks)/[\w./-]+)`", page.read_text()):
+        path = ROOT / name
+        assert (path.parent if path.stem == "NAME" else path).exists(), name
+
+
+def test_every_room_is_on_the_floor_plan():
+    rooms = re.findall(r"^\| `(\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    layers = re.search(r"^layers = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
+    order = [re.findall(r"\w+", layer) for layer in reversed(re.findall(r'"(.*?)"', layers.group(1)))]
+    built = [room for layer in order for room in layer if (ROOT / "src" / "miscal" / room).is_dir()]
+    assert rooms == built
 
 
 def test_every_key_of_the_summary_is_documented():
