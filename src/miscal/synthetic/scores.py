@@ -50,6 +50,17 @@ def correlation(estimate: np.ndarray, truth: np.ndarray) -> float | None:
     return float(np.clip(a @ b / scale, -1.0, 1.0))
 
 
+def rmse(estimate: np.ndarray, truth: np.ndarray) -> float:
+    """Root mean square error of arrays (n,).
+
+    Examples
+    --------
+    >>> rmse(np.array([0.0, 1.0]), np.array([0.0, 3.0]))
+    1.4142135623730951
+    """
+    return float(np.sqrt(np.mean(np.square(estimate - truth))))
+
+
 def judge_choice(
     criterion: Sequence[float | None],
     recovery: Sequence[float | None],

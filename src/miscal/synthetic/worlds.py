@@ -9,8 +9,7 @@ appendix E); the others try what an estimator must also survive.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logit
@@ -46,8 +45,6 @@ class World:
         Coordinates that the shift is a function of, where they are known.
     regime : int64 array of shape (n,), optional
         Planted group of each row.
-    settings : dict
-        What the world was made with.
     """
 
     name: str
@@ -58,7 +55,6 @@ class World:
     shift: np.ndarray
     coordinate: np.ndarray | None = None
     regime: np.ndarray | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -107,8 +103,7 @@ def three_clusters(
     regime = rng.integers(0, 3, _checked(n))
     X = np.array([(-2.0, 0.0), (0.0, 2.0), (2.0, 0.0)])[regime] + spread * rng.standard_normal((n, 2))
     log_odds = X @ np.asarray(direction) + noise * rng.standard_normal(n)
-    settings = {"shifts": list(shifts), "spread": spread, "direction": list(direction), "noise": noise}
-    return _world("three_clusters", rng, X, log_odds, np.asarray(shifts)[regime], regime=regime, settings=settings)
+    return _world("three_clusters", rng, X, log_odds, np.asarray(shifts)[regime], regime=regime)
 
 
 def sinusoid(
@@ -150,8 +145,7 @@ def sinusoid(
     log_odds = X @ np.asarray(direction) + noise * rng.standard_normal(n)
     along = X.sum(1) / np.sqrt(2)
     shift = amplitude * np.sin(2 * np.pi * frequency * along)
-    settings = {"amplitude": amplitude, "frequency": frequency, "direction": list(direction), "noise": noise}
-    return _world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None], settings=settings)
+    return _world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None])
 
 
 def planted(
@@ -193,8 +187,7 @@ def planted(
     log_odds = 0.5 + X @ _directions(rng, 1, d)[0] * np.sqrt(d) / 2 + 0.8 * rng.standard_normal(n)
     quarter = max(1, n_topics // 4)
     sign = np.where(np.arange(n_topics) < quarter, -1.0, np.where(np.arange(n_topics) < 2 * quarter, 1.0, 0.0))
-    settings = {"n_topics": n_topics, "shift": shift, "contrast": contrast}
-    return _world("planted", rng, X, log_odds, shift * sign[topic], regime=topic, settings=settings)
+    return _world("planted", rng, X, log_odds, shift * sign[topic], regime=topic)
 
 
 def saturated(n: int = 10_000, d: int = 32, *, shift: float = 2.0, random_state: RandomState = 0) -> World:
@@ -208,7 +201,7 @@ def saturated(n: int = 10_000, d: int = 32, *, shift: float = 2.0, random_state:
     rng = np.random.default_rng(random_state)
     X, topic = _topics(rng, _checked(n), d, 6, 1.0)
     log_odds = 4.0 + 1.5 * rng.standard_normal(n)
-    return _world("saturated", rng, X, log_odds, -shift * (topic < 3), regime=topic, settings={"shift": shift})
+    return _world("saturated", rng, X, log_odds, -shift * (topic < 3), regime=topic)
 
 
 def rare_regime(
@@ -227,8 +220,7 @@ def rare_regime(
     X = rng.standard_normal((n, d)) / np.sqrt(d)
     X += regime[:, None] * _directions(rng, 1, d)
     log_odds = 0.5 + rng.standard_normal(n)
-    settings = {"share": share, "shift": shift}
-    return _world("rare_regime", rng, X, log_odds, shift * regime, regime=regime, settings=settings)
+    return _world("rare_regime", rng, X, log_odds, shift * regime, regime=regime)
 
 
 def calibrated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
@@ -258,7 +250,7 @@ def visible_only(n: int = 10_000, d: int = 32, *, temperature: float = 2.0, rand
     X, topic = _topics(rng, _checked(n), d, 8, 1.0)
     log_odds = rng.standard_normal(8)[topic] + 1.5 * rng.standard_normal(n)
     shift = log_odds * (1 / temperature - 1)
-    return _world("visible_only", rng, X, log_odds, shift, regime=topic, settings={"temperature": temperature})
+    return _world("visible_only", rng, X, log_odds, shift, regime=topic)
 
 
 WORLDS: dict[str, Callable[..., World]] = {
@@ -348,11 +340,10 @@ def _world(
     *,
     coordinate: np.ndarray | None = None,
     regime: np.ndarray | None = None,
-    settings: dict[str, Any] | None = None,
 ) -> World:
     f, eta = expit(log_odds), expit(log_odds + shift)
     y = (rng.random(len(f)) < eta).astype(np.float64)
-    return World(name, X.astype(np.float32), f, y, eta - f, shift, coordinate, regime, settings or {})
+    return World(name, X.astype(np.float32), f, y, eta - f, shift, coordinate, regime)
 
 
 def _topics(rng: np.random.Generator, n: int, d: int, n_topics: int, contrast: float) -> tuple[np.ndarray, np.ndarray]:
