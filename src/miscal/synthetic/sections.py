@@ -103,15 +103,10 @@ def interaction(records: Sequence[Record]) -> Section:
         mean = mean.sort("sigma", "lambda")
         best, chosen = mean[int(mean["r"].arg_max())], mean[int(mean["proxy"].arg_min())]
         rows.append([f"{a:g}", f"{k:g}", *_setting(best), *_setting(chosen)])
-        small = mean.filter(pl.col("sigma") <= 0.1)
-        wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())["r"]
-        by_lambda = small.group_by("lambda").agg(pl.col("r").mean()).sort("lambda")
-        steps = ", ".join(f"{r:.2f} at {brief(x)}" for x, r in by_lambda.iter_rows())
-        small_words = f"bandwidths up to 0.1 by lambda: {steps}; " if steps else ""
-        found.append(
-            f"A = {a:g}, k = {k:g}: {small_words}the widest bandwidth differs by {wide.max() - wide.min():.3f} over "
-            "lambda."
-        )
+        steps, spread = over_lambda(mean)
+        words = ", ".join(f"{r:.2f} at lambda {brief(x)}" for x, r in steps)
+        small = f"the mean r of the bandwidths up to 0.1 is {words}; " if steps else ""
+        found.append(f"A = {a:g}, k = {k:g}: {small}the r of the widest bandwidth differs by {spread:.3f} over lambda.")
     head = ["A", "k", "best sigma", "lambda", "r", "sigma by proxy", "lambda", "r"]
     drawings = [
         Drawing(f"interaction-k{k:g}", f"Correlation with the true field at k = {k:g}, weights of the best validation "
@@ -185,6 +180,13 @@ def resreg(records: Sequence[Record]) -> Section:
     ]  # fmt: skip
     return Section("resreg", "Residual regression", cited.SAID["resreg"], found, drawings,
                    tables.readable_regressions(table), {"resreg": table})  # fmt: skip
+
+
+def over_lambda(mean: pl.DataFrame) -> tuple[list[tuple[float, float]], float]:
+    """Mean r of the bandwidths up to 0.1 at each lambda, and how far r of the widest bandwidth differs over lambda."""
+    small = mean.filter(pl.col("sigma") <= 0.1).group_by("lambda").agg(pl.col("r").mean()).sort("lambda")
+    wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())["r"]
+    return list(small.iter_rows()), wide.max() - wide.min()
 
 
 BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction, selection, resreg)}
