@@ -43,9 +43,9 @@ RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
 def show_section(args: argparse.Namespace, name: str, records: list[Record]) -> None:
     """Print what the page says of an experiment, and its table."""
     section = BUILDERS[name](records)
-    print(f"\n{section.title}:\n\n" + "\n".join(f"- {line}" for line in section.found))
     head, rows = over_lambdas(section.tables[name]) if name == "interaction" else section.shown
     show(args, f"paper-{name}", section.title, head, [[cell.replace("\u2212", "-") for cell in row] for row in rows])
+    print("\n" + "\n".join(f"- {line}" for line in section.found))
 
 
 def over_lambdas(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:

@@ -21,8 +21,8 @@ import numpy as np
 from _script import mean, options, results, show, target
 from miscal.synthetic.cells import Cell, Record, cells_of
 from miscal.synthetic.fits import compute
-from miscal.synthetic.scores import judge_table
 from miscal.synthetic.settings import AMPLITUDES, FREQUENCIES, METHODS, Settings
+from miscal.synthetic.tables import choice_of
 
 TARGETS = {"paper": (0.93, 0.97), "auto": (0.98, 1.0)}
 MOST_GAP, WORST_GAP, MOST_REGRET = 0.05, 0.08, 0.005
@@ -53,7 +53,7 @@ def show_sinusoid(args: argparse.Namespace, records: list[Record]) -> bool:
     settings = []
     for a, k in sorted({(record.cell.amplitude, record.cell.frequency) for record in records}):
         own = [r for r in records if (r.cell.amplitude, r.cell.frequency) == (a, k)]
-        found = [{"r": r.ranked, "limit": r.facts["limit"], "regret": regret(r)} for r in own]
+        found = [{"r": r.ranked, "limit": r.facts["limit"], "regret": choice_of(r).regret} for r in own]
         setting = {name: mean(found, name) for name in ("r", "limit", "regret")}
         settings.append({"A": a, "k": k, **setting, "difference": setting["r"] - setting["limit"]})
     names = {"r": ".3f", "limit": ".3f", "difference": "+.3f", "regret": ".4f"}
@@ -74,10 +74,6 @@ def show_sinusoid(args: argparse.Namespace, records: list[Record]) -> bool:
         line = f"median regret over {len(settings)} settings: {median:.4f} (target {MOST_REGRET})"
         met &= target(line, median <= MOST_REGRET)
     return met
-
-
-def regret(record: Record) -> float:
-    return judge_table(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss").regret
 
 
 def main() -> None:

@@ -84,7 +84,8 @@ def test_auto_chooses_exactly_one_of_its_candidates():
 def test_choices_are_judged_as_defined(pairs):
     criterion, recovery = map(list, zip(*pairs, strict=True))
     chosen = int(np.argmin(criterion))
-    found = scores.judge_choice(criterion, recovery, chosen)
+    rows = [{"proxy": proxy, "r": r, "chosen": i == chosen} for i, (proxy, r) in enumerate(pairs)]
+    found = scores.judge_choice(rows, "proxy")
     assert found.regret == pytest.approx(max(recovery) - recovery[chosen])
     assert found.spread >= found.regret >= 0
     if len(set(recovery)) > 1:

@@ -207,7 +207,7 @@ def test_seeds_may_be_added_but_not_taken_away(tmp_path):
         (["interaction", "--method", "auto"], "leave --method out"),
         (["clusters", "--amplitudes", "0.4"], "--amplitudes means nothing to clusters"),
         (["sinusoid", "--amplitudes", "loud"], "'loud' came"),
-        (["sinusoid", "--amplitudes", "0.2,0.2"], "different values"),
+        (["sinusoid", "--amplitudes", "0.2,0.2"], "no value twice"),
         (["resreg", "--capacities", "3by1024"], "3x1024"),
     ],
 )

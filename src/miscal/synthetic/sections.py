@@ -29,7 +29,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment: title, what the paper says, what came out here, figures, a table to read, tables to keep."""
+    """One experiment: title, what the paper says, what was found here, figures, a table to read, tables to keep."""
 
     name: str
     title: str

@@ -10,7 +10,7 @@ import polars as pl
 from miscal.report.words import DASH, metric
 from miscal.synthetic import cited
 from miscal.synthetic.cells import Cell, Record
-from miscal.synthetic.scores import Choice, judge_table
+from miscal.synthetic.scores import Choice, judge_choice
 from miscal.synthetic.settings import layers, n_parameters
 
 _PLACE = {"method": pl.String, "amplitude": pl.Float64, "frequency": pl.Float64, "seed": pl.Int64}
@@ -56,7 +56,7 @@ def choices(records: Sequence[Record]) -> pl.DataFrame:
 
 def choice_of(record: Record) -> Choice:
     """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
-    return judge_table(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
+    return judge_choice(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
 
 
 def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataFrame:
