@@ -13,7 +13,7 @@ import numpy as np
 import polars
 
 from miscal.data.readers import read_triples
-from miscal.data.triples import split_by
+from miscal.data.splits import split_by
 from miscal.scoring.demo import path as demo_path
 
 DEMO = "demo/SmolLM2-135M-Instruct"

@@ -8,9 +8,10 @@ from _data import RealSet
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import Certificate, certificate
+from miscal.evidence.certificates import certificate
+from miscal.evidence.claim import Claim, claim
+from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON
-from miscal.findings.verdict import Claim
 from miscal.synthetic.scores import correlation
 
 
@@ -28,20 +29,20 @@ def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> floa
     y, f, corrected = data.correct[test], data.confidence[test], np.array(record["corrected"])
     shown = certificate(
         y, f, corrected - f, corrected - np.array(isotonic["corrected"]),
-        fit_correct=data.correct[~test], fit_confidence=data.confidence[~test], n_draws=499, random_state=seed,
+        fit_correct=data.correct[~test], fit_confidence=data.confidence[~test],
+        settings=EvidenceSettings(n_draws=499), random_state=seed,
     )  # fmt: skip
     return shown.hidden.low
 
 
 def claim_of(
     field: MiscalibrationField, found: FieldEstimate, y: np.ndarray, f: np.ndarray, test: np.ndarray, *, seed: int
-) -> tuple[Certificate, Claim]:
-    """Certificate of a field's estimate of the test rows, and the claim of the verdict, as in `miscal discover`."""
-    shown = certificate(
-        y[test], f[test], found.delta, found.hidden if field.structure_ else np.zeros_like(found.hidden),
+) -> Claim:
+    """What the test rows allow to be said of a field's estimate of them, as in `miscal discover`."""
+    return claim(
+        y[test], f[test], found.delta, found.hidden, structure=field.structure_,
         fit_correct=y[~test], fit_confidence=f[~test], random_state=seed,
     )  # fmt: skip
-    return shown, Claim(field.structure_, shown.hidden.low, shown.hidden.p_value, int(test.sum()), shown.detectable)
 
 
 def recovery(delta: np.ndarray, truth: np.ndarray) -> float | None:

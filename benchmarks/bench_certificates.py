@@ -22,9 +22,10 @@ from scipy.stats import binomtest
 
 from _script import options, show, target
 from miscal.evidence.certificates import certificate
+from miscal.evidence.settings import EvidenceSettings
 
 FIT_PER_TEST = 8
-DRAWS = 499
+SETTINGS = EvidenceSettings(n_draws=499)
 LEVEL, LEAST_P = 0.05, 1e-4
 """Share of errors that is allowed, and the chance at which more are no accident; some 100 shares are tested."""
 STATED = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
@@ -63,7 +64,7 @@ def draw(world, n, rng, hidden=0.0, share=1.0):
 def certify(test, fit, delta, hidden, seed):
     delta, hidden = np.clip(delta, -1, 1), np.clip(hidden, -1, 1)
     return certificate(
-        test[1], test[0], delta, hidden, fit_correct=fit[1], fit_confidence=fit[0], n_draws=DRAWS, random_state=seed
+        test[1], test[0], delta, hidden, fit_correct=fit[1], fit_confidence=fit[0], settings=SETTINGS, random_state=seed
     )
 
 

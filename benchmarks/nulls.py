@@ -31,7 +31,7 @@ from _findings import claim_of
 from _script import limit_threads, mean, options, results, show, target
 from miscal.calibration.calibrators import Isotonic, logit
 from miscal.estimators.field import MiscalibrationField
-from miscal.findings.verdict import LEVEL
+from miscal.evidence.settings import SIGNIFICANCE
 from miscal.synthetic.scores import correlation
 
 FIELDS = ("set", "world", "strength", "draw")
@@ -59,7 +59,7 @@ def chances(folder: Path | None, name: str, world: str, strength: float) -> np.n
     data = read_set(folder, name)
     if world == "calibrated":
         return data.confidence
-    seen = Isotonic(smoothing=1.0).fit(data.confidence, data.correct).predict(data.confidence)
+    seen = Isotonic(smoothing=1.0).fit(data.correct, data.confidence).predict(data.confidence)
     return seen if world == "visible" else expit(logit(seen) + strength * planted_cluster(folder, name))
 
 
@@ -74,12 +74,13 @@ def one_draw(folder: Path | None, name: str, world: str, strength: float, draw: 
     start = time.perf_counter()
     field = MiscalibrationField(random_state=draw, n_jobs=1).fit(data.X[known], y[known], confidence=f[known])
     found = field.estimate(data.X[test], f[test])
-    shown, claim = claim_of(field, found, y, f, test, seed=draw)
+    claim = claim_of(field, found, y, f, test, seed=draw)
     return {
         "set": name, "world": world, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "std": float(found.delta.std()), "std_hidden": float(found.hidden.std()), "structure": field.structure_,
         **{k: field.settings_[k] for k in ("gain", "gain_error", "score")},
-        "p_hidden": shown.hidden.p_value, "p_total": shown.total.p_value, "found": claim.confirmed,
+        "p_hidden": claim.certificate.hidden.p_value, "p_total": claim.certificate.total.p_value,
+        "found": claim.confirmed,
         **truth_agreement(data, world, p, found, test),
     }  # fmt: skip
 
@@ -125,7 +126,7 @@ def _quiet(values: dict[str, np.ndarray], world: str) -> bool:
 
 def _small(p: np.ndarray) -> list[str]:
     """Share below 0.05, and the one-sided KS p-value of "smaller than uniform"."""
-    return [f"{(p < LEVEL).mean():.2f}", f"{kstest(p, 'uniform', alternative='greater').pvalue:.2g}"]
+    return [f"{(p < SIGNIFICANCE).mean():.2f}", f"{kstest(p, 'uniform', alternative='greater').pvalue:.2g}"]
 
 
 def worlds(args: argparse.Namespace) -> list[tuple]:

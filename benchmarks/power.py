@@ -32,8 +32,8 @@ from scipy.stats import binomtest
 from _findings import claim_of, recovery
 from _script import limit_threads, mean, options, results, show, target
 from miscal.estimators.field import MiscalibrationField
+from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON, cut
-from miscal.findings.verdict import LEVEL
 from miscal.synthetic.worlds import random_split, rare_regime
 
 FIELDS = ("d", "n", "share", "strength", "draw")
@@ -52,12 +52,13 @@ def one_draw(d: int, n: int, share: float, strength: float, draw: int) -> dict:
     field = MiscalibrationField(random_state=draw, n_jobs=1)
     field.fit(world.X[known], world.correct[known], confidence=world.confidence[known], split=split[known])
     found = field.estimate(world.X[test], world.confidence[test])
-    shown, claim = claim_of(field, found, world.correct, world.confidence, test, seed=draw)
+    claim = claim_of(field, found, world.correct, world.confidence, test, seed=draw)
     planted, truth = world.regime[test] == 1, world.delta[test]
     return {
         "d": d, "n": n, "share": share, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "claimed": claim.structure, "certified": claim.confirmed,
-        "p_hidden": shown.hidden.p_value, "low_hidden": shown.hidden.low, "planted": int(planted.sum()),
+        "p_hidden": claim.certificate.hidden.p_value, "low_hidden": claim.certificate.hidden.low,
+        "planted": int(planted.sum()),
         **(judged(cut(found.hidden, EPSILON, found.supported), planted, sign) if strength else {}),
         "size": float(np.abs(world.delta[world.regime == 1]).mean()) if (world.regime == 1).any() else None,
         "r": recovery(found.delta, truth),
@@ -107,7 +108,7 @@ def show_size(args: argparse.Namespace, draws: list[dict]) -> list[int]:
     for n in args.n:
         own = of(draws, n, 0.0)
         certified = sum(row["certified"] for row in own)
-        if not own or binomtest(certified, len(own), LEVEL, alternative="greater").pvalue < LEAST_P:
+        if not own or binomtest(certified, len(own), SIGNIFICANCE, alternative="greater").pvalue < LEAST_P:
             missed.append(n)
         if own:
             rows.append([n, len(own), f"{mean(own, 'claimed'):.2f}", f"{mean(own, 'certified'):.2f}"])
@@ -149,7 +150,8 @@ def main() -> None:
     show_cells(args, draws)
     missed = show_size(args, draws)
     show_plan(args, draws)
-    line = f"n at which over {100 * LEVEL:g} % of the draws of a = 0 are certified, beyond chance: {missed or 'none'}"
+    over = f"over {100 * SIGNIFICANCE:g} % of the draws of a = 0"
+    line = f"n at which {over} are certified, beyond chance: {missed or 'none'}"
     sys.exit(not target(line, not missed))
 
 

@@ -1,4 +1,4 @@
-"""The border: what is accepted comes out the same whatever it came in, and all else is refused by name."""
+"""The border: what is accepted comes out the same whatever its form, and all else is refused by name."""
 
 import re
 
@@ -159,7 +159,7 @@ def test_a_number_beyond_float32_is_refused_and_said_so():
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, -1e-5, 1 + 1e-5, 2.0, -1e300])
 def test_confidence_outside_the_unit_interval_is_refused(bad):
-    with pytest.raises(InputError, match=r"must lie in \[0, 1\]; correct or drop .*\(1 of 4 .*row 2\)"):
+    with pytest.raises(InputError, match=r"must lie in \[0, 1\]; got 1 of 4 .*\(row 2\); correct them, or drop"):
         check_confidence([0.1, 0.2, bad, 0.3])
 
 
@@ -168,7 +168,7 @@ def test_rounding_outside_the_unit_interval_is_clipped():
 
 
 def test_percentages_are_named_never_divided():
-    with pytest.raises(InputError, match="looks like percentages; divide by 100"):
+    with pytest.raises(InputError, match="look like percentages: divide by 100"):
         check_confidence([70, 85, 90, 100, 55.5])
 
 

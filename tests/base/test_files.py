@@ -1,10 +1,11 @@
-"""A file is the old one or the new one, never a part of either."""
+"""A file is the old one or the new one, never a part of either; a folder has one owner; a full disk is said plainly."""
 
 import os
 
 import pytest
 
-from miscal.base.files import replace_file
+from miscal.base.errors import FileError, InputError, LockedError, ResourceError
+from miscal.base.files import disk_errors, locked, replace_file
 
 
 def test_replaced_files_are_old_or_new(tmp_path, monkeypatch):
@@ -15,3 +16,30 @@ def test_replaced_files_are_old_or_new(tmp_path, monkeypatch):
         replace_file(path, b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_folder_has_one_owner_until_the_block_ends_well_or_badly(tmp_path, inside):
+    folder = tmp_path / "run"
+    folder.mkdir()
+
+    def fail_while_owning():
+        with locked(folder, inside=inside):
+            assert bool(list(folder.iterdir())) == inside
+            with pytest.raises(LockedError, match="another miscal process"), locked(folder, inside=inside):
+                pass
+            raise RuntimeError("boom")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="boom"):
+            fail_while_owning()
+    assert list(tmp_path.rglob("*")) == [folder]
+
+
+@pytest.mark.parametrize(("number", "kind"), [(28, ResourceError), (13, FileError)])
+def test_errors_of_the_disk_are_ours_and_name_the_place(number, kind):
+    with pytest.raises(kind, match="folder a: ") as error, disk_errors("folder a"):
+        raise OSError(number, "words of the system")
+    assert isinstance(error.value.__cause__, OSError)
+    with pytest.raises(InputError, match="mine"), disk_errors("folder a"):
+        raise InputError("mine")

@@ -36,7 +36,7 @@ def fitted():
     def get(name):
         if name not in known:
             X, f, y, split, _ = world()
-            known[name] = new(name).fit(X, f, y, split=split, random_state=0)
+            known[name] = new(name).fit(X, y, f, split=split, random_state=0)
         return known[name]
 
     return get
@@ -68,7 +68,7 @@ class TestContract:
     @pytest.mark.parametrize("name", [p for p in EVERY if p.values[0] not in SLOW])
     def test_same_seed_same_answer(self, name, fitted):
         X, f, y, split, _ = world()
-        again = new(name).fit(X, f, y, split=split, random_state=0)
+        again = new(name).fit(X, y, f, split=split, random_state=0)
         np.testing.assert_array_equal(again.calibrate(X, f), fitted(name).calibrate(X, f))
 
     @pytest.mark.parametrize("name", EVERY)
@@ -109,7 +109,7 @@ def test_trees_see_that_two_columns_act_together():
     X, f = rng.normal(size=(3000, 2)).astype(np.float32), np.full(3000, 0.5)
     truth = expit(2.0 * np.sign(X[:, 0] * X[:, 1]))
     y = (rng.random(3000) < truth).astype(float)
-    delta = METHODS["trees"]().fit(X[:2500], f[:2500], y[:2500]).delta(X[2500:], f[2500:])
+    delta = METHODS["trees"]().fit(X[:2500], y[:2500], f[:2500]).delta(X[2500:], f[2500:])
     assert np.corrcoef(delta, truth[2500:] - 0.5)[0, 1] > 0.8
 
 
@@ -118,7 +118,7 @@ def test_trees_see_that_two_columns_act_together():
 def test_inputs_that_are_all_alike_leave_a_global_map(name):
     _, f, y, split, _ = world(400)
     X = np.ones((400, 3), np.float32)
-    p = METHODS[name]().fit(X, f, y, split=split).calibrate(X, f)
+    p = METHODS[name]().fit(X, y, f, split=split).calibrate(X, f)
     assert np.isfinite(p).all()
 
 
@@ -134,7 +134,7 @@ def test_global_maps_do_not_see_the_inputs(name, fitted):
 def test_bad_splits_are_refused(split):
     X, f, y, *_ = world(30)
     with pytest.raises(InputError, match="split"):
-        METHODS["ridge"]().fit(X, f, y, split=split)
+        METHODS["ridge"]().fit(X, y, f, split=split)
 
 
 def test_isotonic_is_scikit_learns():
@@ -142,5 +142,5 @@ def test_isotonic_is_scikit_learns():
 
     X, f, y, split, _ = world(300)
     plain = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(f, y)
-    fitted = METHODS["isotonic"]().fit(X, f, y, split=split)
+    fitted = METHODS["isotonic"]().fit(X, y, f, split=split)
     np.testing.assert_array_equal(fitted.calibrate(X, f), plain.predict(f))

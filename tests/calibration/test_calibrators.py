@@ -20,13 +20,13 @@ rows = st.lists(st.tuples(confidences, st.integers(0, 1)), min_size=1, max_size=
 
 def arrays(pairs):
     f, y = np.array(pairs, dtype=float).T
-    return f, y
+    return y, f
 
 
 def distorted(n, seed=0, power=2.0):
     rng = np.random.default_rng(seed)
     f = rng.random(n)
-    return f, (rng.random(n) < f**power).astype(float)
+    return (rng.random(n) < f**power).astype(float), f
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -45,12 +45,12 @@ def test_maps_are_rising_and_stay_in_the_unit_interval(name, pairs):
 @given(pairs=rows, data=st.data())
 @settings(max_examples=50, deadline=None)
 def test_integer_weights_repeat_rows(name, pairs, data):
-    f, y = arrays(pairs)
+    y, f = arrays(pairs)
     w = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(f), max_size=len(f))))
     if not w.any():
         w[0] = 1
-    repeated = MAKERS[name]().fit(np.repeat(f, w), np.repeat(y, w))
-    weighted = MAKERS[name]().fit(f, y, sample_weight=w)
+    repeated = MAKERS[name]().fit(np.repeat(y, w), np.repeat(f, w))
+    weighted = MAKERS[name]().fit(y, f, sample_weight=w)
     np.testing.assert_allclose(weighted.predict(GRID), repeated.predict(GRID), atol=1e-5)
 
 
@@ -59,42 +59,42 @@ def test_integer_weights_repeat_rows(name, pairs, data):
 @settings(max_examples=50, deadline=None)
 def test_turning_events_round_turns_the_map_round(name, pairs):
     # Dyadic confidences, for which 1 - f is exact.
-    f, y = arrays(pairs)
+    y, f = arrays(pairs)
     f = np.round(f * 1024) / 1024
     grid = np.arange(0, 1025) / 1024
-    straight, turned = MAKERS[name]().fit(f, y), MAKERS[name]().fit(1 - f, 1 - y)
+    straight, turned = MAKERS[name]().fit(y, f), MAKERS[name]().fit(1 - y, 1 - f)
     np.testing.assert_allclose(turned.predict(1 - grid), 1 - straight.predict(grid), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_order_of_rows_does_not_matter(name):
-    f, y = distorted(500)
+    y, f = distorted(500)
     order = np.random.default_rng(1).permutation(500)
     np.testing.assert_allclose(
-        MAKERS[name]().fit(f, y).predict(GRID), MAKERS[name]().fit(f[order], y[order]).predict(GRID), atol=1e-9
+        MAKERS[name]().fit(y, f).predict(GRID), MAKERS[name]().fit(y[order], f[order]).predict(GRID), atol=1e-9
     )
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_calibrated_rows_are_left_alone(name):
-    f, y = distorted(40_000, power=1.0)
+    y, f = distorted(40_000, power=1.0)
     inner = np.linspace(0.05, 0.95, 91)
-    assert np.abs(MAKERS[name]().fit(f, y).predict(inner) - inner).max() < (
+    assert np.abs(MAKERS[name]().fit(y, f).predict(inner) - inner).max() < (
         0.06 if name in ("isotonic", "smoothed") else 0.01
     )
 
 
 @pytest.mark.parametrize("name", ["temperature", "platt", "beta", "isotonic"])
 def test_fitting_twice_changes_nothing(name):
-    f, y = distorted(20_000)
-    p = MAKERS[name]().fit(f, y).predict(f)
-    np.testing.assert_allclose(MAKERS[name]().fit(p, y).predict(p), p, atol=2e-3)
+    y, f = distorted(20_000)
+    p = MAKERS[name]().fit(y, f).predict(f)
+    np.testing.assert_allclose(MAKERS[name]().fit(y, p).predict(p), p, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_state_rebuilds_the_map(name):
-    f, y = distorted(300)
-    fitted = MAKERS[name]().fit(f, y)
+    y, f = distorted(300)
+    fitted = MAKERS[name]().fit(y, f)
     state = fitted.state()
     assert all(isinstance(value, np.ndarray) for value in state.values())
     np.testing.assert_array_equal(type(fitted).from_state(state).predict(GRID), fitted.predict(GRID))
@@ -104,35 +104,35 @@ def test_state_rebuilds_the_map(name):
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_one_class_and_constant_confidence_are_answered(name, outcome, n):
-    p = MAKERS[name]().fit(np.full(n, 0.7), np.full(n, outcome)).predict(GRID)
+    p = MAKERS[name]().fit(np.full(n, outcome), np.full(n, 0.7)).predict(GRID)
     assert np.isfinite(p).all()
 
 
 def test_temperature_minimises_the_log_loss():
-    f, y = distorted(2_000, power=0.4)
+    y, f = distorted(2_000, power=0.4)
     odds = logit(f)
 
     def loss(slope):
         return np.mean(np.logaddexp(0, slope * odds) - y * slope * odds)
 
     best = minimize(lambda s: loss(s[0]), [1.0], method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-12})
-    assert Temperature().fit(f, y).temperature_ == pytest.approx(1 / best.x[0], rel=1e-5)
+    assert Temperature().fit(y, f).temperature_ == pytest.approx(1 / best.x[0], rel=1e-5)
 
 
 def test_inverted_confidence_is_flattened_not_turned_round():
     f = np.random.default_rng(0).random(2_000)
     y = (np.random.default_rng(1).random(2_000) < 1 - f).astype(float)
-    assert Temperature().fit(f, y).temperature_ == pytest.approx(100)
+    assert Temperature().fit(y, f).temperature_ == pytest.approx(100)
     for kind in (Platt, Beta):
-        p = kind().fit(f, y).predict(GRID)
+        p = kind().fit(y, f).predict(GRID)
         np.testing.assert_allclose(p, y.mean(), atol=0.01)
 
 
 @pytest.mark.parametrize("kind", [Platt, Beta])
 @pytest.mark.parametrize("power", [0.3, 1.0, 3.0])
 def test_logistic_maps_are_constrained_optima(kind, power):
-    f, y = distorted(1_500, power=power)
-    fitted = kind().fit(f, y)
+    y, f = distorted(1_500, power=power)
+    fitted = kind().fit(y, f)
     design = kind._design(f)
     target = np.where(y == 1, (y.sum() + 1) / (y.sum() + 2), 1 / ((1 - y).sum() + 2))
 
@@ -149,7 +149,7 @@ def test_beta_finds_a_beta_distortion():
     rng = np.random.default_rng(3)
     f = rng.random(100_000)
     p = expit(2.0 * np.log(f) - 0.5 * np.log1p(-f) + 0.3)
-    fitted = Beta().fit(f, rng.random(len(f)) < p)
+    fitted = Beta().fit(rng.random(len(f)) < p, f)
     np.testing.assert_allclose(fitted.coefficients_, [2.0, 0.5, 0.3], atol=0.06)
 
 
@@ -159,14 +159,14 @@ def test_plain_isotonic_is_scikit_learns(seed):
     f = rng.choice(np.linspace(0, 1, 21), 300) if seed % 2 else rng.random(300)
     y, w = (rng.random(300) < f).astype(float), rng.integers(0, 4, 300).astype(float)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(f, y, sample_weight=w)
-    np.testing.assert_allclose(Isotonic().fit(f, y, w).predict(GRID), theirs.predict(GRID), atol=1e-12)
+    np.testing.assert_allclose(Isotonic().fit(y, f, w).predict(GRID), theirs.predict(GRID), atol=1e-12)
 
 
 @given(pairs=rows, smoothing=st.floats(0.01, 10))
 @settings(max_examples=50, deadline=None)
 def test_smoothed_isotonic_never_says_never(pairs, smoothing):
-    f, y = arrays(pairs)
-    p = Isotonic(smoothing).fit(f, y).predict(GRID)
+    y, f = arrays(pairs)
+    p = Isotonic(smoothing).fit(y, f).predict(GRID)
     floor = smoothing / 2 / (len(f) + smoothing)
     assert p.min() >= floor - 1e-12
     assert p.max() <= 1 - floor + 1e-12
@@ -174,16 +174,16 @@ def test_smoothed_isotonic_never_says_never(pairs, smoothing):
 
 def test_unusable_rows_are_refused():
     with pytest.raises(InputError, match="lengths differ"):
-        Platt().fit([0.5, 0.6], [1])
+        Platt().fit([1], [0.5, 0.6])
     with pytest.raises(InputError, match="percentages"):
-        Identity().fit([50, 60], [1, 0])
+        Identity().fit([1, 0], [50, 60])
     with pytest.raises(InputError, match="not fitted"):
         Isotonic().predict([0.5])
     with pytest.raises(InputError, match="smoothing"):
         Isotonic(smoothing=-1)
     with pytest.raises(InputError, match="NaN"):
-        Temperature().fit([0.5, 0.6], [1, 0]).predict([np.nan])
+        Temperature().fit([1, 0], [0.5, 0.6]).predict([np.nan])
 
 
 def test_no_rows_to_map_is_no_error():
-    assert Beta().fit([0.2, 0.7], [0, 1]).predict([]).shape == (0,)
+    assert Beta().fit([0, 1], [0.2, 0.7]).predict([]).shape == (0,)

@@ -7,28 +7,28 @@ from miscal.calibration.global_map import GLOBAL_MAPS, crossfit_global_map, held
 
 
 def worlds(n=8000):
-    """Confidences and outcomes by the map that is right for them."""
+    """Outcomes and confidences by the map that is right for them."""
     rng = np.random.default_rng(0)
     f = rng.uniform(0.02, 0.98, n)
     steps = np.where((f > 0.3) & (f < 0.7), 0.2, np.where(f >= 0.7, 0.9, 0.15))
     truths = {"identity": f, "temperature": 1 / (1 + ((1 - f) / f) ** (1 / 3)), "isotonic": steps}
-    return {name: (f, (rng.random(n) < p).astype(float)) for name, p in truths.items()}
+    return {name: ((rng.random(n) < p).astype(float), f) for name, p in truths.items()}
 
 
 @pytest.mark.parametrize("name", GLOBAL_MAPS)
 def test_the_map_is_the_simplest_not_beaten(name):
-    f, y = worlds()[name]
+    y, f = worlds()[name]
     half, other = np.arange(4000), np.arange(4000, 8000)
-    assert held_out_global_map(f, y, np.ones(8000), half, other).name == name
-    found = crossfit_global_map(f, y, np.arange(8000) % 5)
+    assert held_out_global_map(y, f, np.ones(8000), half, other).name == name
+    found = crossfit_global_map(y, f, np.arange(8000) % 5)
     assert (found.chosen, found.map.name) == (name, name)
 
 
 def test_log_odds_come_from_other_folds():
-    f, y = worlds(500)["isotonic"]
+    y, f = worlds(500)["isotonic"]
     folds = np.arange(500) % 5
     changed = np.where(folds == 0, 1 - y, y)
-    before, after = (crossfit_global_map(f, outcome, folds).log_odds["isotonic"] for outcome in (y, changed))
+    before, after = (crossfit_global_map(outcome, f, folds).log_odds["isotonic"] for outcome in (y, changed))
     np.testing.assert_array_equal(before[folds == 0], after[folds == 0])
     assert not np.array_equal(before[folds == 1], after[folds == 1])
 

@@ -15,7 +15,6 @@ from miscal.calibration.metrics import (
     log_loss,
     log_losses,
     mean_interval,
-    mean_residual,
     measure_ece,
     measure_gap,
     measure_smece,
@@ -23,12 +22,12 @@ from miscal.calibration.metrics import (
     reliability_curve,
     smece,
     smece_bootstrap,
-    smece_floor,
     smece_interval,
-    smece_p_value,
+    smece_null,
     wilson,
     worst_slice_gap,
 )
+from miscal.calibration.metrics.scores import student_mean_residual
 
 law = settings(deadline=None)
 rows = st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40).filter(
@@ -142,7 +141,7 @@ def test_equal_weights_and_zero_weights_change_nothing():
 def test_one_row_has_no_interval():
     found = mean_interval([0.4])
     assert (found.value, found.interval, found.p_value, found.standard_error, found.n) == (0.4, None, None, None, 1)
-    assert mean_residual([1], [0.4]).interval is None
+    assert student_mean_residual([1], [0.4]).interval is None
 
 
 @given(st.lists(st.floats(-330, -12), min_size=1, max_size=40), st.floats(-5, 5), st.booleans())
@@ -153,7 +152,7 @@ def test_rows_of_vanishing_weight_leave_one_row(exponents, value, first):
     found = mean_interval(values[order], sample_weight=weight[order])
     assert found.value == pytest.approx(value, abs=1e-9)
     assert (found.standard_error, found.interval, found.p_value) == (None, None, None)
-    residual = mean_residual(np.ones(len(values)), np.full(len(values), 0.25), sample_weight=weight)
+    residual = student_mean_residual(np.ones(len(values)), np.full(len(values), 0.25), sample_weight=weight)
     assert (residual.value, residual.interval) == (pytest.approx(0.75), None)
     assert mean_interval([0, 1, 1], sample_weight=[1, 0.1, 0.1]).interval is not None
 
@@ -161,7 +160,7 @@ def test_rows_of_vanishing_weight_leave_one_row(exponents, value, first):
 def test_constant_values():
     assert mean_interval([0.5, 0.5]).p_value == 0.0
     assert mean_interval([0.0, 0.0]).p_value == 1.0
-    agreed = mean_residual(np.zeros(30), np.full(30, 0.9))
+    agreed = student_mean_residual(np.zeros(30), np.full(30, 0.9))
     assert agreed.value == pytest.approx(-0.9)
     assert agreed.interval == pytest.approx((-0.9, -0.83), abs=0.01)  # thirty failures do not prove a rate of 0
 
@@ -182,7 +181,7 @@ def test_mean_residual_covers(rate, low, high):
     truth, hits = rate - (low + high) / 2, 0
     for _ in range(400):
         f = rng.uniform(low, high, 60)
-        interval = mean_residual(rng.random(60) < rate, f).interval
+        interval = student_mean_residual(rng.random(60) < rate, f).interval
         hits += interval[0] <= truth <= interval[1]
     assert hits / 400 >= 0.92
 
@@ -199,13 +198,13 @@ def calibrated(n, seed):
 def test_global_scores_hold_the_single_ones():
     y, f = calibrated(400, 3)
     found = global_scores(y, f, n_draws=50)
-    assert found.accuracy.value == pytest.approx(y.mean())
-    assert found.confidence.value == pytest.approx(f.mean())
-    assert found.smece.value == pytest.approx(smece(y, f), abs=1e-9)
-    assert found.ece.value == pytest.approx(ece(y, f), abs=1e-9)
-    assert found.brier.value == pytest.approx(brier(y, f))
-    assert found.log_loss.value == pytest.approx(log_loss(y, f))
-    for estimate in (found.accuracy, found.confidence, found.brier, found.log_loss):
+    assert found["accuracy"].value == pytest.approx(y.mean())
+    assert found["confidence"].value == pytest.approx(f.mean())
+    assert found["smece"].value == pytest.approx(smece(y, f), abs=1e-9)
+    assert found["ece"].value == pytest.approx(ece(y, f), abs=1e-9)
+    assert found["brier"].value == pytest.approx(brier(y, f))
+    assert found["log_loss"].value == pytest.approx(log_loss(y, f))
+    for estimate in (found["accuracy"], found["confidence"], found["brier"], found["log_loss"]):
         assert estimate.interval[0] < estimate.value < estimate.interval[1]
 
 
@@ -214,9 +213,8 @@ FUNCTIONS = [
     log_loss,
     ece,
     reliability_curve,
-    mean_residual,
+    student_mean_residual,
     smece_bootstrap,
-    smece_p_value,
     smece_interval,
     measure_smece,
     measure_ece,
@@ -256,8 +254,8 @@ def test_bad_input_is_refused(function, y, f):
         lambda: mean_interval(["a"]),
         lambda: worst_slice_gap([0, 1], [0.5, 0.5], ["over"]),
         lambda: worst_slice_gap([0, 1], [0.5, 0.5], ["over", "over"], min_rows=0),
-        lambda: smece_floor([]),
-        lambda: smece_floor([1.5, 0.2]),
+        lambda: smece_null([]),
+        lambda: smece_null([1.5, 0.2]),
     ],
 )
 def test_bad_options_are_refused(call):

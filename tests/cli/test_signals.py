@@ -45,7 +45,7 @@ def test_a_signal_ends_the_run_and_leaves_nothing(number, delay, long_data, tmp_
     stop(process, number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == STATUS[number]
-    assert err == "miscal: stopped; nothing was left half-written\n"
+    assert err == "miscal: stopped; no file was left half-written\n"
     assert out == ""
     assert list(tmp_path.iterdir()) == []
 

@@ -12,8 +12,18 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
-from miscal.data.encoders import ENCODERS, MAX_CATEGORIES, Embeddings, FeatureColumns, encoder_from_state
-from miscal.data.encoders.text import TextSentenceTransformer, TextTfidfSvd, default_sentence_model, text_encoder
+from miscal.data.encoders import (
+    ENCODERS,
+    Embeddings,
+    FeatureColumns,
+    TextSentenceTransformer,
+    TextTfidfSvd,
+    encoder_from_state,
+    text_encoder,
+)
+from miscal.data.encoders.features import MAX_CATEGORIES
+from miscal.data.encoders.sentence import default_sentence_model
+from miscal.data.readers import read_triples
 
 RNG = np.random.default_rng(0)
 WORDS = [f"word{i}" for i in range(300)]
@@ -39,7 +49,11 @@ def round_trip(encoder, folder):
 
 @pytest.mark.parametrize(
     ("encoder", "values"),
-    [(Embeddings(), RNG.normal(size=(9, 3))), (FeatureColumns(FRAME.columns), FRAME), (TextTfidfSvd("q"), TEXTS)],
+    [
+        (Embeddings(), RNG.normal(size=(9, 3)).astype(np.float32)),
+        (FeatureColumns(FRAME.columns), FRAME),
+        (TextTfidfSvd("q"), TEXTS),
+    ],
     ids=["embeddings", "features", "text"],
 )
 def test_the_saved_state_gives_the_same_x_to_the_last_bit(encoder, values, tmp_path):
@@ -76,7 +90,7 @@ def test_columns_that_cannot_be_features_are_refused_with_a_hint():
         FeatureColumns(["c"]).fit(many)
     with pytest.raises(InputError, match="'d' cannot be a feature: its type is Date"):
         FeatureColumns(["d"]).fit(pl.DataFrame({"d": [None]}, schema={"d": pl.Date}))
-    with pytest.raises(InputError, match="lists of numbers of one length"):
+    with pytest.raises(InputError, match="lists of numbers, all of one length"):
         FeatureColumns(["v"]).fit(pl.DataFrame({"v": [[1.0], [1.0, 2.0]]}))
     with pytest.raises(InputError, match="lists of numbers"):
         FeatureColumns(["v"]).fit(pl.DataFrame({"v": [["a"], ["b"]]}))
@@ -85,9 +99,9 @@ def test_columns_that_cannot_be_features_are_refused_with_a_hint():
 def test_columns_that_changed_since_the_fit_are_refused():
     encoder = FeatureColumns(["number", "kind", "vector"]).fit(FRAME)
     changed = {
-        "number": (pl.lit("a"), "'number' is not as it was"),
-        "kind": (pl.lit(1), "'kind' was text"),
-        "vector": (pl.lit([1.0]), "'vector' is not as it was"),
+        "number": (pl.lit("a"), "'number' held numbers .*; got text"),
+        "kind": (pl.lit(1), "'kind' held text"),
+        "vector": (pl.lit([1.0]), "'vector' held lists of 4 numbers .*; got lists of 1 numbers"),
     }
     for column, (value, message) in changed.items():
         with pytest.raises(InputError, match=message):
@@ -152,13 +166,48 @@ def test_any_texts_give_finite_numbers_or_a_reason(texts):
 
 
 def test_the_registry_knows_every_kind_and_refuses_others():
-    assert set(ENCODERS) == {"embeddings", "features", "text-tfidf", "text-sentence-transformer"}
-    with pytest.raises(InputError, match="unknown kind of input step 'pickle'"):
+    assert {e.kind for e in ENCODERS} == {"embeddings", "features", "text-tfidf", "text-sentence-transformer"}
+    with pytest.raises(InputError, match="got kind 'pickle', known are embeddings, features"):
         encoder_from_state({"kind": "pickle"}, {})
 
 
+class TextLength:
+    """An encoder of text as a newcomer would add it."""
+
+    kind, names, n_features = "text-length", None, 1
+
+    def __init__(self, column="text", seed=0):
+        self.column = column
+
+    def describe(self):
+        return f"the length of column {self.column!r}"
+
+    def fit(self, values):
+        return self
+
+    def transform(self, values):
+        return np.array([[len(text)] for text in values], dtype=np.float32)
+
+    def state(self):
+        return {"kind": self.kind, "column": self.column}, {}
+
+    @classmethod
+    def from_state(cls, config, tensors):
+        return cls(config["column"])
+
+
+def test_an_encoder_is_one_class_and_its_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("miscal.data.encoders.registry.ENCODERS", [*ENCODERS, TextLength])
+    rows = {"q": ["a" * (i % 7) for i in range(120)], "confidence": np.full(120, 0.5), "correct": np.arange(120) % 2}
+    t = read_triples(rows, text="q", embed_model="length")
+    np.testing.assert_array_equal(t.X[:, 0], np.arange(120) % 7)
+    assert t.source["x_source"] == "the length of column 'q'"
+    np.testing.assert_array_equal(round_trip(t.encoder, tmp_path).transform(["ab"]), [[2]])
+
+
 def test_tf_idf_is_the_choice_where_no_sentence_model_is_there(monkeypatch):
-    monkeypatch.setattr("miscal.data.encoders.text.default_sentence_model", lambda: None)
+    for module in ("registry", "sentence"):
+        monkeypatch.setattr(f"miscal.data.encoders.{module}.default_sentence_model", lambda: None)
     assert text_encoder("q").kind == "text-tfidf"
     assert text_encoder("q", model="some/folder").kind == "text-sentence-transformer"
     with pytest.raises(FileError, match="no sentence-transformers model was found"):
@@ -169,7 +218,7 @@ def test_weights_that_are_not_safetensors_are_not_loaded(tmp_path):
     if importlib.util.find_spec("sentence_transformers") is None:
         pytest.skip("needs the extra [embed]")
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    with pytest.raises(TrustError, match="no safetensors"):
+    with pytest.raises(TrustError, match=r"no \.safetensors weights"):
         TextSentenceTransformer(model=str(tmp_path)).fit([])
 
 

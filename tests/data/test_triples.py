@@ -6,15 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.data.triples import (
-    Triples,
-    check_group,
-    check_split,
-    check_trainable,
-    input_ids,
-    split_rows,
-    straddling,
-)
+from miscal.data.splits import check_trainable, input_ids, split_rows, straddling
+from miscal.data.triples import Triples, check_group, check_split
 
 
 def triples(X, **more):
@@ -124,7 +117,7 @@ def test_small_duplicates_are_counted():
     x[1] = x[0]
     split, warnings = split_rows(triples(x), seed=0)
     assert split[0] == split[1]
-    assert warnings == ("2 rows share their input with another row; such rows are kept in one split",)
+    assert warnings == ("2 rows have the same input as another row; rows with equal inputs are kept in one split",)
 
 
 def test_three_groups_give_three_splits():
@@ -144,7 +137,7 @@ def test_inputs_made_from_text_are_compared_by_text():
     )
     split, warnings = split_rows(t, seed=0)
     assert all(split[i] == split[i + 1] for i in range(0, 300, 2))
-    assert warnings[0].startswith("300 rows share")
+    assert warnings[0].startswith("300 rows have the same input")
 
 
 def test_equality_of_inputs_is_by_value_of_each_number():
@@ -162,7 +155,7 @@ def test_a_users_split_is_kept_and_straddling_inputs_are_counted():
 
 
 @pytest.mark.parametrize("values", [["train", "Test"], ["train", None], ["train", float("nan")], [0, 1], ["eval", "x"]])
-def test_other_split_names_are_refused_with_what_came(values):
+def test_other_split_names_are_refused_with_what_was_given(values):
     with pytest.raises(InputError, match=r"train, val \(validation, valid, dev\) or test; it holds .*row") as error:
         check_split(values)
     assert repr(values[1])[:4] in str(error.value)
@@ -176,7 +169,7 @@ def test_a_missing_group_is_refused():
 
 def test_too_few_rows_are_refused_with_the_minimum():
     for n in (2, 5, 19, 50, 99):
-        with pytest.raises(InputError, match=rf"too few rows: {n}; at least 100"):
+        with pytest.raises(InputError, match=rf"too few rows: got {n}; at least 100"):
             check_trainable(np.arange(n) % 2.0, np.array(["train"] * n))
     with pytest.raises(InputError, match="120 train, 0 val, 0 test"):
         check_trainable(np.arange(120) % 2.0, np.array(["train"] * 120))

@@ -42,7 +42,7 @@ def test_numbers_and_names(tmp_path):
 
 
 def test_other_endings_are_refused_with_the_allowed_ones(tmp_path):
-    with pytest.raises(InputError, match=r"\.parquet, \.csv, \.jsonl"):
+    with pytest.raises(InputError, match=r"\.parquet, \.csv or \.jsonl"):
         tables.write_table(pl.DataFrame({"a": [1]}), tmp_path / "a.xlsx")
     assert not list(tmp_path.iterdir())
 

@@ -8,39 +8,44 @@ import numpy as np
 import polars as pl
 import pytest
 
+import miscal
 from miscal.base.errors import InputError, LockedError
 from miscal.base.files import locked
-from miscal.base.state_folder import load_bundle, save_bundle
 from miscal.calibration.calibrators import Identity
 from miscal.data.triples import Triples
-from miscal.discovery import discover as discovery
-from miscal.discovery import saved_model
+from miscal.discovery import estimating
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
 from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.registry import ESTIMATORS
 from miscal.report import write_run
 
 
 class RidgeField:
-    """delta = a linear function of the signs of x."""
+    """A third estimator: delta = a linear function of the signs of x."""
 
-    structure_ = True
+    folds_keep_choices: ClassVar = False
+    chooses_on_validation: ClassVar = False
+    structure_: ClassVar = True
     settings_: ClassVar = {"ridge": np.float64(1.0)}
     selection_: ClassVar = [{"name": "ridge", "log_loss": np.float32(0.5), "proxy": float("nan"), "chosen": True}]
-    global_map_ = Identity()
+    global_map_: ClassVar = Identity()
     seen: ClassVar = []
 
-    def __init__(self, method="auto", *, random_state=0, n_jobs=None):
-        self.method = method
+    def __init__(self, *, random_state=0, n_jobs=None):
+        self.random_state = random_state
 
-    def fit(self, X, y, *, confidence, sample_weight=None, groups=None, split=None):
-        type(self).seen.append((X.copy(), np.asarray(y).copy(), None if split is None else split.copy()))
-        A = np.c_[np.ones(len(X)), np.sign(X)]
-        self.w = np.linalg.solve(A.T @ A + np.eye(A.shape[1]), A.T @ (y - confidence))
+    def fit(self, rows):
+        type(self).seen.append((rows.X.copy(), rows.correct.copy(), None if rows.split is None else rows.split.copy()))
+        A = np.c_[np.ones(len(rows)), np.sign(rows.X)]
+        self.w = np.linalg.solve(A.T @ A + np.eye(A.shape[1]), A.T @ rows.residual)
         return self
 
+    def for_folds(self):
+        return RidgeField()
+
     def estimate(self, X, confidence):
-        n, f = len(X), np.asarray(confidence)
+        n, f = len(X), confidence
         delta = np.clip(f + np.c_[np.ones(n), np.sign(X)] @ self.w, 0, 1) - f
         visible = np.full(n, self.w[0])
         return FieldEstimate(
@@ -54,27 +59,28 @@ class RidgeField:
             standard_error=np.full(n, 0.05),
         )
 
-    def save(self, folder):
-        save_bundle(folder, "ridge", {}, {"w": self.w})
+    def transform(self, X):
+        return X.astype(float)
+
+    def state(self):
+        return {}, {"w": self.w}
 
     @classmethod
-    def load(cls, folder, *, beside=()):
+    def from_state(cls, content, arrays):
         field = cls()
-        field.w = load_bundle(folder, "ridge", beside=beside)[1]["w"]
+        field.w = arrays["w"]
         return field
-
-
-def honest(field, X, y, confidence, *, groups=None, split=None, sample_weight=None):
-    return field.fit(X, y, confidence=confidence, split=split).estimate(X, confidence)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def quick():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(discovery, "MiscalibrationField", RidgeField)
-        patch.setattr(discovery, "fit_honest", honest)
-        patch.setattr(saved_model, "MiscalibrationField", RidgeField)
+        patch.setitem(ESTIMATORS, "auto", f"{__name__}:RidgeField")
         yield
+
+
+def discover(rows, **options):
+    return miscal.discover(rows, n_jobs=1, **options)
 
 
 def triples(n=500, seed=0, strength=0.3, **options):
@@ -96,7 +102,7 @@ STAGES: list[str] = []
 
 @pytest.fixture(scope="module")
 def found(data):
-    return discovery.discover(data, map_method="pca", seed=1, progress=STAGES.append)
+    return discover(data, map_method="pca", seed=1, progress=STAGES.append)
 
 
 def test_stages_are_announced_and_timed(found):
@@ -115,7 +121,7 @@ def test_the_fit_never_sees_a_test_row(data, found):
 def test_a_test_label_changes_no_estimate(data, found):
     split = found.table["split"].to_numpy().astype(str)
     flipped = replace(data, split=split, correct=np.where(split == "test", 1 - data.correct, data.correct))
-    again = discovery.discover(flipped, map_method="pca", seed=1)
+    again = discover(flipped, map_method="pca", seed=1)
     for name in ("delta", "mass", "regime", "subregime", "corrected", "visible", "hidden", "supported"):
         assert again.table[name].equals(found.table[name]), name
     assert again.summary.global_ != found.summary.global_
@@ -123,7 +129,7 @@ def test_a_test_label_changes_no_estimate(data, found):
 
 def test_rows_keep_their_order_and_numbers(data):
     shuffled = data.take(np.random.default_rng(0).permutation(len(data)))
-    table = discovery.discover(shuffled, map_method="pca").table
+    table = discover(shuffled, map_method="pca").table
     np.testing.assert_array_equal(table["row"], shuffled.row)
     np.testing.assert_array_equal(table["confidence"], shuffled.confidence)
 
@@ -138,16 +144,16 @@ def test_unsupported_rows_belong_to_no_regime(data, found):
 
 def test_what_cannot_be_stored_is_null_in_the_summary(found):
     assert found.summary.selection.candidates[0]["proxy"] is None
-    assert found.summary.settings["field"] == {"ridge": 1.0}
+    assert found.summary.settings["field"]["ridge"] == 1.0
     assert "NaN" not in found.summary.to_json()
 
 
 def test_no_claim_means_nothing_hidden_is_certified(data, monkeypatch):
     monkeypatch.setattr(RidgeField, "structure_", False)
-    found = discovery.discover(data, map_method="pca").summary
+    found = discover(data, map_method="pca").summary
     assert found.certificate.p_value == 1.0
     assert found.certificate.lower_bound_hidden.value == 0.0
-    assert "none found" in found.verdict
+    assert found.verdict.startswith("No hidden miscalibration was found: ")
 
 
 def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
@@ -165,7 +171,7 @@ def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
 
 
 def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
-    again = discovery.discover(data, map_method="pca", seed=1)
+    again = discover(data, map_method="pca", seed=1)
     for name, result in {"one": found, "two": again}.items():
         write_run(result, tmp_path / name, report=False)
     for file in ("field.parquet", "map.parquet", "model/tensors.safetensors"):
@@ -186,18 +192,18 @@ def test_a_run_in_use_is_refused(found, tmp_path):
 @pytest.mark.parametrize(("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1)])
 def test_settings_out_of_range_are_refused(data, setting, value):
     with pytest.raises(InputError, match=setting):
-        discovery.discover(data, **{setting: value})
+        discover(data, **{setting: value})
 
 
 @pytest.mark.parametrize("n", [5, 50, 99])
 def test_too_few_rows_are_refused(n):
     with pytest.raises(InputError, match="too few rows"):
-        discovery.discover(triples(n))
+        discover(triples(n))
 
 
 def test_every_field_of_the_estimate_is_merged(data):
     split = np.where(np.arange(len(data)) % 5 == 0, "test", "train")
-    model, merged = discovery.fit_and_estimate(replace(data, split=split))
+    model, merged = estimating.fit_and_estimate(replace(data, split=split), n_jobs=1)
     direct = model.estimate(data.X, data.confidence)
     for item in fields(FieldEstimate):
         assert getattr(merged, item.name).shape == getattr(direct, item.name).shape
@@ -207,7 +213,7 @@ def test_every_field_of_the_estimate_is_merged(data):
 def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     rng = np.random.default_rng(0)
     flat = Triples.of(np.ones((200, 2)), confidence=np.full(200, 0.6), correct=rng.random(200) < 0.5)
-    found = discovery.discover(flat, map_method="pca").summary
+    found = discover(flat, map_method="pca").summary
     assert found.field.correlation_with_confidence is None
     assert "NaN" not in found.to_json()
 
@@ -216,7 +222,7 @@ def test_test_rows_of_one_outcome_are_warned_of(found, data):
     test = np.arange(len(data)) >= len(data) - 40
     correct = np.where(test, 1, data.correct)
     split = np.where(test, "test", np.where(np.arange(len(data)) % 5 == 0, "val", "train"))
-    summary = discovery.discover(replace(data, correct=correct, split=split), map_method="pca").summary
+    summary = discover(replace(data, correct=correct, split=split), map_method="pca").summary
     assert any("all 40 test rows have the outcome 1" in warning for warning in summary.warnings)
     assert not any("have the outcome" in warning for warning in found.summary.warnings)
     assert "NaN" not in summary.to_json()

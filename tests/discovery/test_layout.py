@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.discovery import layout as maps
+from miscal.discovery import layout
+from miscal.discovery.layout import lay_out, shown_rows
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 5))
 def test_principal_components_keep_what_two_dimensions_can(n, d, seed):
     X = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
-    positions = maps.layout(X, method="pca", seed=seed).positions
+    positions = lay_out(X, method="pca", seed=seed).positions
     assert positions.shape == (n, 2)
     variances = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:2] ** 2
     np.testing.assert_allclose((positions**2).sum(axis=0)[: len(variances)], variances, rtol=1e-3, atol=1e-4)
@@ -20,7 +21,7 @@ def test_principal_components_keep_what_two_dimensions_can(n, d, seed):
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 1), (1, 5), (60, 3)])
 def test_rows_that_are_all_equal_lie_on_one_point(shape):
-    assert not maps.layout(np.ones(shape, dtype=np.float32)).positions.any()
+    assert not lay_out(np.ones(shape, dtype=np.float32)).positions.any()
 
 
 def test_components_fitted_on_a_sample_are_close_to_those_of_all(monkeypatch):
@@ -28,10 +29,10 @@ def test_components_fitted_on_a_sample_are_close_to_those_of_all(monkeypatch):
     X = (rng.normal(size=(5000, 2)) * [9, 3] @ rng.normal(size=(2, 100)) + rng.normal(size=(5000, 100)) * 0.1).astype(
         "f4"
     )
-    everything = maps.layout(X, method="pca").positions
-    monkeypatch.setattr(maps, "_FIT_VALUES", 100 * 1000)
-    monkeypatch.setattr(maps, "_BLOCK_VALUES", 100 * 7)
-    sampled = maps.layout(X, method="pca").positions
+    everything = lay_out(X, method="pca").positions
+    monkeypatch.setattr(layout, "_FIT_VALUES", 100 * 1000)
+    monkeypatch.setattr(layout, "_BLOCK_VALUES", 100 * 7)
+    sampled = lay_out(X, method="pca").positions
     for k in range(2):
         assert abs(np.corrcoef(everything[:, k], sampled[:, k])[0, 1]) > 0.99
 
@@ -39,11 +40,11 @@ def test_components_fitted_on_a_sample_are_close_to_those_of_all(monkeypatch):
 @settings(deadline=None)
 @given(st.integers(0, 200), st.integers(1, 100), st.integers(0, 3))
 def test_a_sample_is_sorted_distinct_and_reproducible(n, limit, seed):
-    rows = maps.shown_rows(n, seed=seed, limit=limit)
+    rows = shown_rows(n, seed=seed, limit=limit)
     assert len(rows) == min(n, limit)
     assert (np.diff(rows) > 0).all()
     assert ((rows >= 0) & (rows < n)).all()
-    np.testing.assert_array_equal(rows, maps.shown_rows(n, seed=seed, limit=limit))
+    np.testing.assert_array_equal(rows, shown_rows(n, seed=seed, limit=limit))
 
 
 @pytest.mark.slow
@@ -51,7 +52,7 @@ def test_umap_keeps_clusters_apart_and_repeats_itself():
     pytest.importorskip("umap")
     group = np.repeat([0, 1], 200)
     X = np.random.default_rng(0).normal(size=(400, 20)).astype(np.float32) + 10 * group[:, None]
-    one, two = (maps.layout(X, method="umap", seed=3) for _ in range(2))
+    one, two = (lay_out(X, method="umap", seed=3) for _ in range(2))
     assert one.method == "umap"
     np.testing.assert_array_equal(one.positions, two.positions)
     centres = [one.positions[group == side].mean(axis=0) for side in (0, 1)]

@@ -1,4 +1,4 @@
-"""Numbers of the summary agree with their definitions, and say null where there is nothing to measure."""
+"""Numbers of the summary agree with their definitions, and say null where there is nothing to measurements."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.calibration import metrics
-from miscal.discovery import measurements as measure
+from miscal.discovery import measurements
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -16,7 +16,7 @@ REGIME = RNG.choice(np.array(["over", "good", "under", None], dtype=object), N)
 
 
 def test_regimes_agree_with_their_rows():
-    for regime in measure.regime_numbers(REGIME, Y, F, seed=0):
+    for regime in measurements.regime_numbers(Y, F, REGIME, seed=0):
         rows = regime.name == REGIME
         assert regime.n == rows.sum()
         assert regime.share == pytest.approx(rows.mean())
@@ -26,28 +26,30 @@ def test_regimes_agree_with_their_rows():
 
 
 def test_an_empty_regime_is_null_not_zero():
-    over, good, under = measure.regime_numbers(np.full(N, "good", dtype=object), Y, F, seed=0)
+    over, good, under = measurements.regime_numbers(Y, F, np.full(N, "good", dtype=object), seed=0)
     for empty in (over, under):
         assert empty.n == 0
         assert empty.accuracy is empty.brier is empty.residual.value is empty.smece.value is empty.smece.floor is None
     assert good.share == 1.0
-    assert measure.gap(Y, F, np.full(N, "good", dtype=object), seed=0).value is None
+    assert measurements.gap(Y, F, np.full(N, "good", dtype=object), seed=0).value is None
 
 
 def test_corrections_are_scored_on_the_same_slices():
-    table = measure.comparison({"raw": F, "flat": np.full(N, 0.5)}, Y, REGIME)
+    table = measurements.comparison(Y, {"raw": F, "flat": np.full(N, 0.5)}, REGIME)
     rows = REGIME == "over"
     assert table["raw"].over.brier == pytest.approx(np.mean((Y - F)[rows] ** 2))
     assert table["flat"].all.log_loss == pytest.approx(np.log(2))
-    assert {getattr(table["flat"], name).n for name in ("over",)} == {int(rows.sum())}
-    empty = measure.comparison({"raw": F}, Y, np.full(N, None, dtype=object))["raw"]
+    assert [getattr(table["flat"], name).n for name in measurements.SLICES] == [
+        (name == REGIME).sum() for name in measurements.SLICES
+    ]
+    empty = measurements.comparison(Y, {"raw": F}, np.full(N, None, dtype=object))["raw"]
     assert (empty.over.n, empty.over.smece, empty.over.log_loss) == (0, None, None)
 
 
 def test_curves_cover_every_row_and_small_slices_have_none():
     few = np.full(N, "over", dtype=object)
     few[:29] = "under"
-    curves = measure.curves(F, F, Y, few)
+    curves = measurements.curves(Y, F, F, few)
     assert sum(curves.all.raw.n) == N
     assert curves.under.raw is None
     assert sum(curves.over.corrected.n) == N - 29
@@ -58,8 +60,8 @@ def test_curves_cover_every_row_and_small_slices_have_none():
 def test_the_histogram_counts_every_supported_row(values, epsilon):
     delta = np.array(values)
     regime = np.where(delta < -epsilon, "over", np.where(delta > epsilon, "under", "good")).astype(object)
-    counts = measure.histogram(delta, regime)
-    for name in measure.SLICES:
+    counts = measurements.histogram(delta, regime)
+    for name in measurements.SLICES:
         assert sum(getattr(counts, name)) == (regime == name).sum()
     assert len(counts.edges) == len(counts.over) + 1
     assert counts.edges[0] == -counts.edges[-1]
@@ -69,14 +71,22 @@ def test_the_histogram_counts_every_supported_row(values, epsilon):
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=30))
 def test_correlation_is_in_range_or_undefined(pairs):
     a, b = np.array(pairs).T
-    value = measure.correlation(a, b)
-    assert value is None or -1 <= value <= 1
+    value = measurements.correlation(a, b)
+    if min(a.std(), b.std()) < 1e-12:
+        assert value is None
+    else:
+        assert -1 <= value <= 1
+        assert value == measurements.correlation(b, a)
+        assert measurements.correlation(-a, b) == pytest.approx(-value, abs=1e-9)
 
 
 def test_the_field_in_numbers():
     delta = np.array([-0.2, 0.0, 0.3, 0.1])
     regime = np.array(["over", "good", "under", None], dtype=object)
-    told = measure.field_numbers(delta, delta / 4, 3 * delta / 4, np.full(4, 0.5), regime, structure=True)
-    assert (told.share_over, told.share_under, told.share_unsupported) == (0.25, 0.25, 0.25)
-    assert told.correlation_with_confidence is None
-    assert told.std_hidden == pytest.approx(0.75 * told.std)
+    numbers = measurements.field_numbers(np.full(4, 0.5), delta, delta / 4, 3 * delta / 4, regime, structure=True)
+    assert (numbers.share_over, numbers.share_under, numbers.share_unsupported) == (0.25, 0.25, 0.25)
+    assert numbers.correlation_with_confidence is None
+    assert numbers.mean == pytest.approx(0.05)
+    assert numbers.std == pytest.approx(delta.std())
+    assert (numbers.std_visible, numbers.std_hidden) == pytest.approx((0.25 * numbers.std, 0.75 * numbers.std))
+    assert numbers.structure

@@ -47,27 +47,39 @@ def test_a_failure_keeps_the_run_it_was_to_replace(tmp_path):
     assert os.listdir(tmp_path) == ["run"]
 
 
-@pytest.mark.parametrize("call", ["rename", "fsync"])
-@pytest.mark.parametrize("nth", range(8))
-def test_a_fault_at_the_nth_call_leaves_old_or_new(tmp_path, monkeypatch, call, nth):
+@pytest.mark.parametrize(
+    ("call", "nth"), [*(("rename", n) for n in range(3)), *(("fsync", n) for n in range(10)), ("replace", 0)]
+)
+def test_a_fault_at_the_nth_call_leaves_the_old_run_until_the_new_one_is_in_its_place(tmp_path, monkeypatch, call, nth):
     write_run(tmp_path / "run", b"old")
-    real, count = getattr(os, call), iter(range(100))
+    real, calls, sources = {name: getattr(os, name) for name in ("rename", "fsync", "replace")}, [], []
 
-    def faulty(*args):
-        if next(count) == nth:
-            raise OSError(28, "No space left on device")
-        return real(*args)
+    def watched(name):
+        def run(*args):
+            calls.append(name)
+            if name == call and calls.count(name) == nth + 1:
+                raise OSError(28, "No space left on device")
+            real[name](*args)
+            if name == "rename" and args[1] == files.resolve(tmp_path / "run"):
+                sources.append(args[0])
 
-    monkeypatch.setattr(os, call, faulty)
+        return run
+
+    for name in real:
+        monkeypatch.setattr(os, name, watched(name))
     failed = False
     try:
         write_run(tmp_path / "run", b"new", overwrite=True)
     except OSError:
         failed = True
     monkeypatch.undo()
-    content = {(tmp_path / "run" / name).read_bytes() for name in ("summary.json", "field.parquet")}
-    assert content == ({b"old"} if failed else {b"new"}) or content == {b"new"}
+    assert failed == (calls.count(call) > nth)
+    expected = b"new" if sources == [files._sibling(tmp_path / "run", "partial")] else b"old"
+    assert {(tmp_path / "run" / name).read_bytes() for name in ("summary.json", "field.parquet")} == {expected}
+    check_seal(tmp_path / "run")
+    assert failed or expected == b"new"
     write_run(tmp_path / "run", b"next", overwrite=True)
+    assert (tmp_path / "run" / "summary.json").read_bytes() == b"next"
     assert os.listdir(tmp_path) == ["run"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
-from miscal.discovery import summary as document
+from miscal.discovery.summary import Summary, parse_summary, plain, read_summary
 
 SMECE = {"value": 0.1, "interval": [0.05, 0.15], "p_value": 0.01, "floor": 0.03}
 NOTHING = {"value": None, "interval": None}
@@ -29,7 +29,7 @@ def content():
         "n_test": 20,
         "seed": 0,
         "method": "auto",
-        "verdict": "none found",
+        "verdict": "No hidden miscalibration was found.",
         "warnings": [],
         "global": {
             "accuracy": {"value": 0.5, "interval": [0.3, 0.7]},
@@ -106,8 +106,8 @@ def content():
 
 
 def test_the_document_comes_back_as_it_went():
-    text = document.Summary.model_validate(content()).to_json()
-    assert document.parse_summary(text).to_json() == text
+    text = Summary.model_validate(content()).to_json()
+    assert parse_summary(text).to_json() == text
     assert set(json.loads(text)) == set(content())
 
 
@@ -118,7 +118,7 @@ def test_a_missing_key_is_damage_and_is_named(key):
     broken = content()
     del broken[key]
     with pytest.raises(CorruptFile, match=key):
-        document.parse_summary(json.dumps(broken))
+        parse_summary(json.dumps(broken))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -126,19 +126,19 @@ def test_undefined_numbers_cannot_be_stored(bad):
     broken = content()
     broken["field"]["mean"] = bad
     with pytest.raises(pydantic.ValidationError):
-        document.Summary.model_validate(broken)
+        Summary.model_validate(broken)
     with pytest.raises(CorruptFile, match=r"field\.mean"):
-        document.parse_summary(json.dumps(broken))
+        parse_summary(json.dumps(broken))
 
 
 def test_unknown_keys_are_refused():
     with pytest.raises(CorruptFile, match="surprise"):
-        document.parse_summary(json.dumps({**content(), "surprise": 1}))
+        parse_summary(json.dumps({**content(), "surprise": 1}))
 
 
 def test_a_newer_summary_is_refused_and_says_what_to_do():
     with pytest.raises(MismatchError, match="upgrade"):
-        document.parse_summary(json.dumps({"schema_version": 2, "all": "new"}))
+        parse_summary(json.dumps({"schema_version": 2, "all": "new"}))
 
 
 @pytest.mark.parametrize(
@@ -146,26 +146,26 @@ def test_a_newer_summary_is_refused_and_says_what_to_do():
 )
 def test_what_is_not_a_summary_is_damage(text):
     with pytest.raises(CorruptFile, match="discover"):
-        document.parse_summary(text)
+        parse_summary(text)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_a_truncated_summary_is_damage(cut):
-    text = document.Summary.model_validate(content()).to_json()
+    text = Summary.model_validate(content()).to_json()
     with pytest.raises(CorruptFile):
-        document.parse_summary(text[: cut % (len(text) - 1)])
+        parse_summary(text[: cut % (len(text) - 1)])
 
 
 def test_files_are_read_by_folder_or_by_name(tmp_path):
     path = tmp_path / "summary.json"
     with pytest.raises(FileError, match=r"summary\.json"):
-        document.read_summary(tmp_path)
-    path.write_text(document.Summary.model_validate(content()).to_json())
-    assert document.read_summary(tmp_path) == document.read_summary(path)
+        read_summary(tmp_path)
+    path.write_text(Summary.model_validate(content()).to_json())
+    assert read_summary(tmp_path) == read_summary(path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(CorruptFile, match="UTF-8"):
-        document.read_summary(path)
+        read_summary(path)
 
 
 @settings(deadline=None)
@@ -176,11 +176,11 @@ def test_files_are_read_by_folder_or_by_name(tmp_path):
     )
 )
 def test_plain_content_is_json(value):
-    result = document.plain(value)
+    result = plain(value)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert document.plain(result) == result
+    assert plain(result) == result
 
 
 def test_plain_takes_numpy_and_odd_text():
     value = {"a": np.array([1.0, np.nan]), "b": np.bool_(True), "c": np.int64(3), "d": "x\udc80", "e": {2, 1}}
-    assert document.plain(value) == {"a": [1.0, None], "b": True, "c": 3, "d": "x\ufffd", "e": [1, 2]}
+    assert plain(value) == {"a": [1.0, None], "b": True, "c": 3, "d": "x\ufffd", "e": [1, 2]}

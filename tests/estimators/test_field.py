@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from miscal.base.errors import InputError
+from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import fit_honest, honest_field
 from miscal.synthetic.worlds import three_clusters
@@ -18,6 +19,10 @@ def planted(n=700, seed=0, d=2):
     f = rng.uniform(0.2, 0.8, n)
     delta = expit(np.log(f / (1 - f)) + 1.5 * np.sign(X[:, 0])) - f
     return X, (rng.random(n) < f + delta).astype(int), f, delta
+
+
+def triples(X, correct, confidence, split=None):
+    return Triples.of(X, confidence=confidence, correct=correct, split=split)
 
 
 @pytest.fixture(scope="module")
@@ -93,14 +98,14 @@ def test_a_perfect_model_has_no_local_structure():
 def test_the_smallest_run_allowed_leaves_its_folds_enough_rows(method):
     X, y, f, _ = planted(55)
     split = np.where(np.arange(55) < 5, "val", "train")
-    estimate = fit_honest(MiscalibrationField(method, n_jobs=1), X, y, f, split=split)
+    estimate = fit_honest(MiscalibrationField(method, n_jobs=1), triples(X, y, f, split))
     assert np.isfinite(estimate.delta).all()
 
 
 def test_a_generator_gives_one_answer_whatever_the_processes():
     X, y, f, _ = planted(200)
     one, two = (
-        honest_field(MiscalibrationField(random_state=np.random.default_rng(3), n_jobs=n), X, y, f, n_folds=2)
+        honest_field(MiscalibrationField(random_state=np.random.default_rng(3), n_jobs=n), triples(X, y, f), n_folds=2)
         for n in (1, 2)
     )
     assert one.delta == pytest.approx(two.delta, abs=1e-6)
@@ -121,20 +126,21 @@ def test_honest_values_never_see_their_own_outcome():
     X, y, f, _ = planted(300)
     options = {"n_folds": 3}
     field = MiscalibrationField(n_jobs=1)
-    before = honest_field(field, X, y, f, **options)
+    before = honest_field(field, triples(X, y, f), **options)
     from miscal.base.folds import assign_folds, row_groups
 
     folds = assign_folds(row_groups(X.astype(np.float32)), 3, np.random.default_rng((0, 7)))
     inside = folds == 1
-    after = honest_field(field, X, np.where(inside, 1 - y, y), f, **options)
+    after = honest_field(field, triples(X, np.where(inside, 1 - y, y), f), **options)
     assert (before.delta[inside] == after.delta[inside]).all()
     assert not (before.delta[~inside] == after.delta[~inside]).all()
+    assert vars(field) == vars(MiscalibrationField(n_jobs=1))
 
 
 def test_fitting_side_by_side_is_fitting():
     X, y, f, _ = planted(300)
     together = MiscalibrationField(n_jobs=2)
-    honest = fit_honest(together, X, y, f)
+    honest = fit_honest(together, triples(X, y, f))
     alone = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
     assert together.predict(X, confidence=f) == pytest.approx(alone.predict(X, confidence=f), abs=1e-5)
     assert honest.coordinates == pytest.approx(alone.transform(X), abs=1e-4)
@@ -194,6 +200,12 @@ def test_what_cannot_be_used_is_refused(fitted):
         fitted.predict(np.c_[X, X[:, :1]], confidence=f)
     with pytest.raises(InputError, match="method"):
         MiscalibrationField("autoo").fit(X, y, confidence=f)
+    with pytest.raises(InputError, match="has no option 'neighbours'"):
+        MiscalibrationField(options={"neighbours": 5}).fit(X, y, confidence=f)
+    with pytest.raises(InputError, match=r"its options are .*neighbours"):
+        MiscalibrationField("paper", options={"neighbour": 5}).fit(X, y, confidence=f)
+    with pytest.raises(InputError, match="y must hold only"):
+        MiscalibrationField().fit(X, y + 1, confidence=f)
     with pytest.raises(InputError, match="random_state must be a whole number"):
         MiscalibrationField(random_state=None).fit(X, y, confidence=f)
     with pytest.raises(InputError, match="n_jobs must be at least 1"):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.estimators.kernel import EXPONENT_FLOOR, logit_shift, nearest, pairwise_weights, smooth
+from miscal.estimators.kernel import EXPONENT_FLOOR, logit_shift, nearest, smooth
 
 
 def rows(n, d, seed, scale=1.0):
@@ -19,16 +19,15 @@ def unit_rows(n, d, seed):
     return z / np.linalg.norm(z, axis=1, keepdims=True)
 
 
-def two_loops(query, bank, values, sigma, weight=None, exclude_self=False):
+def two_loops(query, bank, values, sigma, weight=None):
     """Equation 2 of the paper, entry by entry, in double precision."""
     weight = np.ones(len(bank)) if weight is None else weight
     average, mass = np.zeros(len(query)), np.zeros(len(query))
     for i, x in enumerate(query.astype(float)):
         for j, b in enumerate(bank.astype(float)):
-            if not (exclude_self and i == j):
-                k = weight[j] * np.exp(max(-np.sum((x - b) ** 2) / sigma**2, EXPONENT_FLOOR))
-                mass[i] += k
-                average[i] += k * values[j]
+            k = weight[j] * np.exp(max(-np.sum((x - b) ** 2) / sigma**2, EXPONENT_FLOOR))
+            mass[i] += k
+            average[i] += k * values[j]
     return average / mass, mass
 
 
@@ -39,14 +38,14 @@ def two_loops(query, bank, values, sigma, weight=None, exclude_self=False):
     sigma=st.floats(0.05, 20.0),
     tile=st.sampled_from([(1, 1), (3, 4), (16, 5), (1024, 512)]),
     weighted=st.booleans(),
-    exclude_self=st.booleans(),
+    same=st.booleans(),
 )
-def test_equals_two_nested_loops(seed, d, sigma, tile, weighted, exclude_self):
+def test_equals_two_nested_loops(seed, d, sigma, tile, weighted, same):
     bank, r = rows(17, d, seed), np.random.default_rng(seed).uniform(-1, 1, 17)
-    query = bank if exclude_self else rows(11, d, seed + 1)
+    query = bank if same else rows(11, d, seed + 1)
     weight = np.random.default_rng(seed).uniform(0.1, 3, 17) if weighted else None
-    average, mass = smooth(query, bank, r, sigma, weight=weight, exclude_self=exclude_self, tile=tile)
-    expected, expected_mass = two_loops(query, bank, r, sigma, weight, exclude_self)
+    average, mass = smooth(query, bank, r, sigma, weight=weight, tile=tile)
+    expected, expected_mass = two_loops(query, bank, r, sigma, weight)
     np.testing.assert_allclose(mass, expected_mass, rtol=1e-9, atol=1e-30)
     np.testing.assert_allclose(average, expected, rtol=1e-9, atol=1e-12)
 
@@ -80,13 +79,12 @@ def test_single_precision_survives_a_far_origin_and_tiny_bandwidth():
 def test_never_nan_and_between_the_extremes(seed, log_sigma, log_scale):
     query, bank = (rows(9, 3, seed + i, scale=10**log_scale).astype(np.float32) for i in (0, 1))
     r = rows(9, 1, seed)[:, 0].astype(np.float32)
-    for excluded in (False, True):
-        average, mass = smooth(query, bank, r, 10**log_sigma, exclude_self=excluded)
-        assert np.isfinite(average).all()
-        assert (mass >= 0).all()
-        assert (mass <= 9.001).all()
-        assert (average >= r.min()).all()
-        assert (average <= r.max()).all()
+    average, mass = smooth(query, bank, r, 10**log_sigma)
+    assert np.isfinite(average).all()
+    assert (mass >= 0).all()
+    assert (mass <= 9.001).all()
+    assert (average >= r.min()).all()
+    assert (average <= r.max()).all()
 
 
 def test_constant_values_give_that_constant_exactly():
@@ -136,16 +134,6 @@ def test_columns_are_averaged_each_by_itself():
         np.testing.assert_allclose(mass, alone_mass)
 
 
-def test_leave_one_out_equals_leaving_the_row_out():
-    bank, r = rows(12, 2, 0), rows(12, 1, 1)[:, 0]
-    bank[3] = bank[4]  # a duplicate of a row is not the row
-    average, mass = smooth(bank, bank, r, 0.6, exclude_self=True, tile=(5, 3))
-    for i in range(12):
-        others = np.arange(12) != i
-        expected = smooth(bank[i : i + 1], bank[others], r[others], 0.6)
-        np.testing.assert_allclose((average[i], mass[i]), np.ravel(expected), rtol=1e-9)
-
-
 def test_all_neighbours_are_the_whole_bank_and_few_are_the_nearest():
     query, bank, r = rows(8, 2, 0), rows(30, 2, 1), rows(30, 1, 2)[:, 0]
     np.testing.assert_allclose(
@@ -158,15 +146,13 @@ def test_all_neighbours_are_the_whole_bank_and_few_are_the_nearest():
         np.testing.assert_allclose((few[i], few_mass[i]), np.ravel(expected), rtol=1e-9)
 
 
-@given(seed=st.integers(0, 10**6), k=st.integers(1, 24), exclude_self=st.booleans())
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 25), same=st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_nearest_agrees_with_sorting_all_distances(seed, k, exclude_self):
+def test_nearest_agrees_with_sorting_all_distances(seed, k, same):
     bank = rows(25, 3, seed)
-    query = bank if exclude_self else rows(7, 3, seed + 1)
+    query = bank if same else rows(7, 3, seed + 1)
     distances = np.linalg.norm(query[:, None] - bank[None], axis=2)
-    if exclude_self:
-        np.fill_diagonal(distances, np.inf)
-    index, distance = nearest(query, bank, k, exclude_self=exclude_self)
+    index, distance = nearest(query, bank, k)
     np.testing.assert_allclose(distance, np.sort(distances, axis=1)[:, :k], atol=1e-12)
     np.testing.assert_allclose(np.take_along_axis(distances, index, 1), distance, atol=1e-12)
 
@@ -174,15 +160,6 @@ def test_nearest_agrees_with_sorting_all_distances(seed, k, exclude_self):
 def test_nearest_across_tiles(monkeypatch):
     monkeypatch.setattr("miscal.estimators.kernel.NEAREST_TILE", (4, 6))
     test_nearest_agrees_with_sorting_all_distances.hypothesis.inner_test(5, 9, True)
-
-
-def test_weights_match_smoothing():
-    query, bank, r = rows(8, 2, 0), rows(30, 2, 1), rows(30, 1, 2)[:, 0]
-    K = pairwise_weights(query, bank, 0.5)
-    average, mass = smooth(query, bank, r, 0.5)
-    np.testing.assert_allclose(K.sum(1), mass)
-    np.testing.assert_allclose(K @ r / K.sum(1), average)
-    np.testing.assert_allclose(np.diag(pairwise_weights(bank, bank, 0.5)), 1.0)
 
 
 def test_kind_and_precision_follow_the_query():
@@ -211,14 +188,12 @@ def test_refuses_misfits():
     bank = rows(3, 2, 0)
     with pytest.raises(InputError, match=r"\(2, 1\) and \(3, 2\)"):
         smooth(rows(2, 1, 0), bank, np.zeros(3), 1.0)
-    with pytest.raises(InputError, match="one entry per bank row, 3; 1 values"):
+    with pytest.raises(InputError, match="one entry per row of the bank, 3; got 1 values"):
         smooth(bank, bank, np.zeros(1), 1.0)
     with pytest.raises(InputError, match="weight must not be negative"):
         smooth(bank, bank, np.zeros(3), 1.0, weight=np.array([1.0, -1.0, 1.0]))
-    with pytest.raises(InputError, match="same rows"):
-        smooth(bank[:1], bank[:1], np.zeros(1), 1.0, exclude_self=True)
-    with pytest.raises(InputError, match="k must lie in 1 to 2"):
-        nearest(bank, bank, 3, exclude_self=True)
+    with pytest.raises(InputError, match="k must be in 1 to 3"):
+        nearest(bank, bank, 4)
 
 
 @given(seed=st.integers(0, 10**6), ridge=st.floats(0.01, 10))
@@ -228,7 +203,7 @@ def test_logit_shift_solves_its_equation(seed, ridge):
     query, bank = rows(5, 2, seed), rows(60, 2, seed + 1)
     offset, y = rng.normal(size=60), (rng.random(60) < 0.5).astype(float)
     shift = logit_shift(query, bank, offset, y, 0.8, ridge=ridge, steps=30)
-    K = pairwise_weights(query, bank, 0.8)
+    K = np.exp(-np.square(query[:, None] - bank[None]).sum(2) / 0.8**2)
     p = 1 / (1 + np.exp(-(offset[None] + shift[:, None])))
     np.testing.assert_allclose((K * (y - p)).sum(1), ridge * shift, atol=1e-8)
     flipped = logit_shift(query, bank, -offset, 1 - y, 0.8, ridge=ridge, steps=30)

@@ -5,8 +5,9 @@ from miscal.base.errors import InputError
 from miscal.calibration.metrics import brier, smece, worst_slice_gap
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.null import bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.evidence.stability import seed_stability
-from miscal.evidence.thresholds import EPSILONS, threshold_sensitivity
+from miscal.evidence.thresholds import threshold_sensitivity
 
 
 def cut(delta, epsilon=0.05):
@@ -100,7 +101,7 @@ def test_fields_that_cannot_be_compared_are_refused(fields):
 def test_thresholds_measure_the_slices_they_cut():
     y, f, delta = planted()
     rows = threshold_sensitivity(y, f, lambda epsilon: cut(delta, epsilon))
-    assert tuple(row.epsilon for row in rows) == EPSILONS
+    assert tuple(row.epsilon for row in rows) == EVIDENCE_DEFAULTS.epsilons
     assert np.all(np.diff([row.share_over for row in rows]) <= 0)
     at = rows[2]
     over = delta < -0.1

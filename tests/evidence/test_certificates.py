@@ -5,9 +5,11 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from miscal.base.errors import InputError
-from miscal.evidence.certificates import certificate, counted
+from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import centred, outcome_given_confidence, permutation_p_value, strata
-from miscal.evidence.limits import agreement_limit, count_p_value, shift_limit
+from miscal.evidence.limits.agreement import agreement_limit, count_p_value
+from miscal.evidence.limits.covariance import counted, shift_limit
+from miscal.evidence.settings import EvidenceSettings
 
 probabilities = st.lists(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1)), min_size=1, max_size=30).map(
     np.array
@@ -23,9 +25,16 @@ def world(n, seed, hidden=0.0, fit=8):
     return (f[:n], y[:n], sign[:n]), (f[n:], y[n:])
 
 
-def certify(test, fit, field, **options):
+def certify(test, fit, field, *, n_draws=299, random_state=0):
     return certificate(
-        test[1], test[0], field, field, fit_correct=fit[1], fit_confidence=fit[0], **{"n_draws": 299, **options}
+        test[1],
+        test[0],
+        field,
+        field,
+        fit_correct=fit[1],
+        fit_confidence=fit[0],
+        settings=EvidenceSettings(n_draws=n_draws),
+        random_state=random_state,
     )
 
 
@@ -92,10 +101,11 @@ def test_shift_limit_agrees_with_the_normal_one_where_both_hold():
     n = 4_000
     weight, centre = rng.choice([-1.0, 1.0], n), np.full(n, 0.4)
     y = (rng.random(n) < 0.4 + 0.1 * weight).astype(float)
-    simulated = shift_limit(weight, centre, y, level=0.95, n_draws=1999, rng=rng)
+    simulated = shift_limit(y, weight, centre, rng=rng)
     value, error = np.mean(weight * (y - centre)), np.sqrt(0.24 / n)
     assert simulated == pytest.approx(value - 1.645 * error, abs=0.2 * error)
-    many = shift_limit(np.tile(weight, 2), np.tile(centre, 2), np.tile(y, 2), level=0.95, n_draws=9, rng=rng)
+    few_draws = EvidenceSettings(n_draws=9)
+    many = shift_limit(np.tile(y, 2), np.tile(weight, 2), np.tile(centre, 2), rng=rng, settings=few_draws)
     assert many == pytest.approx(value - 1.645 * error / np.sqrt(2), abs=1e-5)
 
 
@@ -128,13 +138,15 @@ def test_regression_on_confidence_finds_any_shape(rate):
     f = rng.random(8_000)
     y = (rng.random(8_000) < rate(f)).astype(float)
     at = rng.random(1_000)
-    assert np.sqrt(np.mean((outcome_given_confidence(f, y, at) - rate(at)) ** 2)) < 0.045
+    assert np.sqrt(np.mean((outcome_given_confidence(y, f, at) - rate(at)) ** 2)) < 0.045
 
 
 def test_permutation_test_is_exact_with_few_confidences():
     # y = s in one stratum of 3 + 3 rows: 1 of the 20 arrangements.
     s = np.array([1.0, 1, 1, 0, 0, 0])
-    p = permutation_p_value(s, s, np.zeros(6, dtype=int), n_draws=9_999, rng=np.random.default_rng(0))
+    p = permutation_p_value(
+        s, s, np.zeros(6, dtype=int), rng=np.random.default_rng(0), settings=EvidenceSettings(n_draws=9_999)
+    )
     assert p == pytest.approx(0.05, abs=0.01)
 
 
@@ -307,7 +319,7 @@ def test_limits_cover_what_is_hidden(n):
         visible = test[0] ** 2 - test[0]
         proof = certificate(
             test[1], test[0], visible + hidden * test[2], hidden * test[2],
-            fit_correct=fit[1], fit_confidence=fit[0], n_draws=299, random_state=seed,
+            fit_correct=fit[1], fit_confidence=fit[0], settings=EvidenceSettings(n_draws=299), random_state=seed,
         )  # fmt: skip
         covered[0] += proof.hidden.low <= hidden
         covered[1] += proof.total.low <= total

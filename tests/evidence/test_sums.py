@@ -3,10 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.evidence import conditional, limits, sums
 from miscal.evidence.conditional import permutation_p_value, strata
-from miscal.evidence.limits import count_p_value, shift_limit
-from miscal.evidence.sums import NORMAL_RATIO, bernoulli_sums, near_normal
+from miscal.evidence.limits.agreement import count_p_value
+from miscal.evidence.limits.covariance import shift_limit
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+from miscal.evidence.sums import bernoulli_sums, near_normal
+
+NORMAL_RATIO = EVIDENCE_DEFAULTS.normal_ratio
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 400)), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
@@ -46,9 +49,9 @@ def test_drawn_sums_have_the_moments_of_weighted_outcomes():
     assert drawn.var() == pytest.approx(variance, rel=0.05)
 
 
-def test_drawn_sums_in_blocks_are_as_good(monkeypatch):
-    monkeypatch.setattr(sums, "_DRAWN_AT_ONCE", 100)
-    drawn = bernoulli_sums(np.ones(400), np.full(400, 0.05), 4_000, np.random.default_rng(0))
+def test_drawn_sums_in_blocks_are_as_good():
+    small = EvidenceSettings(draws_in_memory=100)
+    drawn = bernoulli_sums(np.ones(400), np.full(400, 0.05), 4_000, np.random.default_rng(0), small)
     assert drawn.var() == pytest.approx(400 * 0.05 * 0.95, rel=0.1)
 
 
@@ -66,53 +69,58 @@ def test_null_p_values_are_not_too_small_where_outcomes_are_rare(tied):
     p = []
     for seed in range(200):
         f, y, field, rng = rare(5_200, seed, 0.05, tied)
-        p.append(permutation_p_value(y - f, field, strata(f), n_draws=99, rng=rng))
+        p.append(permutation_p_value(y - f, field, strata(f), rng=rng, settings=EvidenceSettings(n_draws=99)))
     for level in (0.01, 0.05, 0.1, 0.3):
         assert np.mean(np.array(p) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 200)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("tied", [False, True])
-def test_normal_p_value_agrees_with_the_shuffled_one_where_both_hold(monkeypatch, tied, seed):
+def test_normal_p_value_agrees_with_the_shuffled_one_where_both_hold(tied, seed):
     rng = np.random.default_rng(seed)
     f = np.full(8_000, 0.4) if tied else rng.uniform(0.2, 0.8, 8_000)
     y, field = (rng.random(8_000) < f).astype(float), rng.standard_normal(8_000)
     field += 0.02 * (y - f)  # p of some per cent
 
-    def p_value():
-        return permutation_p_value(y - f, field, strata(f), n_draws=1_999, rng=np.random.default_rng(seed))
+    def p_value(**changes):
+        settings = EvidenceSettings(**changes)
+        return permutation_p_value(y - f, field, strata(f), rng=np.random.default_rng(seed), settings=settings)
 
     normal = p_value()
-    monkeypatch.setattr(sums, "NORMAL_RATIO", 0.0)
-    by_size = p_value()
-    monkeypatch.setattr(conditional, "PERMUTED_ROWS", 8_000)
-    by_keys = p_value()
+    by_size = p_value(normal_ratio=0.0)
+    by_keys = p_value(drawn_rows=8_000)
     assert (2_000 * normal) % 1 > 1e-6  # read off the normal law, not counted
     error = 4 * np.sqrt(normal * (1 - normal) / 2_000) + 1e-3
     assert by_size == pytest.approx(normal, abs=error)
     assert by_keys == pytest.approx(normal, abs=error)
 
 
-def test_p_value_of_few_strata_among_many_is_that_of_all(monkeypatch):
+def test_p_value_of_few_strata_among_many_is_that_of_all():
     # Most strata hold no outcome and stand as one normal variable.
     f, y, field, _ = rare(6_000, 5, 0.1, tied=False, rate=3e-3)
     field += 0.02 * y
-    by_parts = permutation_p_value(y - f, field, strata(f), n_draws=1_999, rng=np.random.default_rng(0))
-    monkeypatch.setattr(conditional, "PERMUTED_ROWS", 6_000)
-    whole = permutation_p_value(y - f, field, strata(f), n_draws=1_999, rng=np.random.default_rng(0))
+    by_parts, whole = (
+        permutation_p_value(
+            y - f, field, strata(f), rng=np.random.default_rng(0), settings=EvidenceSettings(drawn_rows=rows)
+        )
+        for rows in (5_000, 6_000)
+    )
     assert by_parts == pytest.approx(whole, abs=0.04)
 
 
 @pytest.mark.parametrize("rate", [2e-3, 0.02, 0.3])
-def test_limit_is_that_of_drawing_every_row(monkeypatch, rate):
+def test_limit_is_that_of_drawing_every_row(rate):
     rng = np.random.default_rng(1)
     n = 6_000
     weight = np.where(np.arange(n) < n // 10, 0.9, -0.1)
     centre = rate * rng.uniform(0.5, 1.5, n)
     y = (rng.random(n) < np.where(weight > 0, centre + max(2 * rate, 0.02), centre)).astype(float)
-    parts = shift_limit(weight, centre, y, level=0.95, n_draws=999, rng=np.random.default_rng(0))
-    monkeypatch.setattr(limits, "SIMULATED_ROWS", n)
-    whole = shift_limit(weight, centre, y, level=0.95, n_draws=999, rng=np.random.default_rng(0))
+    parts, whole = (
+        shift_limit(
+            y, weight, centre, rng=np.random.default_rng(0), settings=EvidenceSettings(n_draws=999, drawn_rows=rows)
+        )
+        for rows in (5_000, n)
+    )
     error = np.sqrt(np.sum(weight**2 * y)) / n
     assert parts > 0
     assert parts == pytest.approx(whole, abs=0.2 * error)
@@ -122,5 +130,5 @@ def test_limit_where_the_outcome_was_certain():
     centre = np.repeat([0.0, 1.0], 3_000)
     y = centre.copy()
     y[:3] = 1
-    limit = shift_limit(np.ones(6_000), centre, y, level=0.95, n_draws=99, rng=np.random.default_rng(0))
+    limit = shift_limit(y, np.ones(6_000), centre, rng=np.random.default_rng(0), settings=EvidenceSettings(n_draws=99))
     assert 0 < limit < 3 / 6_000

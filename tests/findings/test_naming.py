@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from miscal.findings.enrichment import MIN_COUNT, Column, encode, enrich, odds_ratio
-from miscal.findings.naming import compose_names, feature_rules, keywords, metadata_clause
+from miscal.findings.enrichment import Column, encode, enrich, odds_ratio
+from miscal.findings.naming import feature_rules, keywords, metadata_clause, part_names
+from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 PART = np.repeat([0, 1, -1], [100, 100, 200])
 
@@ -39,7 +40,7 @@ def test_a_text_of_a_million_letters_is_cut():
 
 def test_enrichment_p_values_are_those_of_fisher():
     rng = np.random.default_rng(1)
-    column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]) + np.where(PART == 0, "", ""))
+    column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]))
     column.codes[:60] = 0
     (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == "= a"]
     inside, outside = column.codes[PART == 0] == 0, column.codes[PART != 0] == 0
@@ -95,6 +96,14 @@ def test_any_column_encodes_or_is_passed_over(values):
         assert all("\n" not in label and len(label) <= 42 for label in column.labels)
 
 
+def test_a_name_keeps_to_its_settings():
+    subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
+    (items,) = enrich([subject], PART, 1, FindingsSettings(max_items=1))
+    assert [item.value for item in items] == ["= ethics"]
+    assert metadata_clause(items) == "subject = ethics (4.0x)"
+    assert metadata_clause(items, settings=FindingsSettings(clause_share=0.6)) == ""
+
+
 def test_metadata_of_chance_is_rarely_enriched():
     rng = np.random.default_rng(2)
     columns = [encode(f"c{i}", rng.choice(list("abcdef"), 400)) for i in range(50)]
@@ -124,7 +133,7 @@ def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_e
     (planted,) = [item for item in items if item.value == "= 0"]
     size = int((part == 0).sum())
     raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
-    tests = int((np.bincount(codes, minlength=n_values) >= MIN_COUNT).sum())
+    tests = int((np.bincount(codes, minlength=n_values) >= FINDINGS_DEFAULTS.min_count).sum())
     assert planted.p_value == pytest.approx(raw * tests, rel=1e-6, abs=0)
     assert planted.n == 30
 
@@ -153,6 +162,6 @@ def test_rules_find_a_corner():
 @given(st.lists(st.tuples(st.sampled_from(["", "a = 1"]), st.lists(st.sampled_from("uvwxyz"), max_size=6)), max_size=9))
 def test_names_are_unique_and_never_empty(known):
     clauses, words = [clause for clause, _ in known], [terms for _, terms in known]
-    names = compose_names(clauses, words, [""] * len(known), (["over", "under", "over"] * 3)[: len(known)])
+    names = part_names(clauses, words, [""] * len(known), (["over", "under", "over"] * 3)[: len(known)])
     assert len(set(names)) == len(names)
     assert all(names)

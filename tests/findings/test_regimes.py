@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.findings import cut, mean_residual
+from miscal.findings import binomial_residual, cut
 from miscal.findings.residuals import holm
 
 FIELD = arrays(float, st.integers(1, 40), elements=st.floats(-1, 1))
@@ -53,9 +53,9 @@ def test_a_field_that_cannot_be_cut_is_refused(arguments, message):
 
 
 @given(st.integers(1, 60), st.floats(0, 1), st.data())
-def test_mean_residual_agrees_with_the_binomial_test_of_scipy(n, confidence, data):
+def test_the_residual_agrees_with_the_binomial_test_of_scipy(n, confidence, data):
     hits = data.draw(st.integers(0, n))
-    result = mean_residual(np.arange(n) < hits, np.full(n, confidence))
+    result = binomial_residual(np.arange(n) < hits, np.full(n, confidence))
     interval = binomtest(hits, n).proportion_ci(method="exact")
     assert result.value == pytest.approx(hits / n - confidence, abs=1e-12)
     np.testing.assert_allclose(result.interval, [interval.low - confidence, interval.high - confidence], atol=1e-9)
@@ -68,7 +68,7 @@ def test_mean_residual_agrees_with_the_binomial_test_of_scipy(n, confidence, dat
 def test_interval_and_p_value_say_the_same(n, seed):
     rng = np.random.default_rng(seed)
     f = rng.random(n)
-    result = mean_residual((rng.random(n) < 0.5).astype(float), f)
+    result = binomial_residual((rng.random(n) < 0.5).astype(float), f)
     low, high = result.interval
     assert low <= result.value <= high
     assert low >= -1
@@ -79,11 +79,11 @@ def test_interval_and_p_value_say_the_same(n, seed):
 
 def test_right_answers_of_a_sure_model_prove_nothing():
     """A t-test would see ten equal residuals, no spread, and p = 0."""
-    assert mean_residual(np.ones(10), np.full(10, 0.95)).p_value > 0.9
+    assert binomial_residual(np.ones(10), np.full(10, 0.95)).p_value > 0.9
 
 
 def test_an_empty_slice_has_no_residual():
-    assert mean_residual(np.array([]), np.array([])).to_dict() == {"value": None, "interval": None, "p_value": None}
+    assert binomial_residual(np.array([]), np.array([])).to_dict() == {"value": None, "interval": None, "p_value": None}
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_the_level_holds_when_errors_cancel_inside_the_slice(n, spread):
     half = len(f) // 2
     f = np.r_[f[:half], f[:half]]
     delta = np.r_[shift[:half], -shift[:half]]
-    rejected = [mean_residual(rng.random(len(f)) < f + delta, f).p_value <= 0.05 for _ in range(2000)]
+    rejected = [binomial_residual(rng.random(len(f)) < f + delta, f).p_value <= 0.05 for _ in range(2000)]
     assert np.mean(rejected) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
 
 

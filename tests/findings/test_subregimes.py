@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from miscal.base.errors import InputError
-from miscal.findings import cut, find_subregimes
+from miscal.findings import FindingsSettings, cut, find_subregimes
 
 SUBJECTS = np.array(["law", "physics", "cooking", "chess"])
 WORDS = ["court jury verdict", "quark boson energy", "onion garlic butter", "rook bishop castle"]
@@ -137,11 +137,10 @@ def test_outcomes_of_train_and_validation_rows_and_delta_of_test_rows_change_not
     assert found_in(world, delta=delta, regime=cut(world["delta"])).table == found.table
 
 
-def test_new_rows_are_assigned_by_the_saved_cut(world, found):
-    part = found.partition.assign(world["coordinates"], world["features"], cut(world["delta"]))
-    names = np.array([*(part.name for part in found.table), None], dtype=object)
-    agree = names[part] == found.name
-    assert agree.mean() > 0.999  # coordinates come in float64 here, in float32 there: a row on a border may differ
+def test_the_settings_bound_size_and_number_of_parts(world):
+    assert len(found_in(world, settings=FindingsSettings(max_parts=1)).table) == 2
+    large = FindingsSettings(min_rows=900)
+    assert [part.parent for part in found_in(world, settings=large).table] == ["over"]
 
 
 def test_rows_without_support_belong_to_no_part(world):

@@ -114,7 +114,7 @@ def test_hover_shows_the_text(visit):
     tip = seen.page.locator("#tip")
     assert tip.is_visible()
     assert data["text"][i] in tip.inner_text()
-    assert f"row {data['row'][i]:,}" in tip.inner_text()
+    assert f"Row {data['row'][i]:,}" in tip.inner_text()
     seen.page.mouse.move(2, 2)
     assert not tip.is_visible()
 

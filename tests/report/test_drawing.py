@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from miscal.discovery.summary import CurveNumbers
+from miscal.report import legend
 from miscal.report.drawing import Scale, reliability_dots, round_ticks, shade, stacked_bars
 from miscal.report.inline import embed, embedded_size
 from miscal.report.map_data import GRID, coded, colour_limit, encode, grid_positions, sample
 
 X, Y = Scale(0, 1, 38, 248), Scale(0, 1, 220, 10)
 number = st.floats(-1e6, 1e6)
-share = st.one_of(st.none(), st.floats(0, 1), st.just(float("nan")))
+share = st.floats(0, 1)
 
 
 @given(low=number, span=st.floats(1e-3, 1e6), at=st.floats(0, 1))
@@ -33,12 +35,11 @@ def test_ticks_are_inside_rising_and_few(low, span, target):
 
 
 @given(st.lists(st.tuples(share, share, share, share, st.integers(0, 500)), max_size=20))
-def test_only_defined_bins_are_drawn_and_inside(bins):
-    keys = ("confidence", "accuracy", "low", "high", "n")
-    curve = {key: [values[k] for values in bins] for k, key in enumerate(keys)}
+def test_only_bins_with_rows_are_drawn_and_inside(bins):
+    columns = zip(*bins, strict=True) if bins else [()] * 5
+    curve = CurveNumbers(**dict(zip(("confidence", "accuracy", "low", "high", "n"), columns, strict=True)))
     dots = reliability_dots(curve, X, Y)
-    defined = [b for b in bins if b[0] is not None and b[0] == b[0] and b[1] is not None and b[1] == b[1] and b[4]]
-    assert len(dots) == len(defined)
+    assert [dot.n for dot in dots] == [values[-1] for values in bins if values[-1]]
     for dot in dots:
         assert 38 <= dot.x <= 248
         assert all(10 <= y <= 220 for y in (dot.y, dot.low, dot.high))
@@ -117,3 +118,12 @@ def test_embedded_size_is_the_size_in_the_page(text):
     text = text.encode("utf-8", "replace").decode()
     assert embedded_size(text) == len(str(embed(text)).encode())
     assert json.loads(str(embed(text))) == text
+
+
+def test_every_colour_that_is_drawn_with_is_defined():
+    drawn = {*legend.FIELD, *legend.CATEGORIES, *legend.NUMBERS, *legend.CODES}
+    assert drawn <= set(legend.COLOURS)
+    rules = legend.colour_rules()
+    for name, (light, dark) in legend.COLOURS.items():
+        assert f"--{name}: {light};" in rules
+        assert f"--{name}: {dark};" in rules

@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.calibration.metrics import METRICS, Metric
 from miscal.report import render
 from miscal.report.inline import digest, embed
 from miscal.report.map_data import MAX_ROWS, map_payload
-from miscal.report.page import build
+from miscal.report.page import PROGRAMS, STYLES, build, bundle
+from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
 from miscal.report.source import read_source
 
@@ -84,8 +86,61 @@ def page_of(run, **options):
 
 def test_the_page_holds_every_panel_in_order(make_run):
     text = render(make_run(500)).read_text(encoding="utf-8")
-    places = [text.index(f'<section id="{panel.NAME}"') for panel in PANELS]
+    places = [text.index(f'<section id="{panel.name}"') for panel in PANELS]
     assert places == sorted(places)
+
+
+def test_a_new_panel_is_one_object_in_the_list(make_run, monkeypatch):
+    toy = Panel(
+        "toy", "A toy", lambda source: source.summary, "<p>{{ view.n | count }} & rows: {{ view.verdict }}</p>", "Toy"
+    )
+    monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, toy))
+    run = make_run(1500, payload="<b>hostile</b>")
+    text = render(run).read_text(encoding="utf-8")
+    assert "<p>1,500 & rows: &lt;b&gt;hostile&lt;/b&gt;</p>" in text
+    assert text.index('<section id="glossary"') < text.index('<section id="toy"')
+    assert '<a href="#toy">Toy</a>' in text
+
+
+def test_a_panel_with_nothing_to_say_is_left_off(make_run, monkeypatch):
+    monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, Panel("toy", "A toy", lambda source: None, "no", "Toy")))
+    assert "toy" not in render(make_run(300)).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_the_number_of_an_example_stands_apart_from_its_confidence(make_run, texts):
+    run = make_run(3000)
+    if not texts:
+        pl.read_parquet(run / "map.parquet").drop("text").write_parquet(run / "map.parquet")
+    glued = "".join(page_of(run).texts)
+    field = pl.read_parquet(run / "field.parquet")
+    for card in json.loads((run / "summary.json").read_text())["subregimes"]:
+        for row in card["exemplars"]:
+            assert f"Row {row:,}: confidence {100 * field['confidence'][row]:.0f}\u202f%, answer " in glued
+
+
+def test_an_unconfirmed_subregime_says_so(make_run):
+    visible = page_of(make_run(2000)).visible
+    assert "Over-confident, confirmed on test rows" in visible
+    assert "Under-confident, not confirmed on test rows" in visible
+
+
+def test_colours_and_names_of_regimes_are_written_once():
+    """Styles and program take them from the page's one list."""
+    assets = bundle(STYLES) + bundle(PROGRAMS)
+    assert not re.findall(r"#(?:[0-9a-f]{3}){1,2}\b", assets)
+    assert not re.findall(r"well calibrated|no local estimate", assets)
+
+
+def test_redaction_reaches_the_typed_summary(make_run):
+    def name_a_part(summary):
+        summary["verdict"] = f'Less often right on "{summary["subregimes"][0]["name"]}".'
+
+    source = read_source(make_run(500, edit=name_a_part), redact_text=True)
+    assert [part.name for part in source.summary.subregimes] == ["part 1", "part 2", "part 3", "part 4"]
+    assert not any(part.keywords for part in source.summary.subregimes)
+    assert source.summary.verdict == 'Less often right on "part 1".'
+    assert set(source.map["subregime"].drop_nulls()) <= {"part 1", "part 2", "part 3", "part 4"}
 
 
 def test_the_page_says_what_the_summary_says(make_run):
@@ -124,6 +179,19 @@ def test_the_best_scores_are_marked(make_run):
     assert all("0.2" not in " ".join(cells) for k, cells in enumerate(best) if k != 1)
 
 
+def test_a_registered_metric_is_a_column_that_marks_its_best(make_run, monkeypatch):
+    auc = Metric("auc", "AUC", lambda y, f: 0.5, lambda y, f: None, lower_is_better=False, compares_corrections=True)
+    monkeypatch.setitem(METRICS, "auc", auc)
+
+    def score(summary):
+        for place, comparison in enumerate(summary["correction"].values()):
+            comparison["all"]["auc"] = 0.6 + 0.01 * place
+
+    page = page_of(make_run(300, edit=score))
+    assert page.visible.count("AUC (higher is better)") == len(re.findall("Correction smECE", page.visible)) > 1
+    assert "best: 0.640" in page.visible
+
+
 @pytest.mark.parametrize("kind", ["full", "empty"])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_nothing_reads_none_or_nan(make_run, kind, n):
@@ -139,10 +207,10 @@ def test_empty_cases_are_said_in_words(make_run):
         "none proven",
         "not defined",
         "No test row lies in an over- or under-confident regime",
-        "No diagram of its own: no test row is over-confident or under-confident",
+        "There is no diagram of the over-confident or under-confident regime",
         "No coherent part of a regime",
-        "The data named no texts",
-        "The data named no metadata columns",
+        "No text column was given",
+        "No metadata columns were given",
         "No candidates were compared",
         "so there is nothing to compare there",
     ):
@@ -153,14 +221,14 @@ def test_empty_cases_are_said_in_words(make_run):
 def test_a_run_without_a_map_says_so(make_run):
     run = make_run(300, edit=lambda summary: summary.update(map=None))
     (run / "map.parquet").unlink()
-    assert "No map: the run left no rows to show" in page_of(run).visible
+    assert "There is no map, because the run left no rows to show" in page_of(run).visible
 
 
 def test_a_constant_field_has_no_histogram(make_run):
     def flatten(summary):
         summary["histogram"] = {"edges": [0.0, 0.0], "over": [0], "good": [30], "under": [0]}
 
-    assert "No histogram" in page_of(make_run(300, edit=flatten)).visible
+    assert "There is no histogram" in page_of(make_run(300, edit=flatten)).visible
 
 
 def test_null_numbers_everywhere_still_make_a_page(make_run):
@@ -182,7 +250,7 @@ def test_null_numbers_everywhere_still_make_a_page(make_run):
 
     visible = page_of(make_run(300, edit=forget)).visible
     assert not re.search(r"\b(None|NaN|nan)\b", visible)
-    assert "too few test rows for a curve" in visible
+    assert "too few test rows for a reliability curve" in visible
 
 
 def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
@@ -218,7 +286,7 @@ def test_large_runs_stay_below_ten_megabytes(make_run):
     many.write_parquet(run / "map.parquet")
     page = render(run)
     assert page.stat().st_size < 10e6
-    assert "Metadata too large for this page and left off: id0" in Page(page.read_text(encoding="utf-8")).visible
+    assert "Metadata too large for this page were left off: id0" in Page(page.read_text(encoding="utf-8")).visible
 
 
 # --- security -------------------------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def test_a_poisoned_row_is_marked_and_the_others_go_on():
     )
     encoded, failed = encode(items, fussy, max_length=999, n_lead=1)
     assert [row.row for row in encoded] == [0, 3]
-    assert failed == {1: "tokenising: ValueError: cannot encode", 2: "empty question"}
+    assert failed == {1: "it cannot be tokenised: ValueError: cannot encode", 2: "empty question"}
 
 
 def test_candidates_that_cannot_be_scored_are_marked():

@@ -59,9 +59,9 @@ def test_discover_takes_it_from_there(arguments, tmp_path):
         (["--model", "qwen3-1.8b"], "did you mean qwen3-1.7b?"),
         (["--task", "MMLU_pro"], "did you mean 'mmlu-pro'?"),
         (["--task", "none.parquet"], "none.parquet does not exist"),
-        (["--device", "gpu"], "'gpu' came"),
+        (["--device", "gpu"], "got 'gpu'"),
         (["--engine", "dask"], "'dask' is not one of"),
-        (["--limit", "0"], "'0' came"),
+        (["--limit", "0"], "got '0'"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_status_two(arguments, change, said, capsys):
@@ -93,7 +93,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, 
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said.count("\n")) == (status, 1)
-    assert "the same command goes on from here" in said
+    assert "run the same command again to go on from here" in said
     done = len(list(tmp_path.glob("out/shards/*.json")))
     assert 0 < done < 120
     assert main(arguments) == 0
@@ -112,5 +112,5 @@ def test_ctrl_c_ends_the_workers_without_a_word(arguments, delay):
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said == "miscal: stopped; nothing was left half-written; the same command goes on from here\n"
+    assert said == "miscal: stopped; no file was left half-written; run the same command again to go on from here\n"
     assert not psutil.wait_procs(working, timeout=60)[1]

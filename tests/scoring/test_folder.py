@@ -25,8 +25,6 @@ from miscal.base.errors import (
     ResourceError,
 )
 from miscal.scoring import FakeModel, Question
-from miscal.scoring import disk as disk_module
-from miscal.scoring.disk import owned
 from miscal.scoring.folder import score_folder
 from miscal.scoring.questions import text_items
 from miscal.scoring.scorer import as_items, score
@@ -50,7 +48,7 @@ def run(out: Path, *, model=None, items=None, **options):
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != ".lock"}
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 @pytest.fixture(scope="module")
@@ -222,11 +220,11 @@ def test_changed_settings_are_refused_by_name(tmp_path, key, finished):
 
 
 def test_a_second_owner_is_refused_and_a_dead_one_is_forgotten(tmp_path):
-    code = "import sys, time\nfrom pathlib import Path\nfrom miscal.scoring.disk import owned\n"
-    code += "with owned(Path(sys.argv[1])):\n    print('mine', flush=True)\n    time.sleep(60)\n"
+    code = "import sys, time\nfrom miscal.base.files import locked\n"
+    code += "with locked(sys.argv[1], inside=True):\n    print('mine', flush=True)\n    time.sleep(60)\n"
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"mine\n"
-        with pytest.raises(LockedError, match="another process"):
+        with pytest.raises(LockedError, match="another miscal process"):
             run(tmp_path)
         other.kill()
     assert run(tmp_path).n_scored == 30
@@ -252,13 +250,13 @@ def test_a_full_disk_at_any_write_is_said_and_survived(tmp_path, whole, monkeypa
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(*arguments)
 
-    monkeypatch.setattr(disk_module.os, call, limited)
+    monkeypatch.setattr(os, call, limited)
     for n in range(1, 200, 3):
         folder, calls = tmp_path / str(n), 0
         try:
             run(folder)
         except ResourceError:
-            assert not list(folder.rglob("*.tmp"))
+            assert not list(folder.rglob(".miscal-*"))
             calls = n  # the disk has room again
             run(folder)
         else:
@@ -357,10 +355,3 @@ def test_a_hundred_kills(tmp_path, whole):
     while hits < 100:
         hits += check_killed(tmp_path, whole, 8, seed)
         seed += 1
-
-
-def test_the_lock_is_freed_after_an_error(tmp_path):
-    with pytest.raises(RuntimeError, match="boom"), owned(tmp_path):
-        raise RuntimeError("boom")
-    with owned(tmp_path):
-        pass

@@ -24,8 +24,8 @@ def test_other_forms_ask_for_the_text_of_the_choice():
     ("question", "said"),
     [
         (Question("q", "  ", ("a", "b"), 0), "empty"),
-        (Question("q", "?", ("a",), 0), "1 choices"),
-        (Question("q", "?", tuple(map(str, range(27))), 0), "27 choices"),
+        (Question("q", "?", ("a",), 0), "got 1"),
+        (Question("q", "?", tuple(map(str, range(27))), 0), "got 27"),
         (Question("q", "?", ("a", "b"), 2), "outside"),
         (Question("q", "?", ("a", "b"), -1), "outside"),
     ],

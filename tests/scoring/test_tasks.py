@@ -75,14 +75,15 @@ def test_a_task_file_names_form_and_prompt(tmp_path):
     path.write_text("data: data.parquet\nfrom: text\n")
     with pytest.raises(InputError, match="from"):
         read_task(str(path))
-    for wrong in (
-        "data: 3\n",
-        "data: data.parquet\nprompt_file: [a]\n",
-        "data: data.parquet\n1: 2\nx: 3\n",
-        "- data\n",
-    ):
+    for wrong, said in {
+        "data: 3\n": "data must be the path of a file; got 3",
+        "data: data.parquet\nprompt_file: [a]\n": "prompt_file must be the path of a file; got .'a'.",
+        "data: data.parquet\n1: 2\nx: 3\n": "keys must be data, form, prompt_file.*; unknown: 1, x",
+        "form: letter\n": "data must be among them; data is missing",
+        "- data\n": "not a mapping",
+    }.items():
         path.write_text(wrong)
-        with pytest.raises(InputError, match="allowed"):
+        with pytest.raises(InputError, match=said):
             read_task(str(path))
     path.write_text("data: data.parquet\nform: words\n")
     with pytest.raises(InputError, match="words"):
@@ -94,7 +95,7 @@ def test_unusable_tasks_are_refused_in_words(tmp_path):
         read_task("mmlu_pro")
     with pytest.raises(InputError, match="did you mean 'mmlu'"):
         read_task("MMLU")
-    with pytest.raises(InputError, match="is allowed") as caught:
+    with pytest.raises(InputError, match="or a file; got") as caught:
         read_task("https://me:hunter2@host/task.parquet")
     assert "hunter2" not in str(caught.value)
     for ending in ("parquet", "yaml"):
@@ -125,11 +126,12 @@ def test_an_unreadable_row_becomes_a_row_to_mark():
         for choices in ("not json", '"text"', None, ["a", None], ["a", ["b"]])
     ]
     problems = [item.problem for item in question_items(rows_to_questions(rows, "task"))]
-    said = ["Expecting value", "must be a list", "must be a list", "choice 1 is missing", "choice 1 is no text"]
+    said = ["Expecting value", "must be a list", "must be a list", "choice 1 is missing", "choice 1 must be text"]
     assert all(words in problem for words, problem in zip(said, problems, strict=True))
     assert "opc is missing" in rows_to_questions([MED | {"opc": None}], "task")[0].problem
     assert (
-        "chosen is no text" in rows_to_questions([{"prompt": "?", "chosen": ["a"], "rejected": "b"}], "task")[0].problem
+        "chosen must be text"
+        in rows_to_questions([{"prompt": "?", "chosen": ["a"], "rejected": "b"}], "task")[0].problem
     )
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from miscal.data.triples import Triples
 from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
@@ -66,9 +67,16 @@ def test_the_grid_is_that_of_the_papers_estimator():
         stop_hopeless=False,
         random_state=3,
         n_jobs=1,
-    ).fit(world.X[known], world.correct[known], confidence=world.confidence[known], split=split[known])
+    ).fit(
+        Triples.of(
+            world.X[known],
+            confidence=world.confidence[known],
+            correct=world.correct[known],
+            split=split[known],
+        )
+    )
     assert [row["proxy"] for row in record.candidates] == [row["proxy"] for row in field.selection_]
-    delta, _ = field.kernel_average(world.X[test])
+    delta = field.delta(world.X[test].astype(np.float32), None)
     assert record.r == pytest.approx(scores.correlation(delta, world.delta[test]))
 
 

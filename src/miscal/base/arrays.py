@@ -107,9 +107,9 @@ def _from_series(values: Any, name: str) -> np.ndarray | None:
 class DtypeError(InputError):
     """An array of some other dtype than numbers; `dtype` names it."""
 
-    def __init__(self, name: str, dtype: str, came: str = "") -> None:
+    def __init__(self, name: str, dtype: str, found: str = "") -> None:
         self.dtype = dtype
-        super().__init__(f"{name} must be numbers; its dtype is {dtype}{came}. Convert it first, e.g. astype(float)")
+        super().__init__(f"{name} must be numbers; its dtype is {dtype}{found}. Convert it first, e.g. astype(float)")
 
 
 def _dtype_error(name: str, dtype: str, examples: Any = ()) -> DtypeError:

@@ -3,7 +3,7 @@
 The functions accept lists, numpy arrays (masked, read-only, any byte order or strides), pandas and polars
 series and frames (nullable too), pyarrow and torch tensors. Nothing is changed in place, nothing is broadcast,
 nothing is guessed: a value either converts exactly or is refused with an :class:`~miscal.base.errors.InputError`
-naming the argument, the rule, what came (count and first five rows, counted from 0) and the remedy.
+naming the argument, the rule, what was given (count and first five rows, counted from 0) and the remedy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLIP_TOLERANCE = 1e-6
 DROP = "drop those rows (discover: --on-invalid drop; in Python: on_invalid='drop')"
 """What can be done about rows that cannot be used, where they are read from a file."""
 
-_RECODE = "Recode it to 0 and 1; in Python, pos_label names the value that means right"
+_RECODE = "Recode it as 0 and 1 (in Python, pos_label may name the value that means right)"
 
 _BLOCK_VALUES = 1 << 22
 
@@ -30,7 +30,7 @@ _BLOCK_VALUES = 1 << 22
 def _vector(values: Any, name: str, *, copy: bool = True) -> np.ndarray:
     """Return a float64 vector of at least one entry, a new one unless told that none is needed."""
     if is_frame(values):
-        raise InputError(f"{name} must be one column; a table came. Select the column, e.g. frame[{name!r}]")
+        raise InputError(f"{name} must be one column; got a table. Select the column, e.g. frame[{name!r}]")
     array = numeric(values, name)
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, of shape (n,); its shape is {array.shape}")
@@ -98,17 +98,18 @@ def check_confidence(
     >>> check_confidence([80, 95])
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: confidence must lie in [0, 1]; it looks like percentages; divide by 100 (2 of 2 values outside, 80 to 95; rows 0, 1)
+    miscal.base.errors.InputError: confidence must lie in [0, 1]; got 2 of 2 values outside, 80 to 95 (rows 0, 1); these look like percentages: divide by 100
     """  # noqa: E501
     array = _vector(values, name, copy=copy)
     _refuse_non_finite(array, name, rows)
     bad = outside_unit(array)
     if bad.any():
-        hint = " it looks like percentages; divide by 100" if looks_like_percentages(array) else " correct or drop them"
-        came = f"{array[bad].min():.6g} to {array[bad].max():.6g}"
+        percentages = looks_like_percentages(array)
+        remedy = "these look like percentages: divide by 100" if percentages else f"correct them, or {DROP}"
+        found = f"{array[bad].min():.6g} to {array[bad].max():.6g}"
         raise InputError(
-            f"{name} must lie in [0, 1];{hint} ({int(bad.sum())} of {len(array)} values outside, {came}; "
-            f"{row_list(bad, rows)})"
+            f"{name} must lie in [0, 1]; got {int(bad.sum())} of {len(array)} values outside, {found} "
+            f"({row_list(bad, rows)}); {remedy}"
         )
     return array if array.min() >= 0 and array.max() <= 1 else np.clip(array, 0.0, 1.0)
 
@@ -146,7 +147,7 @@ def check_correct(
     Raises
     ------
     InputError
-        If there is anything but 0/1 or True/False; the message lists the values that came.
+        If there is anything but 0/1 or True/False; the message lists the values found.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def check_correct(
     >>> check_correct([0, 1, 2])
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: correct must hold only 0/1 or True/False; it holds 0, 1, 2 (1 of 3 values are neither; row 2). ...
+    miscal.base.errors.InputError: correct must hold only 0/1 or True/False; it holds 0, 1, 2 (neither of these in 1 of 3 rows: row 2). ...
     """  # noqa: E501
     if pos_label is not None:
         return _by_label(values, name, pos_label)
@@ -173,7 +174,7 @@ def check_correct(
     if bad.any():
         raise InputError(
             f"{name} must hold only 0/1 or True/False; it holds {value_list(np.unique(array))} "
-            f"({int(bad.sum())} of {len(array)} values are neither; {row_list(bad, rows)}). {_RECODE}"
+            f"(neither of these in {int(bad.sum())} of {len(array)} rows: {row_list(bad, rows)}). {_RECODE}"
         )
     return array
 
@@ -201,7 +202,7 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -
     Parameters
     ----------
     X : array-like or table of shape (n, d)
-        Finite numbers. float16, bfloat16 and integers are computed in float32; an infinity that came from a
+        Finite numbers. float16, bfloat16 and integers are computed in float32; an infinity left by a
         float16 overflow is refused like any other.
     name : str, default "X"
         What messages call it.
@@ -329,11 +330,11 @@ def check_lengths(**arrays: Any) -> int:
 def _n_rows(values: Any, name: str) -> int:
     shape = getattr(values, "shape", None)
     if shape is not None and len(shape) == 0:
-        raise InputError(f"{name} must have one entry per row; it is a single value")
+        raise InputError(f"{name} must have one entry per row; got a single value")
     try:
         return int(shape[0]) if shape is not None else len(values)
     except TypeError:
-        raise InputError(f"{name} must have one entry per row; a {type(values).__name__} came") from None
+        raise InputError(f"{name} must have one entry per row; got a value of type {type(values).__name__}") from None
 
 
 def drawn_seed(state: int | np.random.Generator) -> int:
@@ -391,7 +392,7 @@ def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndar
     _refuse_non_finite(array, name, None)
     if (array < 0).any():
         bad = array < 0
-        raise InputError(f"{name} must not be negative; {int(bad.sum())} of {n} are ({row_list(bad)})")
+        raise InputError(f"{name} must not be negative; got {int(bad.sum())} negative values of {n} ({row_list(bad)})")
     if not array.any():
         raise InputError(f"{name} is 0 in all {n} rows; at least one must be positive")
     return array

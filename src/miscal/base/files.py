@@ -5,13 +5,17 @@ included, removes the sibling; what a killed process left is removed by the next
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from miscal.base.errors import InputError, LockedError
+from miscal.base.errors import FileError, InputError, LockedError, MiscalError, ResourceError
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+"""Numbers of the operating system's errors that mean that disk or quota are full."""
 
 
 def _sibling(out: Path, kind: str) -> Path:
@@ -38,21 +42,53 @@ def resolve(out: str | Path) -> Path:
         If the path is empty, holds a NUL, or its links go in a circle.
     """
     if not str(out) or "\0" in str(out):
-        raise InputError("the output folder needs a name without NUL characters: give --out DIR")
+        raise InputError("the output folder must have a name, without NUL characters: give it with --out")
     place = Path(os.path.realpath(out))
     if place.is_symlink() or not place.name:
-        raise InputError(f"{out} cannot be an output folder (a circle of links, or a root): give another --out")
+        raise InputError(
+            f"{out} cannot be an output folder, because it is a root folder or its links form a circle: give another "
+            "--out"
+        )
     return place
 
 
 @contextlib.contextmanager
-def locked(out: str | Path) -> Iterator[None]:
+def disk_errors(what: str) -> Iterator[None]:
+    """Turn the errors of the operating system into ours while the block runs.
+
+    Parameters
+    ----------
+    what : str
+        The file or folder, as messages name it.
+
+    Raises
+    ------
+    ResourceError
+        If the disk or the quota is full.
+    FileError
+        For every other reason.
+    """
+    try:
+        yield
+    except MiscalError:
+        raise
+    except OSError as error:
+        if error.errno in FULL_DISK:
+            raise ResourceError(f"{what}: the disk is full; free some space and run the same command again") from error
+        raise FileError(f"{what}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
     """Own a run folder for the length of a ``with`` block.
 
     Parameters
     ----------
     out : str or Path
         The run folder; it need not exist, its parent must.
+    inside : bool, default False
+        Keep the lock in the folder, which must exist then, instead of beside it. For a folder that is filled step by
+        step and never renamed: its parent need not be writable.
 
     Raises
     ------
@@ -61,10 +97,10 @@ def locked(out: str | Path) -> Iterator[None]:
 
     Notes
     -----
-    The lock is an advisory ``flock`` on a hidden file beside the folder. Where the system has none (Windows), there
-    is no protection.
+    The lock is an advisory ``flock`` on a hidden file beside or in the folder. Where the system has none (Windows),
+    there is no protection.
     """
-    path = _sibling(resolve(out), "lock")
+    path = _sibling(resolve(out) / "inside" if inside else resolve(out), "lock")
     handle = _lock_file(path, out)
     try:
         yield
@@ -97,7 +133,7 @@ def _flock(handle: int, out: str | Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise LockedError(
-            f"another miscal process is writing {out}: wait for it to end, or give another folder"
+            f"another miscal process is writing {out}: wait until it has ended, or give another folder"
         ) from None
 
 
@@ -139,7 +175,7 @@ def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
 def refuse_existing(out: str | Path, overwrite: bool) -> None:
     """Raise unless ``overwrite``; for what is known to exist."""
     if not overwrite:
-        raise InputError(f"{out} exists already: give another --out, or --overwrite to replace it")
+        raise InputError(f"{out} already exists: give another --out, or add --overwrite to replace it")
 
 
 @contextlib.contextmanager
@@ -249,8 +285,38 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
+def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part of either.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    write : callable
+        Called with the path to write to: a hidden sibling, which is then put in place of the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.json"
+    >>> write_whole(path, lambda partial: partial.write_text("{}")); path.read_text()
+    '{}'
+    """
+    place = resolve(path)
+    partial = _sibling(place, "partial")
+    try:
+        write(partial)
+        _sync(partial)
+        os.replace(partial, place)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            partial.unlink()
+        raise
+    _sync(place.parent)  # without it, the new name may be lost with the power
+
+
 def replace_file(path: str | Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part.
+    """Write bytes as :func:`write_whole` does.
 
     Parameters
     ----------
@@ -266,19 +332,7 @@ def replace_file(path: str | Path, content: bytes) -> None:
     >>> replace_file(path, b"{}"); path.read_bytes()
     b'{}'
     """
-    place = resolve(path)
-    partial = _sibling(place, "partial")
-    try:
-        with open(partial, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(partial, place)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            partial.unlink()
-        raise
-    _sync(place.parent)
+    write_whole(path, lambda partial: partial.write_bytes(content))
 
 
 def digest(path: str | Path) -> str:
@@ -298,6 +352,6 @@ def digest(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def intact(path: Path, wanted: str) -> bool:
+def has_digest(path: Path, wanted: str) -> bool:
     """Whether the file is there and has the sha256 it should have."""
     return path.is_file() and digest(path) == wanted

@@ -23,8 +23,8 @@ CONFIG, TENSORS = "config.json", "tensors.safetensors"
 _REMEDY = "save the model again, with `miscal discover`"
 
 
-def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
-    """Write a bundle.
+def save_state(folder: str | Path, form: str, content: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
+    """Write learned values into a folder.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tenso
     --------
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> save_bundle(folder, "example", {"scale": 2.0}, {"w": np.arange(3.0)})
-    >>> content, tensors = load_bundle(folder, "example")
+    >>> save_state(folder, "example", {"scale": 2.0}, {"w": np.arange(3.0)})
+    >>> content, tensors = load_state(folder, "example")
     >>> content, tensors["w"].tolist()
     ({'scale': 2.0}, [0.0, 1.0, 2.0])
     """
@@ -57,10 +57,10 @@ def save_bundle(folder: str | Path, form: str, content: Mapping[str, Any], tenso
     (folder / CONFIG).write_text(json.dumps(config, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def load_bundle(
+def load_state(
     folder: str | Path, form: str, *, beside: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a bundle back.
+    """Read learned values back.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def load_bundle(
     Raises
     ------
     FileError
-        If there is no bundle.
+        If the folder holds no saved values.
     TrustError
         If the folder holds files that miscal does not write.
     CorruptFile
@@ -94,17 +94,20 @@ def load_bundle(
     _refuse_strangers(folder, {CONFIG, TENSORS, *beside})
     if config["version"] != VERSION:
         age, remedy = ("a newer", "upgrade miscal") if config["version"] > VERSION else ("an older", _REMEDY)
-        raise MismatchError(f"{folder} was saved by {age} miscal (version {config['version']} of the form): {remedy}")
+        raise MismatchError(
+            f"{folder} was saved by {age} miscal (format version {config['version']}; this one reads {VERSION}): "
+            f"{remedy}"
+        )
     if config["format"] != form:
         raise MismatchError(f"{folder} holds {config['format']!r}, not {form!r}: give another folder")
     if config["sha256"]["content"] != _content_digest(config["format"], config["version"], config["content"]):
-        raise CorruptFile(f"{folder / CONFIG} changed since it was written (sha256 differs): {_REMEDY}")
+        raise CorruptFile(f"{folder / CONFIG} has changed since it was written (its sha256 differs): {_REMEDY}")
     return config["content"], _read_tensors(folder / TENSORS, config["sha256"][TENSORS])
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise FileError(f"{folder} is not a folder: give the one a model was saved in")
+        raise FileError(f"{folder} is not a folder: give the folder a model was saved in")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         shapes = {"format": str, "version": int, "content": dict, "sha256": dict}
@@ -112,9 +115,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
             raise ValueError
         config["sha256"][TENSORS], config["sha256"]["content"]
     except FileNotFoundError:
-        raise FileError(f"{folder} holds no saved model (no {CONFIG})") from None
+        raise FileError(f"{folder} holds no saved model: there is no {CONFIG} in it") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise CorruptFile(f"{folder / CONFIG} is damaged, or not miscal's: {_REMEDY}") from None
+        raise CorruptFile(f"{folder / CONFIG} is damaged, or was not written by miscal: {_REMEDY}") from None
     return config
 
 
@@ -123,7 +126,7 @@ def _refuse_strangers(folder: Path, known: set[str]) -> None:
     if strangers:
         raise TrustError(
             f"{folder} holds {len(strangers)} entries that miscal did not write "
-            f"({', '.join(map(repr, strangers[:5]))}): it is not loaded; take them out if the rest is yours"
+            f"({', '.join(map(repr, strangers[:5]))}), so it is not loaded: remove them if you trust the rest"
         )
 
 
@@ -136,11 +139,11 @@ def _read_tensors(path: Path, wanted: str) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise CorruptFile(f"{path} is missing: {_REMEDY}") from None
     if hashlib.sha256(blob).hexdigest() != wanted:
-        raise CorruptFile(f"{path} changed since it was written ({len(blob)} bytes, sha256 differs): {_REMEDY}")
+        raise CorruptFile(f"{path} has changed since it was written ({len(blob)} bytes, its sha256 differs): {_REMEDY}")
     try:
         return load(blob)
     except SafetensorError as error:
-        raise CorruptFile(f"{path} is not safetensors ({error}): {_REMEDY}") from None
+        raise CorruptFile(f"{path} is not a safetensors file ({error}): {_REMEDY}") from None
 
 
 def _content_digest(form: str, version: int, content: Mapping[str, Any]) -> str:

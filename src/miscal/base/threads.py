@@ -1,10 +1,12 @@
-"""One thread where more would lose."""
+"""How many threads and processes to use: one thread where more would lose, processes where they are allowed."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from miscal.base.errors import InputError
 
 
 @contextmanager
@@ -30,3 +32,18 @@ def one_thread() -> Iterator[None]:
     finally:
         if torch:
             torch.set_num_threads(before)
+
+
+def n_workers(n_jobs: int | None, n_tasks: int) -> int:
+    """Return the processes to use: at most one per task; by default the cores allowed here (affinity, cgroup).
+
+    Examples
+    --------
+    >>> n_workers(2, 24), n_workers(8, 3), n_workers(None, 1)
+    (2, 3, 1)
+    """
+    import joblib
+
+    if n_jobs is not None and n_jobs < 1:
+        raise InputError(f"n_jobs must be at least 1, or None for all allowed cores; got {n_jobs}")
+    return max(1, min(joblib.cpu_count() if n_jobs is None else n_jobs, n_tasks))

@@ -1,7 +1,8 @@
 """Methods to compare with, behind one protocol.
 
-``fit(X, confidence, correct, split=, random_state=)``, then ``calibrate(X, confidence)`` and ``delta(X, confidence)``.
-``METHODS`` maps names to classes; a new method is one file and one line here.
+``fit(X, correct, confidence, split=, random_state=)``, then ``calibrate(X, confidence)`` and ``delta(X, confidence)``.
+``METHODS`` maps names to classes. A new method is one module in ``methods`` with a subclass of
+:class:`~miscal.baselines.protocol.Baseline` that has a ``name``; it is found by itself.
 
 Examples
 --------
@@ -10,40 +11,42 @@ Examples
 >>> rng = np.random.default_rng(0)
 >>> X, f = rng.normal(size=(600, 2)), np.full(600, 0.5)
 >>> y = (rng.random(600) < np.where(X[:, 0] > 0, 0.9, 0.1)).astype(float)
->>> ridge = METHODS["ridge"]().fit(X, f, y)
+>>> ridge = METHODS["ridge"]().fit(X, y, f)
 >>> np.sign(ridge.delta([[-1.0, 0.0], [1.0, 0.0]], [0.5, 0.5])).tolist()
 [-1.0, 1.0]
 """
 
-from miscal.baselines.fields import Auto, Paper
-from miscal.baselines.global_maps import BetaCalibration, IsotonicRegression, PlattScaling, Raw, TemperatureScaling
-from miscal.baselines.mcgrad import MCGradBaseline
+from importlib import import_module
+from pkgutil import iter_modules
+
+from miscal.baselines import methods
 from miscal.baselines.protocol import Baseline
-from miscal.baselines.residuals import Multiaccuracy, ResidualNetwork
-from miscal.baselines.ridge import Ridge, RidgeIsotonic
-from miscal.baselines.slices import KMeansSlices
-from miscal.baselines.smoothing import RawKernel
-from miscal.baselines.trees import BoostedTrees
 
-__all__ = ["METHODS", "Baseline"]
+__all__ = ["METHODS", "Baseline", "find_methods"]
 
-METHODS: dict[str, type[Baseline]] = {
-    method.name: method
-    for method in (
-        Raw,
-        TemperatureScaling,
-        PlattScaling,
-        BetaCalibration,
-        IsotonicRegression,
-        Ridge,
-        RidgeIsotonic,
-        BoostedTrees,
-        MCGradBaseline,
-        RawKernel,
-        KMeansSlices,
-        Multiaccuracy,
-        ResidualNetwork,
-        Paper,
-        Auto,
-    )
-}
+
+def find_methods() -> dict[str, type[Baseline]]:
+    """Find the methods: every named subclass of Baseline in a module of ``miscal.baselines.methods``.
+
+    Returns
+    -------
+    dict of str to type
+        By name, in the order of tables.
+
+    Examples
+    --------
+    >>> list(find_methods())[:3]
+    ['raw', 'temperature', 'platt']
+    """
+    modules = [import_module(f"{methods.__name__}.{info.name}") for info in iter_modules(methods.__path__)]
+    found = [
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Baseline) and kind.__module__ == module.__name__
+    ]
+    named = [kind for kind in found if "name" in vars(kind)]
+    return {kind.name: kind for kind in sorted(named, key=lambda kind: (kind.place, kind.name))}
+
+
+METHODS: dict[str, type[Baseline]] = find_methods()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.calibrators import Identity, Isotonic, logit
+from miscal.data.triples import Triples
 
 Floats = NDArray[np.float64]
 
@@ -23,14 +24,13 @@ N_FOLDS = 5
 Pairs = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
-def held_out(X: NDArray, validation: NDArray[np.bool_], seed: int, *, cheap: bool = False) -> Pairs:
+def held_out(rows: Triples, seed: int, *, cheap: bool = False) -> Pairs:
     """Choose the rows that settings are judged on.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Rows with equal inputs stay in one fold.
-    validation : ndarray of shape (n,), bool
+    rows : Triples
+        With a split of 'train' and 'val'. Rows with equal inputs stay in one fold.
     seed : int
     cheap : bool, default False
         Fits are cheap: use folds however many validation rows there are.
@@ -42,13 +42,15 @@ def held_out(X: NDArray, validation: NDArray[np.bool_], seed: int, *, cheap: boo
 
     Examples
     --------
-    >>> X = np.arange(50.0)[:, None]
-    >>> len(held_out(X, np.arange(50) < 5, seed=0))
+    >>> split = np.where(np.arange(50) < 5, "val", "train")
+    >>> rows = Triples.of(np.arange(50.0)[:, None], confidence=np.full(50, 0.5), correct=np.arange(50) % 2, split=split)
+    >>> len(held_out(rows, seed=0))
     5
     """
+    validation = rows.split == "val"
     if validation.sum() >= FEW_VALIDATION_ROWS and not cheap:
         return [(np.flatnonzero(~validation), np.flatnonzero(validation))]
-    folds = make_folds(X, seed)
+    folds = make_folds(rows.X, seed)
     return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
 
 
@@ -67,25 +69,26 @@ class _Map(Protocol):
     def predict(self, confidence: Floats) -> Floats: ...
 
 
-def fit_base(base: str, f: Floats, y: Floats) -> _Map:
+def fit_base(base: str, correct: Floats, confidence: Floats) -> _Map:
     """Fit a base map: "identity", or "isotonic" (end blocks pulled off 0 and 1 by one pseudo-row)."""
-    return Identity().fit(f, y) if base == "identity" else Isotonic(smoothing=1.0).fit(f, y)
+    return (Identity() if base == "identity" else Isotonic(smoothing=1.0)).fit(correct, confidence)
 
 
-def base_offset(base: str, f: Floats, y: Floats, folds: NDArray[np.int64]) -> Floats:
+def base_offset(base: str, correct: Floats, confidence: Floats, folds: NDArray[np.int64]) -> Floats:
     """Log-odds of the base map at the rows it learns from, each from the folds it is not in.
 
     Examples
     --------
-    >>> base_offset("identity", np.array([0.5]), np.array([1.0]), np.array([0])).tolist()
+    >>> base_offset("identity", np.array([1.0]), np.array([0.5]), np.array([0])).tolist()
     [0.0]
     """
     if base == "identity" or len(np.unique(folds)) < 2:
-        return logit(fit_base(base, f, y).predict(f))
-    out = np.empty(len(f))
+        return logit(fit_base(base, correct, confidence).predict(confidence))
+    out = np.empty(len(confidence))
     for k in np.unique(folds):
         inside = folds == k
-        out[inside] = logit(fit_base(base, f[~inside], y[~inside]).predict(f[inside]))
+        fitted = fit_base(base, correct[~inside], confidence[~inside])
+        out[inside] = logit(fitted.predict(confidence[inside]))
     return out
 
 

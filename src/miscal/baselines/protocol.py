@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths
+from miscal.base.checks import check_confidence, check_features, check_lengths
 from miscal.base.errors import InputError
+from miscal.data.triples import Triples
 
 Floats = NDArray[np.float64]
 
@@ -24,23 +26,26 @@ class Baseline(ABC):
     ----------
     name : str
         Its name in the registry and in tables.
+    place : float
+        Where it stands in tables: maps of the confidence alone first, miscal's own estimators last.
     settings_ : dict
         What was chosen, as JSON values.
     """
 
     name: ClassVar[str]
+    place: ClassVar[float] = 50
 
     def __init__(self) -> None:
         self.settings_: dict[str, Any] = {}
 
-    def fit(self, X: Any, confidence: Any, correct: Any, *, split: Any = None, random_state: int = 0) -> Self:
+    def fit(self, X: Any, correct: Any, confidence: Any, *, split: Any = None, random_state: int = 0) -> Self:
         """Learn from train and validation rows.
 
         Parameters
         ----------
         X : array-like of shape (n, d), finite
-        confidence : array-like of shape (n,), in [0, 1]
         correct : array-like of shape (n,), 0 or 1
+        confidence : array-like of shape (n,), in [0, 1]
         split : array-like of shape (n,), 'train' or 'val', optional
             By default every tenth row, in random order, is a validation row.
         random_state : int, default 0
@@ -55,10 +60,9 @@ class Baseline(ABC):
         InputError
             For rows that cannot be used.
         """
-        n = check_lengths(X=X, confidence=confidence, correct=correct, split=split)
-        X, f, y = check_features(X), check_confidence(confidence), check_correct(correct)
-        self.n_features_in_ = X.shape[1]
-        self._fit(X, f, y, _validation(split, n, random_state), random_state)
+        rows = _with_split(Triples.of(X, confidence=confidence, correct=correct, split=split), random_state)
+        self.n_features_in_ = rows.X.shape[1]
+        self._fit(rows, random_state)
         return self
 
     def calibrate(self, X: Any, confidence: Any) -> Floats:
@@ -100,22 +104,23 @@ class Baseline(ABC):
         return self.calibrate(X, confidence) - check_confidence(confidence)
 
     @abstractmethod
-    def _fit(self, X: NDArray[np.float32], f: Floats, y: Floats, validation: NDArray[np.bool_], seed: int) -> None: ...
+    def _fit(self, rows: Triples, seed: int) -> None: ...
 
     @abstractmethod
-    def _calibrate(self, X: NDArray[np.float32], f: Floats) -> Floats: ...
+    def _calibrate(self, X: NDArray[np.float32], confidence: Floats) -> Floats: ...
 
 
-def _validation(split: Any, n: int, seed: int) -> NDArray[np.bool_]:
-    if split is None:
-        return np.random.default_rng(seed).permutation(n) % 10 == 0
-    names = np.asarray(split)
-    unknown = ~np.isin(names, ["train", "val"])
-    if unknown.any():
+def _with_split(rows: Triples, seed: int) -> Triples:
+    """Check the split that came with rows, or give them one: every tenth row, in random order, for validation."""
+    if rows.split is None:
+        validation = np.random.default_rng(seed).permutation(len(rows)) % 10 == 0
+        return replace(rows, split=np.where(validation, "val", "train"))
+    test = rows.split == "test"
+    if test.any():
         raise InputError(
-            f"split must be 'train' or 'val' in every row; {names[unknown][0]!r} came in {int(unknown.sum())} rows "
-            f"(first {np.flatnonzero(unknown)[:5].tolist()})"
+            f"split must be 'train' or 'val' in every row; got 'test' in {int(test.sum())} rows "
+            f"(first {np.flatnonzero(test)[:5].tolist()})"
         )
-    if (names == "val").all() or not (names == "val").any():
-        raise InputError("split must have rows of both 'train' and 'val'; only one of them came")
-    return names == "val"
+    if len(np.unique(rows.split)) < 2:
+        raise InputError(f"split must have rows of both 'train' and 'val'; got only {rows.split[0]!r}")
+    return rows

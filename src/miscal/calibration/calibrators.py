@@ -1,7 +1,7 @@
 """Global maps of the confidence: what can be mended without looking at the input.
 
 Each class maps a confidence f to a probability, never decreasing in f. They share one protocol:
-``fit(confidence, correct, sample_weight=None)`` returns self, ``predict(confidence)`` gives (n,) in [0, 1],
+``fit(correct, confidence, sample_weight=None)`` returns self, ``predict(confidence)`` gives (n,) in [0, 1],
 ``state()`` gives plain arrays and ``from_state(dict)`` rebuilds the map from them.
 
 Where a logit or logarithm of f is taken, f is first clipped to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``).
@@ -38,8 +38,8 @@ class Calibrator(Protocol):
 
     name: ClassVar[str]
 
-    def fit(self, confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the map from confidences (n,) in [0, 1] and outcomes (n,) in {0, 1}."""
+    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map from outcomes (n,) in {0, 1} and confidences (n,) in [0, 1]."""
         ...
 
     def predict(self, confidence: ArrayLike) -> Floats:
@@ -81,15 +81,15 @@ class Identity:
 
     Examples
     --------
-    >>> Identity().fit([0.2, 0.9], [0, 1]).predict([0.3]).tolist()
+    >>> Identity().fit([0, 1], [0.2, 0.9]).predict([0.3]).tolist()
     [0.3]
     """
 
     name: ClassVar[str] = "identity"
 
-    def fit(self, confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn nothing; the rows are only checked. See the module for shapes and ranges."""
-        _rows(confidence, correct, sample_weight)
+        _rows(correct, confidence, sample_weight)
         return self
 
     def predict(self, confidence: ArrayLike) -> Floats:
@@ -119,16 +119,16 @@ class Temperature:
 
     Examples
     --------
-    >>> Temperature().fit([0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0]).predict([0.9]).round(6).tolist()
+    >>> Temperature().fit([1, 1, 1, 0], [0.9, 0.9, 0.9, 0.9]).predict([0.9]).round(6).tolist()
     [0.75]
     """
 
     name: ClassVar[str] = "temperature"
     temperature_: float
 
-    def fit(self, confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn T. See the module for shapes and ranges; raises InputError on rows that cannot be used."""
-        f, y, w = _rows(confidence, correct, sample_weight)
+        y, f, w = _rows(correct, confidence, sample_weight)
         odds = logit(f)
 
         def gradient(slope: float) -> float:
@@ -176,7 +176,7 @@ class Platt:
 
     Examples
     --------
-    >>> platt = Platt().fit([0.6] * 100, [1] * 80 + [0] * 20)
+    >>> platt = Platt().fit([1] * 80 + [0] * 20, [0.6] * 100)
     >>> platt.predict([0.6]).round(3).tolist()
     [0.799]
     """
@@ -186,9 +186,9 @@ class Platt:
     _identity: ClassVar[tuple[float, ...]] = (1.0, 0.0)
     _non_negative: ClassVar[tuple[int, ...]] = (0,)
 
-    def fit(self, confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the coefficients. See the module for shapes and ranges; raises InputError on unusable rows."""
-        f, y, w = _rows(confidence, correct, sample_weight)
+        y, f, w = _rows(correct, confidence, sample_weight)
         self.coefficients_ = _fit_logistic(
             self._design(f), _platt_targets(y, w), w, np.array(self._identity), self._non_negative
         )
@@ -231,7 +231,7 @@ class Beta(Platt):
     >>> rng = np.random.default_rng(0)
     >>> f = rng.random(20_000)
     >>> y = rng.random(20_000) < f
-    >>> bool(np.abs(Beta().fit(f, y).predict([0.2, 0.8]) - [0.2, 0.8]).max() < 0.02)
+    >>> bool(np.abs(Beta().fit(y, f).predict([0.2, 0.8]) - [0.2, 0.8]).max() < 0.02)
     True
     """
 
@@ -264,9 +264,9 @@ class Isotonic:
 
     Examples
     --------
-    >>> Isotonic().fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]).predict([0.0, 0.2, 1.0]).tolist()
+    >>> Isotonic().fit([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).predict([0.0, 0.2, 1.0]).tolist()
     [0.0, 0.0, 1.0]
-    >>> Isotonic(smoothing=1).fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]).predict([0.0, 1.0]).round(3).tolist()
+    >>> Isotonic(smoothing=1).fit([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).predict([0.0, 1.0]).round(3).tolist()
     [0.167, 0.833]
     """
 
@@ -279,9 +279,9 @@ class Isotonic:
             raise InputError(f"smoothing must be a number >= 0, not {smoothing!r}")
         self.smoothing = float(smoothing)
 
-    def fit(self, confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the steps. See the module for shapes and ranges; raises InputError on rows that cannot be used."""
-        f, y, w = _rows(confidence, correct, sample_weight)
+        y, f, w = _rows(correct, confidence, sample_weight)
         knots, index = np.unique(f, return_inverse=True)
         weight = np.bincount(index, w)
         successes = np.bincount(index, w * y)
@@ -316,12 +316,12 @@ class Isotonic:
 CALIBRATORS: dict[str, type[Calibrator]] = {kind.name: kind for kind in (Identity, Temperature, Platt, Beta, Isotonic)}
 
 
-def _rows(confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
+def _rows(correct: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
     """Check the rows and keep those of positive weight."""
-    n = check_lengths(confidence=confidence, correct=correct, sample_weight=sample_weight)
-    f, y, w = check_confidence(confidence), check_correct(correct), check_weight(sample_weight, n)
+    n = check_lengths(correct=correct, confidence=confidence, sample_weight=sample_weight)
+    y, f, w = check_correct(correct), check_confidence(confidence), check_weight(sample_weight, n)
     kept = w > 0
-    return f[kept], y[kept], w[kept]
+    return y[kept], f[kept], w[kept]
 
 
 def _query(confidence: ArrayLike) -> Floats:

@@ -40,14 +40,14 @@ class CrossFittedMaps:
 
 
 def crossfit_global_map(
-    confidence: Array, y: Array, folds: NDArray[np.integer], weight: Array | None = None
+    correct: Array, confidence: Array, folds: NDArray[np.integer], weight: Array | None = None
 ) -> CrossFittedMaps:
     """Choose the global map by its out-of-fold log loss, and fit it to all rows.
 
     Parameters
     ----------
+    correct : ndarray of shape (n,), 0 or 1
     confidence : ndarray of shape (n,), in [0, 1]
-    y : ndarray of shape (n,), 0 or 1
     folds : ndarray of shape (n,), int
     weight : ndarray of shape (n,), optional
 
@@ -60,26 +60,26 @@ def crossfit_global_map(
     >>> rng = np.random.default_rng(0)
     >>> f = rng.random(4000)
     >>> y = (rng.random(4000) < f).astype(float)
-    >>> crossfit_global_map(f, y, np.arange(4000) % 5).chosen
+    >>> crossfit_global_map(y, f, np.arange(4000) % 5).chosen
     'identity'
     """
-    p = {name: np.zeros(len(y)) for name in GLOBAL_MAPS}
+    p = {name: np.zeros(len(correct)) for name in GLOBAL_MAPS}
     for k in np.unique(folds):
         inside, rest = folds == k, folds != k
         w = None if weight is None else weight[rest]
         for name in GLOBAL_MAPS:
-            p[name][inside] = CALIBRATORS[name]().fit(confidence[rest], y[rest], w).predict(confidence[inside])
-    chosen = simplest({name: log_losses(y, values) for name, values in p.items()}, weight)
-    fitted = CALIBRATORS[chosen]().fit(confidence, y, weight)
+            p[name][inside] = CALIBRATORS[name]().fit(correct[rest], confidence[rest], w).predict(confidence[inside])
+    chosen = simplest({name: log_losses(correct, values) for name, values in p.items()}, weight)
+    fitted = CALIBRATORS[chosen]().fit(correct, confidence, weight)
     return CrossFittedMaps(fitted, chosen, {name: logit(values) for name, values in p.items()})
 
 
-def held_out_global_map(confidence: Array, y: Array, weight: Array, train: Array, val: Array) -> Calibrator:
+def held_out_global_map(correct: Array, confidence: Array, weight: Array, train: Array, val: Array) -> Calibrator:
     """Fit the global maps to rows `train` and choose by their log loss on rows `val`.
 
     Parameters
     ----------
-    confidence, y, weight : arrays of shape (n,)
+    correct, confidence, weight : arrays of shape (n,)
     train, val : int arrays
         Rows to fit on and to compare on.
 
@@ -92,11 +92,11 @@ def held_out_global_map(confidence: Array, y: Array, weight: Array, train: Array
     >>> rng = np.random.default_rng(0)
     >>> f = rng.random(4000)
     >>> y, half = (rng.random(4000) < f).astype(float), np.arange(2000)
-    >>> held_out_global_map(f, y, np.ones(4000), half, half + 2000).name
+    >>> held_out_global_map(y, f, np.ones(4000), half, half + 2000).name
     'identity'
     """
-    maps = {name: CALIBRATORS[name]().fit(confidence[train], y[train], weight[train]) for name in GLOBAL_MAPS}
-    losses = {name: log_losses(y[val], fitted.predict(confidence[val])) for name, fitted in maps.items()}
+    maps = {name: CALIBRATORS[name]().fit(correct[train], confidence[train], weight[train]) for name in GLOBAL_MAPS}
+    losses = {name: log_losses(correct[val], fitted.predict(confidence[val])) for name, fitted in maps.items()}
     return maps[simplest(losses, weight[val])]
 
 

@@ -19,7 +19,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 done; 2 something the user can mend; 130 or 143 stopped by a signal; 1 a fault of miscal.
+        Exit status: 0 if all went well; 2 for an error the user can fix; 130 or 143 if stopped by a signal; 1 for a
+        bug in miscal.
     """
     import sys
 

@@ -66,12 +66,13 @@ def build() -> typer.Typer:
 
 def _root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Find where a model is wrong about its own confidence, prove it, correct it and explain it.
 
-    Exit status: 0 done; 2 something you can mend; 130 or 143 stopped by a signal; 1 a fault of miscal.
-    Any command takes --debug: print the traceback of a failure.
+    Exit status: 0 if all went well; 2 for an error you can fix; 130 or 143 if a signal stopped it; 1 for a bug in
+    miscal.
+    With --debug, every command prints the traceback of an error.
     """
     if version:
         print(f"miscal {metadata.version('miscal')}")

@@ -8,7 +8,7 @@ import typer
 
 
 class Method(StrEnum):
-    """Estimators."""
+    """Ways to estimate the field."""
 
     auto = "auto"
     paper = "paper"
@@ -30,7 +30,7 @@ class Map(StrEnum):
 
 
 def _number(kind: type, low: float, below: float | None = None) -> Callable[[object], float]:
-    """Parse a number in a range, and say what came: typer's own message does not."""
+    """Parse a number in a range, and say what was given: typer's own message does not."""
     words = f"a {'whole ' if kind is int else ''}number of at least {low}" + (f" and below {below}" if below else "")
 
     def parse(text: object) -> float:
@@ -39,7 +39,7 @@ def _number(kind: type, low: float, below: float | None = None) -> Callable[[obj
         except ValueError:
             value = None
         if value is None or not value >= low or (below is not None and not value < below):
-            raise typer.BadParameter(f"it must be {words}; {str(text)!r} came")
+            raise typer.BadParameter(f"must be {words}; got {str(text)!r}")
         return value
 
     return parse
@@ -56,7 +56,7 @@ def fraction(text: object) -> float:
 
 
 def numbers(text: object) -> tuple[float, ...]:
-    """Parse a comma-separated list of numbers, and say what came.
+    """Parse a comma-separated list of numbers, and say what was given.
 
     Examples
     --------
@@ -66,49 +66,83 @@ def numbers(text: object) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in str(text).split(","))
     except ValueError:
-        raise typer.BadParameter(f"it must be numbers separated by commas, e.g. 0.2,0.6; {str(text)!r} came") from None
+        raise typer.BadParameter(f"must be numbers separated by commas, e.g. 0.2,0.6; got {str(text)!r}") from None
 
 
 DataFile = Annotated[
-    str, typer.Argument(metavar="DATA", help="Parquet, csv or jsonl file, or a folder `miscal score` wrote.")
+    str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file, or a folder written by `miscal score`.")
 ]
-RunDir = Annotated[str, typer.Argument(metavar="RUN_DIR", help="Folder `miscal discover` wrote.")]
+RunDir = Annotated[str, typer.Argument(metavar="RUN_DIR", help="A folder written by `miscal discover`.")]
 Confidence = Annotated[
     str | None,
-    typer.Option(metavar="COL", help="Column of the model's confidence in [0, 1]. Default: confidence, or a synonym."),
+    typer.Option(
+        metavar="COL", help="Column of the model's confidence, in [0, 1]. Default: confidence, or a usual synonym."
+    ),
 ]
 Correct = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of the outcome, 0/1. Default: correct, or a synonym.")
+    str | None, typer.Option(metavar="COL", help="Column of the outcome, 0 or 1. Default: correct, or a usual synonym.")
 ]
 Embeddings = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Embeddings (.npy or .safetensors), rows in the order of DATA.")
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Embeddings of the inputs (.npy or .safetensors), one row per row of DATA, in its order."
+    ),
 ]
 Features = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Feature columns: names or patterns, e.g. 'x_*,age'.")
+    str | None,
+    typer.Option(metavar="NAMES", help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'."),
 ]
-Text = Annotated[str | None, typer.Option(metavar="COL", help="Column of text; the source of x when nothing else is.")]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL", help="Column of texts. They are the inputs if no embeddings and no features are given."
+    ),
+]
 Metadata = Annotated[
     str | None,
-    typer.Option(metavar="COL,COL", help="Columns that describe rows; patterns of features pass over them."),
+    typer.Option(
+        metavar="COL,COL", help="Columns that describe the rows in the report; patterns in --features leave them out."
+    ),
 ]
-MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
-Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of everything random.")]
+MethodOption = Annotated[
+    Method, typer.Option("--method", help="How to estimate the field: our method, or the paper's.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of all random numbers.")]
 Epsilon = Annotated[
     float,
-    typer.Option(metavar="E", parser=_number(float, 0, 1), help="Half-width of the well-calibrated band of delta."),
+    typer.Option(
+        metavar="E", parser=_number(float, 0, 1), help="Rows count as well calibrated where |delta| is at most this."
+    ),
 ]
-Split = Annotated[str | None, typer.Option(metavar="COL", help="Column of train / val / test, used as it is.")]
-Where = Annotated[str | None, typer.Option(metavar="EXPR", help="Rows to keep, e.g. \"model == 'gpt-4o'\".")]
-Group = Annotated[str | None, typer.Option(metavar="COL", help="Rows with the same value stay on one side.")]
-OnInvalidOption = Annotated[OnInvalid, typer.Option("--on-invalid", help="Rows that cannot be used: refuse or drop.")]
-Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of text files.")]
+Split = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Column that says train, val or test. Default: split 80/10/10 at random."),
+]
+Where = Annotated[
+    str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")
+]
+Group = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay in one split.")
+]
+OnInvalidOption = Annotated[
+    OnInvalid,
+    typer.Option(
+        "--on-invalid", help="What to do if rows have missing or invalid values: stop with an error, or drop them."
+    ),
+]
+Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of csv and jsonl files.")]
 EmbedModel = Annotated[
-    str | None, typer.Option(metavar="MODEL", help="For --text: tfidf, or a sentence-transformers folder or hub id.")
+    str | None,
+    typer.Option(
+        metavar="MODEL", help="What turns --text into numbers: tfidf, or a sentence-transformers folder or hub id."
+    ),
 ]
-MapOption = Annotated[Map, typer.Option("--map", help="Layout of the 2-D maps; auto: UMAP if installed and quick.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing run folder.")]
-OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace an existing table.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
+MapOption = Annotated[
+    Map, typer.Option("--map", help="Layout of the 2-D maps. auto: UMAP if it is installed and quick enough, else PCA.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
+OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of text.")]
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """How a command ends: the exit status, and one plain line on standard error when it did not end well."""
 
 import contextlib
-import errno
 import os
 import re
 import signal
@@ -11,14 +10,14 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from miscal.base.errors import InternalError, MiscalError
+from miscal.base.files import FULL_DISK
 
 DONE, OUR_FAULT, USERS_TO_MEND = 0, 1, 2
-REPORT = "this is a fault of miscal, please report it: run the same command with --debug and send what it prints"
+REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
 _SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _URL_USER = re.compile(r"(?:(?<=://)|(?<=:/))[^/\s@]+@")  # paths lose one of the slashes
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Stopped(BaseException):
@@ -109,7 +108,7 @@ def verdict_on(error: BaseException) -> tuple[int, str]:
     """
     if isinstance(error, Stopped | KeyboardInterrupt):
         number = getattr(error, "number", signal.SIGINT)
-        return 128 + number, "; ".join(["stopped", "nothing was left half-written", *getattr(error, "__notes__", ())])
+        return 128 + number, "; ".join(["stopped; no file was left half-written", *getattr(error, "__notes__", ())])
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else OUR_FAULT, ""
     if isinstance(error, BrokenPipeError):
@@ -126,7 +125,7 @@ def _mendable(error: BaseException) -> str | None:
     if hasattr(error, "format_message"):  # a usage error: typer's own classes have moved between its versions
         return _usage(error)
     if isinstance(error, MemoryError):
-        return "memory ran out: give fewer rows or fewer features, or a larger machine"
+        return "memory ran out: give fewer rows or features, or use a larger machine"
     return _system(error) if isinstance(error, OSError) else None
 
 
@@ -137,8 +136,8 @@ def _usage(error: BaseException) -> str:
 
 
 def _system(error: OSError) -> str | None:
-    if error.errno in _FULL:
-        return f"the disk is full{_at(error)}: free some space, or write elsewhere"
+    if error.errno in FULL_DISK:
+        return f"the disk is full{_at(error)}: free some space, or write to another place"
     return f"{error.strerror}{_at(error)}: check the path and its permissions" if error.strerror else None
 
 

@@ -72,7 +72,10 @@ def table_format(path: str | Path) -> str:
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
-        raise InputError(f"the name of the output must end in {', '.join(FORMATS)}; it is {Path(path).name!r}")
+        raise InputError(
+            f"the name of the output file must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; got "
+            f"{Path(path).name!r}"
+        )
     return ending
 
 

@@ -1,4 +1,5 @@
-"""From triples to a run: discover, the typed summary of all numbers, the run folder, its saved model, its audit.
+"""From triples to a run: discover, its typed summary, the run folder, its saved model, its audit.
 
-Rooms below compute; this one puts their results together. Nothing here draws or prints.
+What enters is :class:`~miscal.data.triples.Triples`, or the folder of a run. The rooms below compute; this one calls
+them in order and puts their results together. Nothing here draws or prints.
 """

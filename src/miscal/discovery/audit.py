@@ -9,11 +9,12 @@ import numpy as np
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.data.triples import Triples
-from miscal.discovery.discover import fit_field
+from miscal.discovery.estimating import fit_field
 from miscal.discovery.run import Run
 from miscal.discovery.summary import plain
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.evidence.stability import Stability, seed_stability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.findings import cut
@@ -55,8 +56,8 @@ def audit_run(
     run: Run,
     *,
     null: str = "visible",
-    n_draws: int = 20,
-    n_seeds: int = 5,
+    n_draws: int = EVIDENCE_DEFAULTS.null_draws,
+    n_seeds: int = EVIDENCE_DEFAULTS.n_seeds,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
     """Audit a run on the data it was made from.
@@ -87,9 +88,9 @@ def audit_run(
         If the data changed since.
     """
     if null not in NULLS:
-        raise InputError(f"null must be one of {', '.join(NULLS)}; {null!r} came")
+        raise InputError(f"null must be one of {', '.join(NULLS)}; got {null!r}")
     if n_seeds < 2:
-        raise InputError(f"at least 2 seeds are needed to compare; {n_seeds} came")
+        raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
     tell = progress or (lambda name: None)
     triples = _rows(run)
     settings = {"method": run.summary.method, "seed": run.summary.seed}
@@ -98,13 +99,13 @@ def audit_run(
     nulls = _nulls(run, triples, null, n_draws, epsilon, settings, tell)
     tell("other seeds")
     seeds = _seeds(triples, n_seeds, settings, tell)
-    y, f, delta, supported = _test_rows(run)
+    correct, confidence, delta, supported = _test_rows(run)
     return Audit(
         null=null,
         nulls=nulls,
         seeds=seeds,
-        thresholds=threshold_sensitivity(y, f, lambda size: cut(delta, size, supported)),
-        bootstrap=slice_bootstrap(y, f, cut(delta, epsilon, supported), random_state=run.summary.seed),
+        thresholds=threshold_sensitivity(correct, confidence, lambda size: cut(delta, size, supported)),
+        bootstrap=slice_bootstrap(correct, confidence, cut(delta, epsilon, supported), random_state=run.summary.seed),
     )
 
 
@@ -112,7 +113,9 @@ def _rows(run: Run) -> Triples:
     """Return the run's rows with the split that the run stored, not one drawn again."""
     triples = run.triples()
     if not np.array_equal(triples.row, run.table["row"].to_numpy()):
-        raise MismatchError(f"{run.path}: the data no longer give the rows of the run: run `miscal discover` again")
+        raise MismatchError(
+            f"{run.path}: the data file no longer gives the rows of the run: run `miscal discover` again"
+        )
     return replace(triples, split=run.table["split"].to_numpy().astype(str))
 
 
@@ -153,9 +156,9 @@ def _resampler(run: Run, triples: Triples, null: str) -> Resampler:
 
 def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:
     test = triples.split == "test"
-    found = []
+    fields = []
     for extra in range(n_seeds):
         tell(f"other seeds ({extra} of {n_seeds})")
         field = fit_field(triples, **{**settings, "seed": settings["seed"] + extra})
-        found.append(field.estimate(triples.X[test], triples.confidence[test]).delta)
-    return seed_stability(found)
+        fields.append(field.estimate(triples.X[test], triples.confidence[test]).delta)
+    return seed_stability(fields)

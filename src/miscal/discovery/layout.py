@@ -62,7 +62,7 @@ def shown_rows(n: int, *, seed: int, limit: int = MAX_ROWS) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(n, size=limit, replace=False))
 
 
-def layout(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> Layout:
+def lay_out(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> Layout:
     """Lay rows out on a plane.
 
     Parameters
@@ -81,7 +81,7 @@ def layout(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> Layou
 
     Examples
     --------
-    >>> layout(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), method="pca").positions.round(6) + 0.0
+    >>> lay_out(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), method="pca").positions.round(6) + 0.0
     array([[-2.,  0.],
            [ 0.,  0.],
            [ 2.,  0.]])

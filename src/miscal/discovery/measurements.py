@@ -1,4 +1,4 @@
-"""Numbers of a run, measured on rows that nothing has learnt from: arrays in, parts of the summary out."""
+"""Numbers of a run, measured on rows that nothing has learned from: arrays in, parts of the summary out."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from miscal.discovery.summary import (
     CurvePair,
     Curves,
     FieldNumbers,
-    Gap,
+    GapNumbers,
     Global,
     Histogram,
     Measure,
@@ -23,21 +23,23 @@ from miscal.discovery.summary import (
     interval,
     number,
 )
-from miscal.findings import mean_residual
+from miscal.findings import binomial_residual
 
 SLICES = ("over", "good", "under")
 BINS = 15
 HISTOGRAM_BINS = 40
+"""Of the reliability curves and of the histogram: for the eye only."""
+
 MIN_SLICE = 30
-"""Rows a slice needs for a curve, and for the worst-slice gap."""
+"""Rows that a slice needs for a curve and for the worst-slice gap: the contract of the summary."""
 
 
-def global_numbers(y: np.ndarray, f: np.ndarray, *, seed: int) -> Global:
+def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> Global:
     """Measure all test rows.
 
     Parameters
     ----------
-    y, f : ndarray of float64, shape (n,)
+    correct, confidence : ndarray of float64, shape (n,)
         Outcomes (0 or 1) and confidences (in [0, 1]).
     seed : int
         Of the bootstrap and of the null draws.
@@ -45,25 +47,24 @@ def global_numbers(y: np.ndarray, f: np.ndarray, *, seed: int) -> Global:
     Returns
     -------
     Global
-        Six measures with intervals.
+        Every metric with its interval.
     """
-    scores = metrics.global_scores(y, f, random_state=seed)
-    kinds = {"smece": SmoothEce}
-    return Global(**{name: _stored(getattr(scores, name), kinds.get(name, Measure)) for name in Global.model_fields})
+    scores = metrics.global_scores(correct, confidence, random_state=seed)
+    return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
-def smooth_ece(y: np.ndarray, f: np.ndarray, *, seed: int) -> SmoothEce:
-    """Measure SmoothECE with its interval, noise floor and p-value; nulls of no rows."""
-    if len(y) == 0:
+def smooth_ece(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> SmoothEce:
+    """Measure SmoothECE with its interval, noise floor and p-value; all null where there are no rows."""
+    if len(correct) == 0:
         return SmoothEce(value=None)
-    return _stored(metrics.measure_smece(y, f, random_state=seed), SmoothEce)
+    return _stored(metrics.measure_smece(correct, confidence, random_state=seed), SmoothEce)
 
 
 def field_numbers(
+    confidence: np.ndarray,
     delta: np.ndarray,
     visible: np.ndarray,
     hidden: np.ndarray,
-    f: np.ndarray,
     regime: np.ndarray,
     *,
     structure: bool,
@@ -72,10 +73,10 @@ def field_numbers(
 
     Parameters
     ----------
+    confidence : ndarray of float64, shape (n,)
+        Confidences.
     delta, visible, hidden : ndarray of float64, shape (n,)
         The field and its two parts, in [-1, 1]; positive: under-confident.
-    f : ndarray of float64, shape (n,)
-        Confidences.
     regime : ndarray of object, shape (n,)
         ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported.
     structure : bool
@@ -84,7 +85,7 @@ def field_numbers(
     Returns
     -------
     FieldNumbers
-        The correlation is null where delta or f is constant.
+        The correlation is null where delta or the confidence is constant.
     """
     return FieldNumbers(
         mean=number(delta.mean()),
@@ -94,7 +95,7 @@ def field_numbers(
         share_over=float(np.mean(regime == "over")),
         share_under=float(np.mean(regime == "under")),
         share_unsupported=float(np.mean(regime == None)),  # noqa: E711  element by element
-        correlation_with_confidence=correlation(delta, f),
+        correlation_with_confidence=correlation(delta, confidence),
         structure=structure,
     )
 
@@ -123,15 +124,15 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     return float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (spreads[0] * spreads[1]), -1.0, 1.0))
 
 
-def regime_numbers(regime: np.ndarray, y: np.ndarray, f: np.ndarray, *, seed: int) -> tuple[Regime, ...]:
-    """Measure each regime on test rows: over, good, under; numbers of an empty one are null.
+def regime_numbers(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed: int) -> tuple[Regime, ...]:
+    """Measure each regime on test rows: over, good, under; the numbers of an empty one are null.
 
     Parameters
     ----------
+    correct, confidence : ndarray of float64, shape (n,)
+        Outcomes and confidences of the test rows.
     regime : ndarray of object, shape (n,)
-        Regime of each test row.
-    y, f : ndarray of float64, shape (n,)
-        Outcomes and confidences.
+        Regime of each.
     seed : int
         Of the bootstrap and of the null draws.
 
@@ -140,18 +141,18 @@ def regime_numbers(regime: np.ndarray, y: np.ndarray, f: np.ndarray, *, seed: in
     tuple of Regime
         Three entries.
     """
-    return tuple(_regime(name, regime == name, y, f, seed) for name in SLICES)
+    return tuple(_regime(name, correct, confidence, regime == name, seed) for name in SLICES)
 
 
-def _regime(name: str, rows: np.ndarray, y: np.ndarray, f: np.ndarray, seed: int) -> Regime:
-    y, f = y[rows], f[rows]
+def _regime(name: str, correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray, seed: int) -> Regime:
+    y, f = correct[rows], confidence[rows]
     return Regime(
         name=name,
         n=len(y),
         share=len(y) / len(rows),
         accuracy=_average(y),
         confidence=_average(f),
-        residual=MeasureAgainstNull(**mean_residual(y, f).to_dict()),
+        residual=MeasureAgainstNull(**binomial_residual(y, f).to_dict()),
         smece=smooth_ece(y, f, seed=seed),
         brier=_average((y - f) ** 2),
     )
@@ -161,15 +162,15 @@ def _average(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def comparison(predictions: Mapping[str, np.ndarray], y: np.ndarray, regime: np.ndarray) -> dict[str, Comparison]:
+def comparison(correct: np.ndarray, predictions: Mapping[str, np.ndarray], regime: np.ndarray) -> dict[str, Comparison]:
     """Score corrections on all test rows and on each regime of the uncorrected field.
 
     Parameters
     ----------
+    correct : ndarray of float64, shape (n,)
+        Outcomes of the test rows.
     predictions : mapping of str to ndarray of float64, shape (n,)
-        Corrected confidences of the test rows by name of the correction.
-    y : ndarray of float64, shape (n,)
-        Outcomes.
+        Their corrected confidences by name of the correction.
     regime : ndarray of object, shape (n,)
         Regime of each test row.
 
@@ -178,28 +179,30 @@ def comparison(predictions: Mapping[str, np.ndarray], y: np.ndarray, regime: np.
     dict of str to Comparison
         Scores are null on an empty slice.
     """
-    slices = {"all": np.ones(len(y), dtype=bool), **{name: regime == name for name in SLICES}}
+    slices = {"all": np.ones(len(correct), dtype=bool), **{name: regime == name for name in SLICES}}
     return {
-        name: Comparison(**{part: _score(y[rows], p[rows]) for part, rows in slices.items()})
+        name: Comparison(**{part: _score(correct[rows], p[rows]) for part, rows in slices.items()})
         for name, p in predictions.items()
     }
 
 
-def _score(y: np.ndarray, p: np.ndarray) -> Score:
-    if len(y) == 0:
-        return Score(smece=None, brier=None, log_loss=None, n=0)
-    return Score(smece=metrics.smece(y, p), brier=metrics.brier(y, p), log_loss=metrics.log_loss(y, p), n=len(y))
+def _score(correct: np.ndarray, confidence: np.ndarray) -> Score:
+    values = {
+        metric.name: metric.value(correct, confidence) if len(correct) else None
+        for metric in metrics.correction_metrics()
+    }
+    return Score(n=len(correct), **values)
 
 
-def curves(raw: np.ndarray, corrected: np.ndarray, y: np.ndarray, regime: np.ndarray) -> Curves:
-    """Draw up reliability curves of all test rows and of the two miscalibrated regimes, before and after correction.
+def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, regime: np.ndarray) -> Curves:
+    """Compute reliability curves of all test rows and of the two miscalibrated regimes, before and after correction.
 
     Parameters
     ----------
-    raw, corrected : ndarray of float64, shape (n,)
-        Confidences of the test rows.
-    y : ndarray of float64, shape (n,)
-        Outcomes.
+    correct : ndarray of float64, shape (n,)
+        Outcomes of the test rows.
+    confidence, corrected : ndarray of float64, shape (n,)
+        Their confidences before and after the correction.
     regime : ndarray of object, shape (n,)
         Regime of each test row.
 
@@ -208,16 +211,19 @@ def curves(raw: np.ndarray, corrected: np.ndarray, y: np.ndarray, regime: np.nda
     Curves
         Null for a slice of fewer than 30 rows.
     """
-    slices = {"all": np.ones(len(y), dtype=bool), "over": regime == "over", "under": regime == "under"}
+    slices = {"all": np.ones(len(correct), dtype=bool), "over": regime == "over", "under": regime == "under"}
     return Curves(
-        **{name: CurvePair(raw=_curve(y, raw, at), corrected=_curve(y, corrected, at)) for name, at in slices.items()}
+        **{
+            name: CurvePair(raw=_curve(correct, confidence, rows), corrected=_curve(correct, corrected, rows))
+            for name, rows in slices.items()
+        }
     )
 
 
-def _curve(y: np.ndarray, f: np.ndarray, rows: np.ndarray) -> CurveNumbers | None:
+def _curve(correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray) -> CurveNumbers | None:
     if rows.sum() < MIN_SLICE:
         return None
-    curve = metrics.reliability_curve(y[rows], f[rows], n_bins=min(BINS, int(rows.sum()) // 10))
+    curve = metrics.reliability_curve(correct[rows], confidence[rows], n_bins=min(BINS, int(rows.sum()) // 10))
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 
@@ -248,12 +254,12 @@ def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
     return Histogram(edges=edges.tolist(), **counts)
 
 
-def gap(y: np.ndarray, f: np.ndarray, regime: np.ndarray, *, seed: int) -> Gap:
+def gap(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed: int) -> GapNumbers:
     """Measure the worst-slice gap; null where neither regime has 30 test rows.
 
     Parameters
     ----------
-    y, f : ndarray of float64, shape (n,)
+    correct, confidence : ndarray of float64, shape (n,)
         Outcomes and confidences of the test rows.
     regime : ndarray of object, shape (n,)
         Regime of each.
@@ -262,14 +268,14 @@ def gap(y: np.ndarray, f: np.ndarray, regime: np.ndarray, *, seed: int) -> Gap:
 
     Returns
     -------
-    Gap
+    GapNumbers
         Value, interval, floor, p-value and the worse slice.
     """
-    return _stored(metrics.measure_gap(y, f, regime, min_rows=MIN_SLICE, random_state=seed), Gap)
+    return _stored(metrics.measure_gap(correct, confidence, regime, min_rows=MIN_SLICE, random_state=seed), GapNumbers)
 
 
 def _stored(estimate: Any, kind: type[Measure]) -> Any:
-    """Keep of an estimate what the summary has a place for."""
+    """Store those values of an estimate that the summary has a key for."""
     values = {name: getattr(estimate, name) for name in kind.model_fields}
     return kind(
         **{**values, "value": number(estimate.value), "interval": interval(*(estimate.interval or (None, None)))}

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from miscal.base.state_folder import load_bundle, save_bundle
+from miscal.base.state_folder import load_state, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
-from miscal.data.readers import Inputs
+from miscal.data.readers import NewRows
 from miscal.estimators.field import MiscalibrationField
 
 if TYPE_CHECKING:
     import polars as pl
 
 INPUT = "input"
-"""Folder, inside that of the model, of the step from text or columns to x."""
+"""Folder inside the model's that holds the step from text or columns to x."""
 
 _INPUT_FORM = "miscal-input"
 
@@ -33,12 +33,12 @@ class SavedModel:
     field: MiscalibrationField
     encoder: Encoder | None
 
-    def correct(self, inputs: Inputs) -> "pl.DataFrame":
+    def correct(self, inputs: NewRows) -> "pl.DataFrame":
         """Correct new rows.
 
         Parameters
         ----------
-        inputs : Inputs
+        inputs : NewRows
             From :func:`miscal.data.readers.read_inputs`, with this model's encoder.
 
         Returns
@@ -67,7 +67,7 @@ def save_model(model: MiscalibrationField, encoder: Encoder | None, folder: str 
     """
     model.save(folder)
     if encoder is not None:
-        save_bundle(Path(folder) / INPUT, _INPUT_FORM, *encoder.state())
+        save_state(Path(folder) / INPUT, _INPUT_FORM, *encoder.state())
 
 
 def load_model(folder: str | Path) -> SavedModel:
@@ -92,4 +92,4 @@ def load_model(folder: str | Path) -> SavedModel:
     folder = folder / "model" if (folder / "model").is_dir() else folder
     field = MiscalibrationField.load(folder, beside=(INPUT,))
     has_input = (folder / INPUT).is_dir()
-    return SavedModel(field, encoder_from_state(*load_bundle(folder / INPUT, _INPUT_FORM)) if has_input else None)
+    return SavedModel(field, encoder_from_state(*load_state(folder / INPUT, _INPUT_FORM)) if has_input else None)

@@ -2,14 +2,14 @@
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from miscal.data.triples import Triples
-from miscal.discovery import measurements as measure
+from miscal.discovery import measurements
+from miscal.discovery.estimating import EstimatedRows
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
@@ -17,69 +17,43 @@ from miscal.discovery.summary import (
     MapInfo,
     Regime,
     Selection,
-    Subregime,
+    SubregimeNumbers,
     Summary,
     plain,
 )
-from miscal.estimators.field import FieldEstimate, MiscalibrationField
-from miscal.evidence.certificates import Certificate, certificate
-from miscal.findings import Subregimes, holm, mean_residual
-from miscal.findings.verdict import LEVEL, Claim, Place, sentence, visible_size
+from miscal.estimators.field import MiscalibrationField
+from miscal.evidence.claim import Claim, claim
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings import Place, places, verdict
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
+"""Libraries whose versions the summary keeps: those that its numbers depend on."""
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """What a discovery found, before it is measured.
-
-    Attributes
-    ----------
-    triples : Triples
-        All rows, with their split.
-    model : MiscalibrationField
-        The fitted field.
-    estimate : FieldEstimate
-        Honest estimates of all rows.
-    regime : ndarray of object, shape (n,)
-        ``"over"``, ``"good"``, ``"under"`` or None.
-    parts : Subregimes
-        Named parts of the regimes.
-    corrections : dict of str to ndarray of float64, shape (n,)
-        Corrected confidences by name.
-    seed : int
-        Of null draws and bootstrap.
-    epsilon : float
-        Half-width of the good band.
-    """
-
-    triples: Triples
-    model: MiscalibrationField
-    estimate: FieldEstimate
-    regime: np.ndarray
-    parts: Subregimes
-    corrections: dict[str, np.ndarray]
-    seed: int
-    epsilon: float
-
-    @property
-    def test(self) -> np.ndarray:
-        """Mask of the test rows."""
-        return self.triples.split == "test"
-
-
-def compose(findings: Findings, *, method: str, warnings: Sequence[str], map_info: dict[str, Any]) -> Summary:
-    """Measure what was found and write it down.
+def summarise(
+    rows: EstimatedRows,
+    model: MiscalibrationField,
+    *,
+    seed: int,
+    epsilon: float,
+    warnings: Sequence[str],
+    map_info: MapInfo,
+) -> Summary:
+    """Measure on test rows what was estimated, and write it down.
 
     Parameters
     ----------
-    findings : Findings
-        The discovery.
-    method : str
-        ``"auto"`` or ``"paper"``.
+    rows : EstimatedRows
+        All rows of the run.
+    model : MiscalibrationField
+        The fitted field.
+    seed : int
+        Of null draws and bootstrap.
+    epsilon : float
+        Half-width of the band of delta that counts as well calibrated.
     warnings : sequence of str
-        What was odd about the rows and the split.
-    map_info : dict
+        What was unusual about the rows and the split.
+    map_info : MapInfo
         How the map was made.
 
     Returns
@@ -87,121 +61,81 @@ def compose(findings: Findings, *, method: str, warnings: Sequence[str], map_inf
     Summary
         The document, without its timing.
     """
-    triples, test, seed = findings.triples, findings.test, findings.seed
-    y, f, regime = triples.correct[test], triples.confidence[test], findings.regime[test]
-    estimate = findings.estimate
+    triples, estimate, test = rows.triples, rows.estimate, rows.test
+    correct, confidence, regime = triples.correct[test], triples.confidence[test], rows.regime[test]
     delta, visible, hidden = estimate.delta[test], estimate.visible[test], estimate.hidden[test]
-    predictions = {name: values[test] for name, values in findings.corrections.items()}
-    regimes = measure.regime_numbers(regime, y, f, seed=seed)
-    proof = _certificate(findings)
-    subregimes = tuple(Subregime(**plain(part.to_dict())) for part in findings.parts.table)
+    predictions = {name: values[test] for name, values in rows.corrections.items()}
+    regimes = measurements.regime_numbers(correct, confidence, regime, seed=seed)
+    claimed = _claim(rows, model, seed)
     return Summary(
         n=len(triples),
         **{f"n_{name}": int((triples.split == name).sum()) for name in ("train", "val", "test")},
         seed=seed,
-        method=method,
-        verdict=_verdict(findings, proof, regimes, subregimes),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime, y)])),
-        global_=measure.global_numbers(y, f, seed=seed),
-        field=measure.field_numbers(delta, visible, hidden, f, regime, structure=bool(findings.model.structure_)),
+        method=model.method,
+        verdict=verdict(claimed, _places(rows, regimes)),
+        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime, correct)])),
+        global_=measurements.global_numbers(correct, confidence, seed=seed),
+        field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
         regimes=regimes,
-        gap=measure.gap(y, f, regime, seed=seed),
-        certificate=CertificateNumbers(**proof.to_dict()),
-        correction=measure.comparison(predictions, y, regime),
-        selection=_selection(findings.model),
-        subregimes=subregimes,
-        curves=measure.curves(f, predictions["miscal"], y, regime),
-        histogram=measure.histogram(delta, regime),
-        map=MapInfo(file="map.parquet", **map_info),
+        gap=measurements.gap(correct, confidence, regime, seed=seed),
+        certificate=CertificateNumbers(**claimed.certificate.to_dict()),
+        correction=measurements.comparison(correct, predictions, regime),
+        selection=_selection(model),
+        subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.subregimes.table),
+        curves=measurements.curves(correct, confidence, predictions["miscal"], regime),
+        histogram=measurements.histogram(delta, regime),
+        map=map_info,
         data=_data(triples),
-        settings=_settings(findings),
+        settings=_settings(triples, model, seed, epsilon),
         versions=_versions(),
         timing={},
     )
 
 
-def _certificate(findings: Findings) -> Certificate:
-    triples, test, estimate = findings.triples, findings.test, findings.estimate
-    hidden = estimate.hidden[test]
-    return certificate(
+def _claim(rows: EstimatedRows, model: MiscalibrationField, seed: int) -> Claim:
+    triples, estimate, test = rows.triples, rows.estimate, rows.test
+    return claim(
         triples.correct[test],
         triples.confidence[test],
         estimate.delta[test],
-        hidden if findings.model.structure_ else np.zeros_like(hidden),
+        estimate.hidden[test],
+        structure=bool(model.structure_),
         fit_correct=triples.correct[~test],
         fit_confidence=triples.confidence[~test],
-        random_state=findings.seed,
+        random_state=seed,
     )
 
 
-def _verdict(findings: Findings, proof: Certificate, regimes: Sequence[Regime], subregimes: Sequence[Subregime]) -> str:
-    test = findings.test
-    rate = np.clip(findings.triples.confidence[test] + findings.estimate.visible[test], 0.0, 1.0)
-    claim = Claim(
-        structure=bool(findings.model.structure_),
-        lower_limit=proof.hidden.low,
-        p_value=proof.hidden.p_value,
-        n_test=proof.n,
-        detectable=visible_size(proof.detectable, rate),
-    )
-    y, part, regime = findings.triples.correct[test], findings.parts.name[test], findings.regime[test]
-    named = [(f'"{one.name}"', part == one.name) for one in subregimes]
-    whole = [(f"the {r.share:.0%} found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"]
-    return sentence(claim, places(named, y, rate) or places(whole, y, rate))
-
-
-def places(regions: Sequence[tuple[str, np.ndarray]], y: np.ndarray, rate: np.ndarray) -> list[Place]:
-    """Choose what the verdict names: regions that are right more or less often than rows of like confidence.
-
-    That is another question than whether they are over- or under-confident: where all rows are, a region that is less
-    so than others is a place of what is hidden, and one that is as much so is none.
-
-    Parameters
-    ----------
-    regions : sequence of (str, ndarray of bool, shape (n,))
-        Name, and which test rows are in it.
-    y, rate : ndarray of float64, shape (n,)
-        Outcomes of the test rows, and mu(f), the rate of y given the confidence alone.
-
-    Returns
-    -------
-    list of Place
-        Those whose mean of y - mu(f) differs from 0, at 0.05 after Holm's adjustment; those that carry most (size times
-        rows) first.
-
-    Examples
-    --------
-    >>> typical, worse = np.arange(400) < 300, np.arange(400) >= 300
-    >>> y, rate = np.r_[np.arange(300) % 5 < 3, np.zeros(100)], np.full(400, 0.6)
-    >>> places([("typical", typical), ("worse", worse)], y, rate)
-    [Place(name='worse', hidden=-0.6)]
-    """
-    found = [mean_residual(y[rows], rate[rows]) for _, rows in regions]
-    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in found]))
-    kept = [
-        (-abs(one.value) * rows.sum(), Place(name, one.value))
-        for (name, rows), one, p_value in zip(regions, found, adjusted, strict=True)
-        if p_value < LEVEL
+def _places(rows: EstimatedRows, regimes: Sequence[Regime]) -> list[Place]:
+    """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
+    test = rows.test
+    correct = rows.triples.correct[test]
+    rate = np.clip(rows.triples.confidence[test] + rows.estimate.visible[test], 0.0, 1.0)
+    part, regime = rows.subregimes.name[test], rows.regime[test]
+    # the names as the summary stores them, of rows as the table names them
+    named = [(f'"{plain(one.name)}"', part == one.name) for one in rows.subregimes.table]
+    whole = [
+        (f"the {r.share:.0%} of rows found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"
     ]
-    return [place for _, place in sorted(kept, key=lambda item: item[0])]
+    return places(correct, rate, named) or places(correct, rate, whole)
 
 
-def _remarks(regimes: Sequence[Regime], regime: np.ndarray, y: np.ndarray) -> list[str]:
-    small = [part for part in regimes if part.name != "good" and 0 < part.n < measure.MIN_SLICE]
+def _remarks(regimes: Sequence[Regime], regime: np.ndarray, correct: np.ndarray) -> list[str]:
+    small = [part for part in regimes if part.name != "good" and 0 < part.n < measurements.MIN_SLICE]
     remarks = [
-        f"the {part.name} regime has {part.n} test row{'' if part.n == 1 else 's'} only: rough numbers"
+        f"the {part.name} regime has only {part.n} test row{'' if part.n == 1 else 's'}, so its numbers are rough"
         for part in small
     ]
-    if y.min() == y.max():
+    if correct.min() == correct.max():
         remarks.append(
-            f"all {len(y)} test rows have the outcome {int(y[0])}, those learned from have both: their numbers may say "
-            "more of how the rows were split than of the model"
+            f"all {len(correct)} test rows have the outcome {int(correct[0])}, while the rows learned from have both: "
+            "the numbers may say more about how the rows were split than about the model"
         )
     unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
     if unsupported:
         remarks.append(
             f"{unsupported} of {len(regime)} test rows lie too far from the rows learned from for a local estimate: "
-            "their delta is the global map's and they belong to no regime"
+            "their delta comes from the global map, and they belong to no regime"
         )
     return remarks
 
@@ -224,10 +158,10 @@ def _data(triples: Triples) -> Data:
     )
 
 
-def _settings(findings: Findings) -> dict[str, Any]:
+def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: float) -> dict[str, Any]:
     """Everything that was chosen, and all it takes to read the same rows again."""
-    options = {"seed": findings.seed, "epsilon": findings.epsilon, "level": LEVEL}
-    return plain({**options, "field": findings.model.settings_, "source": findings.triples.source})
+    options = {"seed": seed, "epsilon": epsilon, "level": SIGNIFICANCE}
+    return plain({**options, "field": model.settings_, "source": triples.source})
 
 
 def _versions() -> dict[str, str]:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 
 SCHEMA_VERSION = 1
-"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or goes."""
+"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or is removed."""
 
 Number = FiniteFloat | None
 Interval = tuple[Number, Number] | None
@@ -42,13 +42,16 @@ class MeasureAgainstNull(Measure):
 
 
 class SmoothEce(MeasureAgainstNull):
-    """A SmoothECE: ``floor`` is what a calibrated model of this size shows, ``p_value`` is against calibrated."""
+    """A SmoothECE: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration."""
 
     floor: Number = None
 
 
 class Global(_Part):
-    """Test rows as a whole, before any correction."""
+    """Test rows as a whole, before any correction; metrics registered beyond these six are measures too."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Measure]
 
     accuracy: Measure
     confidence: Measure
@@ -56,6 +59,17 @@ class Global(_Part):
     ece: Measure
     brier: Measure
     log_loss: Measure
+
+    @classmethod
+    def kind(cls, name: str) -> type[Measure]:
+        """Return what a metric is stored as.
+
+        Examples
+        --------
+        >>> Global.kind("smece").__name__, Global.kind("brier").__name__
+        ('SmoothEce', 'Measure')
+        """
+        return SmoothEce if name == "smece" else Measure
 
 
 class FieldNumbers(_Part):
@@ -88,7 +102,7 @@ class Regime(_Part):
     brier: Number
 
 
-class Gap(SmoothEce):
+class GapNumbers(SmoothEce):
     """Worst-slice SmoothECE gap; ``worst`` names the slice."""
 
     worst: str | None = None
@@ -104,7 +118,10 @@ class CertificateNumbers(_Part):
 
 
 class Score(_Part):
-    """How one correction does on one slice of the test rows."""
+    """How one correction does on one slice of the test rows; metrics registered beyond these three are numbers too."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Number]
 
     smece: Number
     brier: Number
@@ -128,7 +145,7 @@ class Selection(_Part):
     candidates: tuple[dict[str, Any], ...]
 
 
-class Subregime(_Part):
+class SubregimeNumbers(_Part):
     """A coherent, named part of a regime: cut on train and validation rows, measured on test rows.
 
     ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
@@ -187,7 +204,7 @@ class Histogram(_Part):
 
 
 class Columns(_Part):
-    """Which column of the data played which part; x is several where it was made from features, None if embedded."""
+    """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
 
     confidence: str | None
     correct: str | None
@@ -237,11 +254,11 @@ class Summary(_Part):
     global_: Global = Field(alias="global")
     field: FieldNumbers
     regimes: tuple[Regime, ...]
-    gap: Gap
+    gap: GapNumbers
     certificate: CertificateNumbers
     correction: dict[str, Comparison]
     selection: Selection
-    subregimes: tuple[Subregime, ...] = ()
+    subregimes: tuple[SubregimeNumbers, ...] = ()
     curves: Curves
     histogram: Histogram
     map: MapInfo | None = None
@@ -419,7 +436,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         where = ".".join(str(part) for part in first["loc"])
         raise CorruptFile(
             f"{name} is not a miscal summary: {where}: {first['msg']} "
-            f"({error.error_count()} faults in all); run `miscal discover` again"
+            f"({error.error_count()} faults in total); run `miscal discover` again"
         ) from None
 
 

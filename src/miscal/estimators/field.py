@@ -1,7 +1,8 @@
-"""The miscalibration field: one estimator with two methods, and its honest (K-fold) values."""
+"""The miscalibration field as a scikit-learn estimator: one class, one estimator behind it by name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,17 +10,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from miscal.base.checks import check_features, drawn_seed
+from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_bundle, save_bundle
-from miscal.estimators.auto import AutoField
+from miscal.base.state_folder import load_state, save_state
+from miscal.base.threads import n_workers
+from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import FieldEstimate
-from miscal.estimators.paper.field import PaperField
-from miscal.estimators.paper.grid import n_workers
+from miscal.estimators.protocol import Estimator
+from miscal.estimators.registry import estimator_class, make_estimator
 
-__all__ = ["METHODS", "FieldEstimate", "MiscalibrationField"]
-
-METHODS = {"auto": AutoField, "paper": PaperField}
 _FORM = "miscal-field"
 
 
@@ -36,6 +35,10 @@ class MiscalibrationField(BaseEstimator):
         The same seed gives the same field on the same machine.
     n_jobs : int, optional
         Processes; by default as many as the processors this process may use.
+    options : mapping of str to object, optional
+        Settings of the method. "paper" takes the arguments of
+        :class:`~miscal.estimators.paper.field.PaperField`, for instance ``{"neighbours": 50}`` to average over the 50
+        nearest bank rows alone; "auto" has none.
 
     Attributes
     ----------
@@ -62,11 +65,17 @@ class MiscalibrationField(BaseEstimator):
     """
 
     def __init__(
-        self, method: str = "auto", *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None
+        self,
+        method: str = "auto",
+        *,
+        random_state: int | np.random.Generator = 0,
+        n_jobs: int | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.method = method
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.options = options
 
     def fit(
         self, X: Any, y: Any, *, confidence: Any, sample_weight: Any = None, groups: Any = None, split: Any = None
@@ -101,36 +110,78 @@ class MiscalibrationField(BaseEstimator):
         InputError
             For input that cannot be used; the message says what, where and how to mend it.
         """
-        if self.method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(METHODS)}; {self.method!r} came")
-        _check_seed(self.random_state)
-        n_workers(self.n_jobs, 1)
-        self.seed_ = drawn_seed(self.random_state)
-        options = {"n_jobs": self.n_jobs} if self.method == "paper" else {}
-        fitted = METHODS[self.method](random_state=self.seed_, **options).fit(
-            X, y, confidence=confidence, sample_weight=sample_weight, groups=groups, split=split
-        )
-        self._adopt(fitted, check_features(X).shape[1])
-        return self
+        return self.fit_triples(_checked_rows(X, y, confidence, sample_weight, groups, split))
 
-    def _adopt(self, fitted: AutoField | PaperField, n_features: int) -> None:
+    def fit_triples(self, rows: Triples) -> Self:
+        """Learn the field from rows that are checked already.
+
+        Parameters
+        ----------
+        rows : Triples
+            Their split may hold 'train' and 'val', as in :meth:`fit`.
+
+        Returns
+        -------
+        MiscalibrationField
+            self.
+
+        Raises
+        ------
+        InputError
+            If a setting is out of range, or the rows are too few to learn from.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> rows = Triples.of(rng.normal(size=(60, 2)), confidence=rng.random(60), correct=np.arange(60) % 2)
+        >>> MiscalibrationField().fit_triples(rows).n_features_in_
+        2
+        """
+        seed = checked_seed(self.random_state)
+        return self.adopt(self.unfitted(seed).fit(rows), rows.X.shape[1], seed)
+
+    def unfitted(self, seed: int) -> Estimator:
+        """Make the estimator that the settings name, with a seed of its own."""
+        n_workers(self.n_jobs, 1)
+        return make_estimator(self.method, random_state=seed, n_jobs=self.n_jobs, options=self.options)
+
+    def adopt(self, fitted: Estimator, n_features: int, seed: int | None = None) -> Self:
+        """Take a fitted estimator for this field's own.
+
+        Parameters
+        ----------
+        fitted : Estimator
+        n_features : int
+            Columns of X.
+        seed : int, optional
+            What it was seeded with; not known of a field read back.
+
+        Returns
+        -------
+        MiscalibrationField
+            self.
+        """
         self.fitted_ = fitted
         self.n_features_in_ = n_features
         self.selection_ = fitted.selection_
         self.global_map_ = fitted.global_map_
-        self.structure_ = getattr(fitted, "structure_", True)
-        self.settings_ = {"method": self.method, "global_map": fitted.global_map_.name, "structure": self.structure_}
-        if isinstance(fitted, PaperField):
-            self.settings_ |= {
-                "sigma": fitted.sigma_, "lambda": fitted.penalty_, "epoch": fitted.epoch_, "alpha": fitted.alpha_,
-            }  # fmt: skip
-        else:
-            self.settings_ |= fitted.model_.evidence.__dict__
+        self.structure_ = fitted.structure_
+        told = {"method": self.method, "global_map": fitted.global_map_.name, "structure": fitted.structure_}
+        self.settings_ = told | fitted.settings_
+        if seed is not None:
+            self.seed_ = seed
+        return self
 
-    def _fitted(self) -> AutoField | PaperField:
+    def _fitted(self) -> Estimator:
         if not hasattr(self, "fitted_"):
             raise NotFittedError("this MiscalibrationField is not fitted yet: call fit first")
         return self.fitted_
+
+    def _inputs(self, X: Any) -> np.ndarray:
+        X = check_features(X)
+        if X.shape[1] != self.n_features_in_:
+            raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {self.n_features_in_}")
+        return X
 
     def estimate(self, X: Any, confidence: Any) -> FieldEstimate:
         """Everything the field says of rows: delta, mass, support, visible and hidden part, correction.
@@ -144,7 +195,9 @@ class MiscalibrationField(BaseEstimator):
         -------
         FieldEstimate
         """
-        return self._fitted().estimate(X, confidence)
+        fitted = self._fitted()
+        check_lengths(X=X, confidence=confidence)
+        return fitted.estimate(self._inputs(X), check_confidence(confidence))
 
     def predict(self, X: Any, confidence: Any = None) -> np.ndarray:
         """Estimate delta; negative where over-confident, positive where under-confident.
@@ -162,12 +215,9 @@ class MiscalibrationField(BaseEstimator):
         """
         fitted = self._fitted()
         if confidence is not None:
-            return fitted.estimate(X, confidence).delta
-        if isinstance(fitted, PaperField):
-            average, mass = fitted.kernel_average(X)
-            mean = np.average(fitted.bank_residual_, weights=fitted.bank_weight_)
-            return np.where(mass > 0, average, mean)
-        raise InputError('confidence is missing: the field of method="auto" depends on it; pass confidence=')
+            check_lengths(X=X, confidence=confidence)
+            confidence = check_confidence(confidence)
+        return fitted.delta(self._inputs(X), confidence)
 
     def calibrate(self, X: Any, confidence: Any) -> np.ndarray:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
@@ -175,15 +225,15 @@ class MiscalibrationField(BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """phi(X): rows in the learned geometry, float64 (n, k)."""
-        return self._fitted().transform(X)
+        return self._fitted().transform(self._inputs(X))
 
     def mass(self, X: Any) -> np.ndarray:
         """Sum of kernel weights: how many neighbours an estimate rests on, float64 (n,)."""
-        return self._fitted().mass(X)
+        return self._fitted().mass(self._inputs(X))
 
     def neighbours(self, X: Any, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Rows given to `fit` that weigh most at each row: numbers (q, n) and kernel weights (q, n)."""
-        return self._fitted().neighbours(X, n)
+        return self._fitted().neighbours(self._inputs(X), n)
 
     def save(self, folder: str | Path) -> None:
         """Write the field as JSON and safetensors into a folder; no pickle.
@@ -194,7 +244,7 @@ class MiscalibrationField(BaseEstimator):
             Made if it is not there.
         """
         content, arrays = self._fitted().state()
-        save_bundle(folder, _FORM, {"method": self.method, "n_features": self.n_features_in_, "field": content}, arrays)
+        save_state(folder, _FORM, {"method": self.method, "n_features": self.n_features_in_, "field": content}, arrays)
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:
@@ -215,16 +265,36 @@ class MiscalibrationField(BaseEstimator):
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
-        content, arrays = load_bundle(folder, _FORM, beside=beside)
-        field = cls(content["method"])
-        field._adopt(METHODS[content["method"]].from_state(content["field"], arrays), content["n_features"])
-        return field
+        content, arrays = load_state(folder, _FORM, beside=beside)
+        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
+        return cls(content["method"]).adopt(fitted, content["n_features"])
 
 
-def _check_seed(seed: Any) -> None:
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if not isinstance(seed, np.random.Generator) and not (whole and seed >= 0):
+def checked_seed(random_state: Any) -> int:
+    """Draw the seed of a fit, or refuse what could not be repeated.
+
+    Examples
+    --------
+    >>> checked_seed(3)
+    3
+    """
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if not isinstance(random_state, np.random.Generator) and not (whole and random_state >= 0):
         raise InputError(
-            f"random_state must be a whole number of at least 0, or a numpy Generator; {seed!r} came. Without one an "
-            "answer could not be repeated"
+            f"random_state must be a whole number of at least 0, or a numpy Generator; got {random_state!r}. Without "
+            "one an answer could not be repeated"
         )
+    return drawn_seed(random_state)
+
+
+def _checked_rows(X: Any, y: Any, confidence: Any, sample_weight: Any, groups: Any, split: Any) -> Triples:
+    """Check what came in under scikit-learn's names, so that messages use them."""
+    n = check_lengths(X=X, y=y, confidence=confidence, sample_weight=sample_weight, groups=groups, split=split)
+    return Triples(
+        X=check_features(X),
+        confidence=check_confidence(confidence),
+        correct=check_correct(y, name="y"),
+        weight=None if sample_weight is None else check_weight(sample_weight, n),
+        group=None if groups is None else check_group(groups, name="groups"),
+        split=None if split is None else check_split(split),
+    )

@@ -1,4 +1,4 @@
-"""Gaussian kernel smoothing: weights, averages, mass, leave-one-out, nearest neighbours.
+"""Gaussian kernel smoothing: averages, mass, nearest neighbours, logit shifts.
 
 The kernel is the paper's (arXiv 2605.13484, equation 1, without a factor 2):
 
@@ -54,7 +54,6 @@ def smooth(
     sigma: float,
     *,
     weight: Array | None = None,
-    exclude_self: bool = False,
     neighbours: int | None = None,
     tile: tuple[int, int] = TILE,
 ) -> tuple[Array, Array]:
@@ -70,9 +69,6 @@ def smooth(
         Bandwidth, in units of the coordinates; positive.
     weight : array of shape (n,), optional
         Weights of the bank rows, not negative; a row of weight 2 counts as the row given twice.
-    exclude_self : bool, default False
-        Leave-one-out: row i of the query is row i of the bank and is left out of its own average.
-        Not an honest estimate if a representation was fitted to these rows.
     neighbours : int, optional
         Average over that many nearest bank rows only (exact search), a truncation of the kernel.
     tile : (int, int), default TILE
@@ -99,12 +95,10 @@ def smooth(
     """
     _check(query, bank, sigma)
     columns, scale = _columns(values, weight, len(bank))
-    if exclude_self:
-        _check_self(query, columns)
     if neighbours is None:
-        sums = _smooth_tiles(query, bank, columns, sigma, exclude_self, tile)
+        sums = _smooth_tiles(query, bank, columns, sigma, tile)
     else:
-        sums = _smooth_nearest(query, bank, columns, sigma, exclude_self, neighbours)
+        sums = _smooth_nearest(query, bank, columns, sigma, neighbours)
     low, high = _tensor(values).reshape(len(bank), -1).aminmax(dim=0)
     average = torch.clamp(sums[:-1] / sums[-1], low[:, None].to(sums.dtype), high[:, None].to(sums.dtype))
     mass = sums[-1] * scale
@@ -112,37 +106,7 @@ def smooth(
     return _like(query, average), _like(query, mass)
 
 
-def pairwise_weights(query: Array, bank: Array, sigma: float) -> Array:
-    """Kernel weights of every bank row at every query row, all at once.
-
-    Parameters
-    ----------
-    query : array of shape (q, d)
-    bank : array of shape (n, d)
-    sigma : float
-        Bandwidth, positive.
-
-    Returns
-    -------
-    array of shape (q, n)
-        K(query, bank), in (0, 1].
-
-    Raises
-    ------
-    InputError
-        If the bandwidth is not positive and finite or the widths differ.
-
-    Examples
-    --------
-    >>> pairwise_weights(np.array([[0.0]]), np.array([[0.0], [1.0]]), sigma=1.0).round(3)
-    array([[1.   , 0.368]])
-    """
-    _check(query, bank, sigma)
-    left, right = _factors(query, bank, sigma)
-    return _like(query, weights_from_factors(left, right.T))
-
-
-def nearest(query: Array, bank: Array, k: int, *, exclude_self: bool = False) -> tuple[Array, Array]:
+def nearest(query: Array, bank: Array, k: int) -> tuple[Array, Array]:
     """Find the k nearest bank rows of every query row, by exact search.
 
     Parameters
@@ -150,9 +114,7 @@ def nearest(query: Array, bank: Array, k: int, *, exclude_self: bool = False) ->
     query : array of shape (q, d)
     bank : array of shape (n, d)
     k : int
-        From 1 to n (n - 1 with `exclude_self`).
-    exclude_self : bool, default False
-        Row i of the query is row i of the bank and is not its own neighbour.
+        From 1 to n.
 
     Returns
     -------
@@ -173,15 +135,11 @@ def nearest(query: Array, bank: Array, k: int, *, exclude_self: bool = False) ->
     (array([[1, 0]]), array([[0.1, 0.9]]))
     """
     _check(query, bank, 1.0)
-    available = len(bank) - exclude_self
-    if not 1 <= k <= available:
-        raise InputError(f"k must lie in 1 to {available}, the bank's rows; {k} came")
+    if not 1 <= k <= len(bank):
+        raise InputError(f"k must be in 1 to {len(bank)}, the number of rows in the bank; got {k}")
     q, b = _tensor(query), _tensor(bank)
     left, right = _factors(query, bank, 1.0)
-    parts = [
-        _nearest_of_tile(left[start:stop], right, k, start if exclude_self else None)
-        for start, stop in _spans(len(left), NEAREST_TILE[0])
-    ]
+    parts = [_nearest_of_tile(left[start:stop], right, k) for start, stop in _spans(len(left), NEAREST_TILE[0])]
     index = torch.cat(parts)
     distance = torch.cat([_distances(q, b, index, span) for span in _spans(len(q), NEAREST_TILE[0])])
     distance, order = distance.sort(dim=1, stable=True)
@@ -270,9 +228,7 @@ def weights_from_factors(
     return exponent.clamp_(min=floor, max=0.0).exp_()
 
 
-def _smooth_tiles(
-    query: Array, bank: Array, columns: Tensor, sigma: float, exclude_self: bool, tile: tuple[int, int]
-) -> Tensor:
+def _smooth_tiles(query: Array, bank: Array, columns: Tensor, sigma: float, tile: tuple[int, int]) -> Tensor:
     """Return weighted sums (k + 1, q) of the columns. The tall factor stands left, where the narrow product is fast."""
     left, right = _factors(query, bank, sigma)
     columns = columns.to(left.dtype)
@@ -286,30 +242,24 @@ def _smooth_tiles(
         for (b_start, b_stop), block in zip(spans, blocks, strict=True):
             out = buffer[: (b_stop - b_start) * rows.shape[1]].view(b_stop - b_start, rows.shape[1])
             weights = weights_from_factors(right[b_start:b_stop], rows, out)
-            if exclude_self:
-                _clear_self(weights.T, q_start, b_start, 0.0)
             total.addmm_(block, weights)
         sums[:, q_start:q_stop] = total
     return sums
 
 
-def _smooth_nearest(
-    query: Array, bank: Array, columns: Tensor, sigma: float, exclude_self: bool, neighbours: int
-) -> Tensor:
-    index, distance = nearest(_tensor(query), _tensor(bank), neighbours, exclude_self=exclude_self)
+def _smooth_nearest(query: Array, bank: Array, columns: Tensor, sigma: float, neighbours: int) -> Tensor:
+    index, distance = nearest(_tensor(query), _tensor(bank), neighbours)
     columns = columns.to(distance.dtype)
     weights = (distance / sigma).square_().neg_().clamp_(min=EXPONENT_FLOOR).exp_()
     return torch.stack([(weights * column[index]).sum(1) for column in columns])
 
 
-def _nearest_of_tile(left: Tensor, right: Tensor, k: int, self_start: int | None) -> Tensor:
+def _nearest_of_tile(left: Tensor, right: Tensor, k: int) -> Tensor:
     """Return the indices of the k largest exponents of each row, merged over tiles of the bank."""
     best = left.new_full((len(left), 0), -torch.inf)
     index = torch.zeros((len(left), 0), dtype=torch.int64, device=left.device)
     for start, stop in _spans(len(right), NEAREST_TILE[1]):
         closeness = left @ right[start:stop].T
-        if self_start is not None:
-            _clear_self(closeness, self_start, start, -torch.inf)
         value, position = closeness.topk(min(k, stop - start), dim=1)
         best, index = torch.cat([best, value], 1), torch.cat([index, position + start], 1)
         best, order = best.topk(min(k, best.shape[1]), dim=1)
@@ -334,14 +284,6 @@ def _solve_shift(weights: Tensor, offset: Tensor, correct: Tensor, ridge: float,
     return shift
 
 
-def _clear_self(matrix: Tensor, q_start: int, b_start: int, value: float) -> None:
-    """Set the entries where query and bank row are the same; the matrix is the tile (query, bank)."""
-    start = max(q_start, b_start)
-    stop = min(q_start + matrix.shape[0], b_start + matrix.shape[1])
-    if start < stop:
-        matrix[start - q_start : stop - q_start, start - b_start : stop - b_start].fill_diagonal_(value)
-
-
 def _factors(query: Array, bank: Array, sigma: float) -> tuple[Tensor, Tensor]:
     """Centre on the bank, choose the precision, and return the factors of the exponent."""
     q, b = _tensor(query), _tensor(bank)
@@ -357,7 +299,7 @@ def _columns(values: Array, weight: Array | None, n: int) -> tuple[Tensor, float
     """Rows w v_1, ..., w v_k, w of shape (k + 1, n), the weights divided by their mean, and that mean."""
     v = _tensor(values)
     if len(v) != n or (weight is not None and len(weight) != n):
-        raise InputError(f"values and weight must have one entry per bank row, {n}; {len(v)} values came")
+        raise InputError(f"values and weight must have one entry per row of the bank, {n}; got {len(v)} values")
     v = v.reshape(n, -1).T
     if weight is None:
         return torch.cat([v, v.new_ones((1, n))]), 1.0
@@ -371,19 +313,10 @@ def _columns(values: Array, weight: Array | None, n: int) -> tuple[Tensor, float
 
 def _check(query: Array, bank: Array, sigma: float) -> None:
     if not 0 < sigma < float("inf"):
-        raise InputError(f"sigma must be a positive finite number; {sigma} came")
+        raise InputError(f"sigma must be a positive finite number; got {sigma}")
     if np.ndim(query) != 2 or np.ndim(bank) != 2 or query.shape[1] != bank.shape[1] or len(bank) == 0:
         raise InputError(
-            f"query and bank must be (q, d) and (n, d) with n >= 1; {tuple(query.shape)} and {tuple(bank.shape)} came"
-        )
-
-
-def _check_self(query: Array, columns: Tensor) -> None:
-    n_used = int((columns[-1] > 0).sum())
-    if len(query) != columns.shape[1] or n_used < 2:
-        raise InputError(
-            f"exclude_self needs query and bank to be the same rows, two or more of positive weight; "
-            f"{len(query)} and {columns.shape[1]} rows came, {n_used} of them of positive weight"
+            f"query and bank must be (q, d) and (n, d) with n >= 1; got {tuple(query.shape)} and {tuple(bank.shape)}"
         )
 
 

@@ -1,4 +1,5 @@
-"""Checks of a discovered field: certificates on unseen rows, nulls, seeds, thresholds and intervals.
+"""What rows that nothing was learned from prove about a field: the claim, its certificates, and the audits of a run.
 
-Each check takes arrays or functions and returns a frozen result; none of them trains a model itself.
+What enters is plain arrays (or functions that return them) and a frozen :class:`~miscal.evidence.settings.
+EvidenceSettings`; what leaves is a frozen result. Nothing here trains a model. A new lower limit goes in `limits/`.
 """

@@ -1,8 +1,8 @@
 """The paper's bootstrap of the worst slice: field and regimes fixed, test rows drawn with replacement.
 
-Its percentiles show how far the numbers move from sample to sample. They are no confidence intervals of a population
-gap, for a smooth calibration error of resampled rows is biased upwards;
-:func:`miscal.calibration.metrics.measure_gap` gives one.
+Its percentiles show how far the numbers move from sample to sample. They are not confidence intervals of the
+population gap, because the smooth calibration error of resampled rows is biased upwards;
+:func:`miscal.calibration.metrics.measure_gap` gives such an interval.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from miscal.base.checks import check_confidence, check_correct
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.calibration.metrics.population import merge, simulate, smece_statistic
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def slice_bootstrap(
     confidence: ArrayLike,
     regime: ArrayLike,
     *,
-    n_draws: int = 1_000,
+    n_draws: int = EVIDENCE_DEFAULTS.bootstrap_draws,
     random_state: int | np.random.Generator = 0,
 ) -> SliceBootstrap:
     """Bootstrap gap and size of the slice that is worst on the data.

@@ -1,10 +1,10 @@
 """Is y independent of x given f? Strata of near-equal confidence, E[y | f], and a permutation test.
 
-A field that follows f and an outcome that follows f are related even where nothing is hidden. Two things together
-take that away: the outcome is centred by a regression on f fitted on other rows, and the field is compared only within
+A field that follows f and an outcome that follows f are related even where nothing is hidden. Two steps together
+remove that: the outcome is centred by a regression on f fitted on other rows, and the field is compared only within
 strata of near-equal f. An error remains only where both the regression and the strata fail, as the product of the two.
-Where f takes few distinct values each is a stratum and the test is exact, up to 5,000 rows; above, the strata whose
-sum is near to normal are taken as normal, and the others shuffled.
+Where f takes few distinct values, each is a stratum and the test is exact for up to 5,000 rows; above that, the strata
+whose sum is near to normal are taken as normal, and the others are shuffled.
 """
 
 from __future__ import annotations
@@ -14,18 +14,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from miscal.calibration.calibrators import Isotonic
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import near_normal
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-STRATUM_ROWS = 8
-PERMUTED_ROWS = 5_000  # above this, strata are only shuffled where their sum is not near to normal
-_SMALLEST_WINDOW = 16
-_KEYS_IN_MEMORY = 1 << 16
 
-
-def strata(confidence: Floats, rows: int = STRATUM_ROWS) -> Ints:
+def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows) -> Ints:
     """Cut the rows into strata of near-equal confidence.
 
     A confidence that `rows` rows share is a stratum of its own; others are joined in rising order until they have as
@@ -70,17 +66,22 @@ def centred(values: Floats, stratum: Ints) -> Floats:
     return values - (np.bincount(stratum, values) / np.maximum(n, 1))[stratum]
 
 
-def outcome_given_confidence(confidence: Floats, correct: Floats, at: Floats) -> Floats:
+def outcome_given_confidence(
+    correct: Floats, confidence: Floats, at: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS
+) -> Floats:
     """Regress outcomes on confidence, whatever the shape: E[y | f].
 
-    Isotonic regression, plus a local linear fit to what it leaves. The window of the latter has half the rows that
-    predict left-out rows best, for here a bias costs more than noise.
+    Isotonic regression, plus a local linear fit to its residuals. The window of the local fit has half as many rows as
+    the one that predicts left-out rows best, because here a bias costs more than noise.
 
     Parameters
     ----------
-    confidence, correct : (n,) float64
-        Rows to learn from: f in [0, 1], y in {0, 1}.
+    correct, confidence : (n,) float64
+        Rows to learn from: y in {0, 1}, f in [0, 1].
     at : (m,) float64 in [0, 1]
+        Confidences to predict at.
+    settings : EvidenceSettings, optional
+        Of which the narrowest window is used.
 
     Returns
     -------
@@ -90,16 +91,16 @@ def outcome_given_confidence(confidence: Floats, correct: Floats, at: Floats) ->
     --------
     >>> f = np.repeat([0.2, 0.8], 500)
     >>> y = np.r_[np.ones(400), np.zeros(100), np.zeros(500)]
-    >>> outcome_given_confidence(f, y, np.array([0.2, 0.8])).round(2).tolist()
+    >>> outcome_given_confidence(y, f, np.array([0.2, 0.8])).round(2).tolist()
     [0.8, 0.0]
     """
-    isotonic = Isotonic().fit(confidence, correct)
+    isotonic = Isotonic().fit(correct, confidence)
     order = np.argsort(confidence, kind="stable")
     f, left = confidence[order], (correct - isotonic.predict(confidence))[order]
-    windows = [_SMALLEST_WINDOW]
+    windows = [settings.smallest_window]
     while windows[-1] * 2 <= len(f):
         windows.append(windows[-1] * 2)
-    if len(f) < 2 * _SMALLEST_WINDOW:
+    if len(f) < 2 * settings.smallest_window:
         return isotonic.predict(at)
     best = min(windows, key=lambda k: float(np.mean((left - _local_linear(f, left, f, k, leave_out=True)) ** 2)))
     return np.clip(isotonic.predict(at) + _local_linear(f, left, at, best // 2), 0.0, 1.0)
@@ -112,6 +113,7 @@ def _local_linear(f: Floats, values: Floats, at: Floats, window: int, *, leave_o
     middle = (first + after) / 2
     low = np.maximum(0, np.minimum(first, np.floor(middle - window / 2))).astype(np.int64)
     high = np.minimum(len(f), np.maximum(after, np.ceil(middle + window / 2))).astype(np.int64)
+    # sums over any window are differences of running sums: O(n) for all windows of one width
     terms = (np.ones_like(f), offset, offset**2, values, offset * values)
     totals = [np.r_[0.0, np.cumsum(term)] for term in terms]
     sums = [total[high] - total[low] for total in totals]
@@ -125,21 +127,28 @@ def _local_linear(f: Floats, values: Floats, at: Floats, window: int, *, leave_o
 
 
 def permutation_p_value(
-    residual: Floats, field: Floats, stratum: Ints, *, n_draws: int, rng: np.random.Generator
+    residual: Floats,
+    field: Floats,
+    stratum: Ints,
+    *,
+    rng: np.random.Generator,
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
 ) -> float:
     """One-sided p-value of sum(residual * field) when the field is shuffled within strata.
 
     Small only if rows with a larger field have the larger residual at the same confidence. p = (1 + number as large) /
-    (1 + n_draws) from `n_draws` shuffles. Above 5,000 rows those strata are not shuffled whose sum is near enough to
-    normal (:func:`~miscal.evidence.sums.near_normal`), but stand as one normal variable with the exact variance of
-    their shuffles; where they are all strata, p is read off the normal law and may be far below 1 / n_draws.
+    (1 + n_draws) from ``settings.n_draws`` shuffles. Above 5,000 rows the strata whose sum is near enough to normal
+    (:func:`~miscal.evidence.sums.near_normal`) are not shuffled, but stand as one normal variable with the exact
+    variance of their shuffles; where they are all strata, p is read off the normal law and may be far below
+    1 / n_draws.
 
     Parameters
     ----------
     residual, field : (n,) float64
     stratum : (n,) int64
-    n_draws : int
     rng : numpy.random.Generator
+    settings : EvidenceSettings, optional
+        Of which the draws and what counts as near to normal are used.
 
     Returns
     -------
@@ -149,8 +158,8 @@ def permutation_p_value(
     Examples
     --------
     >>> s = np.r_[np.ones(500), -np.ones(500)]
-    >>> permutation_p_value(s, s, np.zeros(1000, dtype=int), n_draws=99, rng=np.random.default_rng(0))
-    0.01
+    >>> permutation_p_value(s, s, np.zeros(1000, dtype=int), rng=np.random.default_rng(0))
+    0.0005
     """
     e, a = centred(residual, stratum), centred(field, stratum)
     rows = np.bincount(stratum)
@@ -159,43 +168,51 @@ def permutation_p_value(
     if variance <= 1e-24 * len(e):
         return 1.0
     observed, deviation = float(e @ a), float(np.sqrt(variance))
+    # shuffles that give the observed sum must count as such, whatever the order of the additions
     bar = observed - 1e-9 * deviation
-    if len(e) <= PERMUTED_ROWS:
-        sums = _shuffled_sums(e, a, stratum, n_draws, rng)
+    if len(e) <= settings.drawn_rows:
+        sums = _shuffled_sums(e, a, stratum, rng, settings)
     else:
         # E|e a|^3 of a row and the field that it is dealt, summed over the stratum
         third = np.bincount(stratum, np.abs(e) ** 3) * np.bincount(stratum, np.abs(a) ** 3) / np.maximum(rows, 1)
-        normal = near_normal(variances, third)
+        normal = near_normal(variances, third, settings)
         if normal.all():
             return float(max(ndtr(-observed / deviation), np.finfo(float).tiny))
-        sums = _shuffled_sums_by_size(e, a, stratum, ~normal, n_draws, rng)
-        sums += np.sqrt(np.sum(variances[normal])) * rng.standard_normal(n_draws)
-    return (1 + int(np.sum(sums >= bar))) / (1 + n_draws)
+        sums = _shuffled_sums_by_size(e, a, stratum, ~normal, rng, settings)
+        sums += np.sqrt(np.sum(variances[normal])) * rng.standard_normal(len(sums))
+    return (1 + int(np.sum(sums >= bar))) / (1 + len(sums))
 
 
-def _shuffled_sums(e: Floats, a: Floats, stratum: Ints, n_draws: int, rng: np.random.Generator) -> Floats:
+def _shuffled_sums(e: Floats, a: Floats, stratum: Ints, rng: np.random.Generator, settings: EvidenceSettings) -> Floats:
     """(n_draws,) sums of e times a shuffled within strata, by sorting random keys."""
+    n_draws = settings.n_draws
     order = np.argsort(stratum, kind="stable")
     e, a, stratum = e[order], a[order], stratum[order]
-    step = max(1, _KEYS_IN_MEMORY // len(e))
+    step = max(1, settings.keys_in_memory // len(e))
     sums = []
     for start in range(0, n_draws, step):
+        # a key in [k, k + 1) for a row of stratum k: sorting shuffles within every stratum at once
         keys = rng.random((min(step, n_draws - start), len(e))) + stratum
         sums.append(a[np.argsort(keys, axis=1)] @ e)
     return np.concatenate(sums)
 
 
 def _shuffled_sums_by_size(
-    e: Floats, a: Floats, stratum: Ints, shuffled: NDArray[np.bool_], n_draws: int, rng: np.random.Generator
+    e: Floats,
+    a: Floats,
+    stratum: Ints,
+    shuffled: NDArray[np.bool_],
+    rng: np.random.Generator,
+    settings: EvidenceSettings,
 ) -> Floats:
     """(n_draws,) sums over the strata that are `shuffled`, those of one size together: several times as fast."""
-    rows = np.bincount(stratum)
+    n_draws, rows = settings.n_draws, np.bincount(stratum)
     sums = np.zeros(n_draws)
     for size in np.unique(rows[shuffled]):
         chosen = np.flatnonzero((shuffled & (rows == size))[stratum])
         chosen = chosen[np.argsort(stratum[chosen], kind="stable")]
         fields, residuals = a[chosen].reshape(-1, size), e[chosen]
-        step = max(1, _KEYS_IN_MEMORY // len(chosen))
+        step = max(1, settings.keys_in_memory // len(chosen))
         for start in range(0, n_draws, step):
             part = sums[start : start + step]
             copies = np.broadcast_to(fields, (len(part), *fields.shape))

@@ -4,9 +4,9 @@ A resampler draws outcomes for a world without the structure in question; the st
 measures the result. Three hypotheses, kept apart because they differ:
 
 * ``calibrated``: y ~ Bernoulli(f). Nothing is miscalibrated; the whole field is flat.
-* ``visible``: y ~ Bernoulli(g(f)), g a global map. What a reliability diagram shows is there; the hidden field is flat.
+* ``visible``: y ~ Bernoulli(g(f)), g a global map. What a diagram shows is kept; the hidden field is flat.
 * ``permuted``: y permuted among the rows of each learning split, test rows as they are (the paper's audit). The truth
-  is then "base rate - f", which is not flat: it asks whether confidence and inputs carry any news of y.
+  is then "base rate - f", which is not flat: it asks whether confidence and inputs tell anything about y.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths
 from miscal.base.errors import InputError
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 Floats = NDArray[np.float64]
 Resampler = Callable[[np.random.Generator], Floats]
@@ -34,7 +35,7 @@ class NullStatistic:
     observed : float
     draws : tuple of float
     mean, std : float
-        Of the draws; the standard deviation has n - 1 below (0 for one draw).
+        Of the draws; the standard deviation divides by n - 1 (0 for one draw).
     p_value : float
         (1 + number of draws at least as large) / (1 + number of draws).
     """
@@ -105,7 +106,7 @@ def null_audit(
     resample: Resampler,
     correct: Floats,
     *,
-    n_draws: int = 20,
+    n_draws: int = EVIDENCE_DEFAULTS.null_draws,
     random_state: int | np.random.Generator = 0,
 ) -> dict[str, NullStatistic]:
     """Compare statistics of the data with those of draws from a null.
@@ -140,7 +141,7 @@ def null_audit(
     0.01
     """
     if n_draws < 1:
-        raise InputError(f"n_draws must be at least 1; {n_draws} came")
+        raise InputError(f"n_draws must be at least 1; got {n_draws}")
     rng = np.random.default_rng(random_state)
     observed = _finite(statistics(check_correct(correct)))
     drawn = [_finite(statistics(resample(rng))) for _ in range(n_draws)]
@@ -160,5 +161,5 @@ def _compare(observed: float, draws: Floats) -> NullStatistic:
 def _finite(values: Mapping[str, float]) -> dict[str, float]:
     bad = [name for name, value in values.items() if not np.isfinite(value)]
     if bad:
-        raise InputError(f"a statistic must be a finite number; not so: {', '.join(bad)}")
+        raise InputError(f"every statistic must be a finite number; these are not: {', '.join(bad)}")
     return {name: float(value) for name, value in values.items()}

@@ -13,7 +13,10 @@ from miscal.base.errors import InputError
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation (n - 1 below; 0 for one value) of a number over repetitions; None if undefined."""
+    """Mean and standard deviation of a number over repetitions; None if undefined.
+
+    The standard deviation divides by n - 1, and is 0 for one value.
+    """
 
     mean: float | None
     std: float | None
@@ -29,7 +32,7 @@ class Stability:
     correlation : Spread
         Pearson, over pairs of seeds; a pair with a constant field is left out, and None where all are.
     sign_agreement : Spread
-        Share of rows whose sign agrees, over pairs; rows where either field is 0 agree only if both are.
+        Share of rows on which the two signs agree, over pairs; a field of 0 agrees only with another 0.
     field_std : Spread
         Standard deviation of the field, over seeds.
     """
@@ -65,9 +68,7 @@ def seed_stability(fields: ArrayLike) -> Stability:
     """
     values = np.asarray(fields, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2 or values.shape[1] == 0 or not np.isfinite(values).all():
-        raise InputError(
-            f"fields must be finite numbers of shape (seeds >= 2, rows >= 1); their shape is {values.shape}"
-        )
+        raise InputError(f"fields must be finite numbers of shape (seeds >= 2, rows >= 1); got shape {values.shape}")
     pairs = list(combinations(values, 2))
     varied = [(a, b) for a, b in pairs if np.ptp(a) > 0 and np.ptp(b) > 0]
     return Stability(

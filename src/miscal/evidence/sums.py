@@ -12,18 +12,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NORMAL_RATIO = 0.03  # a skewness as large as this makes a normal p-value of 0.05 one of 0.051, of 0.001 one of 0.0011
-_DRAWN_AT_ONCE = 1 << 19
-_LEAST_OCTAVE = -40
 
-
-def near_normal(variance: Floats, third: Floats) -> NDArray[np.bool_]:
+def near_normal(variance: Floats, third: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> NDArray[np.bool_]:
     """Choose those parts of a sum, the lightest-tailed first, that add up to something normal.
 
-    As many parts, by rising third / variance, as keep sum third <= 0.03 (sum variance)^1.5.
+    Parts are added in rising order of third / variance, for as long as sum third <= 0.03 (sum variance)^1.5.
 
     Parameters
     ----------
@@ -31,6 +29,8 @@ def near_normal(variance: Floats, third: Floats) -> NDArray[np.bool_]:
         Of each part.
     third : (n,) float64 >= 0
         E|part|^3, or its sum over the rows of a part that has several; 0 where the variance is.
+    settings : EvidenceSettings, optional
+        Of which `normal_ratio` (0.03) is used.
 
     Returns
     -------
@@ -45,13 +45,20 @@ def near_normal(variance: Floats, third: Floats) -> NDArray[np.bool_]:
     np.False_
     """
     order = np.argsort(third / np.maximum(variance, np.finfo(float).tiny), kind="stable")
-    fits = np.cumsum(third[order]) <= NORMAL_RATIO * np.cumsum(variance[order]) ** 1.5
+    fits = np.cumsum(third[order]) <= settings.normal_ratio * np.cumsum(variance[order]) ** 1.5
     chosen = np.zeros(len(order), dtype=np.bool_)
+    # the last prefix that fits, not the first that does not: one heavy part may be outweighed by the many after it
     chosen[order[: len(fits) - int(np.argmax(fits[::-1]))]] = fits.any()
     return chosen
 
 
-def bernoulli_sums(weight: Floats, probability: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+def bernoulli_sums(
+    weight: Floats,
+    probability: Floats,
+    n_draws: int,
+    rng: np.random.Generator,
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+) -> Floats:
     """Draw from the law of sum weight * (y - probability), y ~ Bernoulli(probability) independent.
 
     Exact. Only the rarer of the two outcomes is drawn, so time goes with the sum of min(p, 1 - p), not with the rows.
@@ -62,6 +69,8 @@ def bernoulli_sums(weight: Floats, probability: Floats, n_draws: int, rng: np.ra
     probability : (n,) float64 in [0, 1]
     n_draws : int
     rng : numpy.random.Generator
+    settings : EvidenceSettings, optional
+        Of which the memory of a block is used.
 
     Returns
     -------
@@ -76,11 +85,12 @@ def bernoulli_sums(weight: Floats, probability: Floats, n_draws: int, rng: np.ra
     often = probability > 0.5
     rare, weight = np.where(often, 1 - probability, probability), np.where(often, -weight, weight)
     sums = np.full(n_draws, -float(weight @ rare))
-    octave = np.maximum(np.frexp(rare)[1], _LEAST_OCTAVE)  # rare is at least half the largest of its octave
+    # By octaves: every rare is at least half the largest of its octave, so at least half of the hits below are kept.
+    octave = np.maximum(np.frexp(rare)[1], settings.least_octave)
     for value in np.unique(octave[rare > 0]):
         rows = np.flatnonzero(octave == value)
         largest = float(rare[rows].max())
-        step = int(np.ceil(_DRAWN_AT_ONCE / (largest * len(rows) + 1)))
+        step = int(np.ceil(settings.draws_in_memory / (largest * len(rows) + 1)))
         for start in range(0, n_draws, step):
             number = min(step, n_draws - start)
             draw, row = np.divmod(_hits(number * len(rows), largest, rng), len(rows))

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct
 from miscal.calibration.metrics import brier, worst_slice_gap
-
-EPSILONS = (0.01, 0.05, 0.10, 0.15)
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def threshold_sensitivity(
     confidence: ArrayLike,
     cut: Callable[[float], ArrayLike],
     *,
-    epsilons: Sequence[float] = EPSILONS,
+    epsilons: Sequence[float] = EVIDENCE_DEFAULTS.epsilons,
 ) -> tuple[Threshold, ...]:
     """Cut the same field at several epsilons.
 
@@ -78,12 +77,12 @@ def threshold_sensitivity(
     [(0.5, 0.5), (0.0, 0.5)]
     """
     y, f = check_correct(correct), check_confidence(confidence)
-    return tuple(_at(epsilon, y, f, np.asarray(cut(epsilon), dtype=object)) for epsilon in epsilons)
+    return tuple(_at(y, f, np.asarray(cut(epsilon), dtype=object), epsilon) for epsilon in epsilons)
 
 
-def _at(epsilon: float, y: np.ndarray, f: np.ndarray, regime: np.ndarray) -> Threshold:
+def _at(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, epsilon: float) -> Threshold:
     share = {name: float(np.mean(regime == name)) for name in ("over", "under")}
-    gap = worst_slice_gap(y, f, regime)
+    gap = worst_slice_gap(correct, confidence, regime)
     rows = regime == gap.worst
     return Threshold(
         epsilon=float(epsilon),
@@ -92,5 +91,5 @@ def _at(epsilon: float, y: np.ndarray, f: np.ndarray, regime: np.ndarray) -> Thr
         gap=gap.value,
         worst=gap.worst,
         share_worst=share[gap.worst] if gap.worst else None,
-        brier_gap=brier(y[rows], f[rows]) - brier(y, f) if gap.worst else None,
+        brier_gap=brier(correct[rows], confidence[rows]) - brier(correct, confidence) if gap.worst else None,
     )

@@ -1,24 +1,31 @@
-"""From the field to regimes and subregimes.
+"""What is told of a field: its regimes, their named parts, the places where something is hidden, the verdict.
 
-A regime is where the field is below ``-epsilon`` (``over``), above it (``under``) or between (``good``); a subregime is
-a coherent, named part of the over or the under regime. Layers: parts, enrichment, naming, residuals are formulas;
-cut and subregimes put them together.
+What enters is plain arrays, a :class:`~miscal.evidence.claim.Claim` and a frozen
+:class:`~miscal.findings.settings.FindingsSettings`; what leaves is frozen results and sentences. Parts, enrichment,
+naming and residuals are formulas; cut, subregimes, places and verdict put them together.
 """
 
-from miscal.findings.cut import EPSILON, cut
+from miscal.findings.cut import cut
 from miscal.findings.enrichment import Enriched
-from miscal.findings.residuals import Residual, holm, mean_residual
-from miscal.findings.subregimes import Partition, Subregime, Subregimes, find_subregimes
+from miscal.findings.places import Place, places
+from miscal.findings.residuals import Residual, binomial_residual, holm
+from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.subregimes import Subregime, Subregimes, find_subregimes
+from miscal.findings.verdict import verdict
 
 __all__ = [
     "EPSILON",
+    "FINDINGS_DEFAULTS",
     "Enriched",
-    "Partition",
+    "FindingsSettings",
+    "Place",
     "Residual",
     "Subregime",
     "Subregimes",
+    "binomial_residual",
     "cut",
     "find_subregimes",
     "holm",
-    "mean_residual",
+    "places",
+    "verdict",
 ]

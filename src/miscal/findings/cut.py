@@ -7,9 +7,7 @@ import numpy as np
 from miscal.base.arrays import numeric, row_list
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
-
-EPSILON = 0.05
-"""Default least size of a field that counts."""
+from miscal.findings.settings import EPSILON
 
 
 def check_field(values: Any, *, name: str = "delta") -> np.ndarray:
@@ -41,7 +39,7 @@ def check_field(values: Any, *, name: str = "delta") -> np.ndarray:
     """
     delta = numeric(values, name).astype(np.float64)
     if delta.ndim != 1:
-        raise InputError(f"{name} must be one-dimensional, of shape (n,); its shape is {delta.shape}")
+        raise InputError(f"{name} must be one-dimensional, of shape (n,); got shape {delta.shape}")
     bad = ~np.isfinite(delta)
     if bad.any():
         raise InputError(
@@ -80,7 +78,7 @@ def cut(delta: np.ndarray, epsilon: float = EPSILON, supported: np.ndarray | Non
     ['over', 'good', 'under', None]
     """
     if not 0.0 <= epsilon < 1.0:
-        raise InputError(f"epsilon must be in [0, 1); {epsilon!r} came")
+        raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     delta = check_field(delta)
     regime = np.full(len(delta), "good", dtype=object)
     regime[delta < -epsilon] = "over"

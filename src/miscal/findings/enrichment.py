@@ -1,4 +1,4 @@
-"""Which values of the metadata are commoner in a part than elsewhere.
+"""Which values of the metadata are more common in a part than elsewhere.
 
 Metadata never enter the cut, so these tests are fair: given the counts, membership and value are independent under
 the null, and Fisher's exact test applies.
@@ -10,15 +10,8 @@ from typing import Any
 
 import numpy as np
 
-LEVEL = 0.05
-MAX_ITEMS = 6
-MIN_COUNT = 5
-"""Rows that a value needs in a part to be shown, and hence in all to be tested."""
+from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
-NUMERIC_VALUES = 12
-"""A numeric column with more distinct values than this is cut at its quartiles."""
-
-LABEL_LENGTH = 40
 MISSING, EMPTY = "(missing)", "(empty)"
 
 
@@ -43,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Enriched:
-    """A metadata value that is commoner among the rows of a part than among the other rows.
+    """A metadata value that is more common among the rows of a part than among the other rows.
 
     Attributes
     ----------
@@ -63,7 +56,7 @@ class Enriched:
         95 % interval of the odds ratio (Woolf).
     p_value : float
         One-sided (commoner) Fisher exact test, adjusted by Benjamini and Hochberg over all values of all parts, of
-        every column; values of fewer than `MIN_COUNT` rows in all are not tested.
+        every column; values of fewer than five rows in all are not tested.
     """
 
     column: str
@@ -81,8 +74,8 @@ class Enriched:
         return {**self.__dict__, "interval": list(self.interval)}
 
 
-def clean_label(value: Any) -> str:
-    r"""Return a value as one short line of text.
+def clean_label(value: Any, length: int = FINDINGS_DEFAULTS.label_length) -> str:
+    r"""Return a value as one short line of text, of `length` characters at most.
 
     Examples
     --------
@@ -93,11 +86,11 @@ def clean_label(value: Any) -> str:
         return MISSING
     if isinstance(value, float | np.floating):
         value = f"{value:g}"
-    text = " ".join(str(value)[: 4 * LABEL_LENGTH].split()) or EMPTY
-    return text if len(text) <= LABEL_LENGTH else text[: LABEL_LENGTH - 1] + "…"
+    text = " ".join(str(value)[: 4 * length].split()) or EMPTY
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def encode(name: str, values: Any) -> Column | None:
+def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULTS) -> Column | None:
     """Turn a metadata column into codes.
 
     Parameters
@@ -106,6 +99,8 @@ def encode(name: str, values: Any) -> Column | None:
         Name of the column.
     values : array_like of shape (n,)
         Values of any kind; None and NaN count as a value of their own.
+    settings : FindingsSettings, optional
+        What counts as an identifier, and when numbers are cut at their quartiles.
 
     Returns
     -------
@@ -121,23 +116,23 @@ def encode(name: str, values: Any) -> Column | None:
     True
     """
     values = np.asarray(values)
-    name = clean_label(name)
-    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > NUMERIC_VALUES):
-        return _encode_numbers(name, values)
-    labels = np.array([clean_label(value) for value in values.tolist()], dtype=object)
+    name = clean_label(name, settings.label_length)
+    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > settings.numeric_values):
+        return _encode_numbers(name, values, settings)
+    labels = np.array([clean_label(value, settings.label_length) for value in values.tolist()], dtype=object)
     distinct, codes = np.unique(labels.astype(str), return_inverse=True)
-    if len(distinct) < 2 or len(distinct) > 0.5 * len(values):
+    if len(distinct) < 2 or len(distinct) > settings.identifier_share * len(values):
         return None
     return Column(name, tuple(f"= {label}" for label in distinct), codes)
 
 
-def _encode_numbers(name: str, values: np.ndarray) -> Column | None:
+def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -> Column | None:
     finite = np.isfinite(values.astype(float))
     known = np.unique(values[finite])
     whole = bool(np.all(known == np.round(known)))
-    if len(known) < 2 or (whole and len(known) > 0.5 * len(values)):
+    if len(known) < 2 or (whole and len(known) > settings.identifier_share * len(values)):
         return None
-    if len(known) <= NUMERIC_VALUES:
+    if len(known) <= settings.numeric_values:
         cuts, labels = known[:-1], [f"= {value:g}" for value in known]
     else:
         # a quartile that many rows share is met once
@@ -148,8 +143,10 @@ def _encode_numbers(name: str, values: np.ndarray) -> Column | None:
     return Column(name, (*labels, f"= {MISSING}"), codes)
 
 
-def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[Enriched, ...]]:
-    """Find the metadata values that are commoner in each part than among the other rows.
+def enrich(
+    columns: list[Column], part: np.ndarray, n_parts: int, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> list[tuple[Enriched, ...]]:
+    """Find the metadata values that are more common in each part than among the other rows.
 
     Parameters
     ----------
@@ -159,13 +156,14 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
         Part of every row, -1 for rows of none: they count as "other".
     n_parts : int
         Number of parts.
+    settings : FindingsSettings, optional
+        Significance, least rows of a value, most values.
 
     Returns
     -------
     list of tuple of Enriched
-        Per part at most `MAX_ITEMS` values with adjusted p at most `LEVEL`, those that tell most first: by
-        ``share * log(lift)``, the value's term in the divergence of the part from all rows. Each has at least
-        `MIN_COUNT` rows in the part.
+        Per part at most six values with adjusted p at most 0.05, those that tell most first: by ``share * log(lift)``,
+        the value's term in the divergence of the part from all rows. Each has at least five rows in the part.
 
     Examples
     --------
@@ -174,11 +172,13 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
     >>> item.value, item.share, round(item.lift, 2)
     ('= law', 1.0, 3.33)
     """
-    tested = [_test(column, part == index, index) for column in columns for index in range(n_parts)]
+    tested = [_test(column, part == index, index, settings.min_count) for column in columns for index in range(n_parts)]
     kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
     for one, adjusted in zip(tested, _benjamini_hochberg([one.p_values for one in tested]), strict=True):
-        kept[one.part] += [_item(one, at, float(adjusted[at])) for at in np.flatnonzero(adjusted <= LEVEL)]
-    return [tuple(sorted(items, key=_telling)[:MAX_ITEMS]) for items in kept]
+        kept[one.part] += [
+            _item(one, at, float(adjusted[at]), settings) for at in np.flatnonzero(adjusted <= settings.significance)
+        ]
+    return [tuple(sorted(items, key=_telling)[: settings.max_items]) for items in kept]
 
 
 def _telling(item: Enriched) -> tuple[float, str, str]:
@@ -197,7 +197,7 @@ def _benjamini_hochberg(p_values: list[np.ndarray]) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class _Tested:
-    """The values of a column that have `MIN_COUNT` rows, and their p-values in one part."""
+    """The values of a column that have enough rows, and their p-values in one part."""
 
     column: Column
     part: int
@@ -208,18 +208,18 @@ class _Tested:
     p_values: np.ndarray
 
 
-def _test(column: Column, inside: np.ndarray, part: int) -> _Tested:
+def _test(column: Column, inside: np.ndarray, part: int, min_count: int) -> _Tested:
     """Test every value that could be shown.
 
-    Only the total, which says nothing of membership, chooses what enters the correction. A value that is common enough
-    but has fewer than `MIN_COUNT` rows in the part has p-value 1: had it been left out for its rows in the part, the
-    others would be corrected for too few tests, and dropped after the correction it would have made theirs milder.
+    What enters the correction for multiple tests is chosen by the total alone, which says nothing about membership. A
+    value that is common enough but has fewer than `min_count` rows in the part gets p-value 1. Leaving it out would
+    correct the others for too few tests, because its rows in the part would have decided that it is left out.
     """
     total = np.bincount(column.codes, minlength=len(column.labels))
-    codes = np.flatnonzero(total >= MIN_COUNT)
+    codes = np.flatnonzero(total >= min_count)
     total, hits = total[codes], np.bincount(column.codes[inside], minlength=len(column.labels))[codes]
     size, p_values = int(inside.sum()), np.ones(len(codes))
-    enough = hits >= MIN_COUNT
+    enough = hits >= min_count
     p_values[enough] = _fisher(hits[enough], total[enough], size, len(inside))
     return _Tested(column, part, size, codes, hits, total, p_values)
 
@@ -232,15 +232,17 @@ def _fisher(hits: np.ndarray, total: np.ndarray, size: int, n: int) -> np.ndarra
     return np.minimum(hypergeom.sf(pairs % (n + 1) - 1, n, pairs // (n + 1), size), 1.0)[which]
 
 
-def _item(one: _Tested, at: int, p_value: float) -> Enriched:
+def _item(one: _Tested, at: int, p_value: float, settings: FindingsSettings) -> Enriched:
     n, code, hits, total = len(one.column.codes), one.codes[at], int(one.hits[at]), int(one.total[at])
-    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits)
+    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits, settings)
     share, overall = hits / one.size, total / n
     name, label = one.column.name, one.column.labels[code]
     return Enriched(name, label, hits, share, overall, share / overall, ratio, interval, p_value)
 
 
-def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, float]]:
+def odds_ratio(
+    a: int, b: int, c: int, d: int, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> tuple[float, tuple[float, float]]:
     """Odds ratio ``ad / bc`` of a two-by-two table and its 95 % interval.
 
     Half a row is added to every cell (Haldane 1956, Anscombe 1956); the interval is Woolf's (1955), on the log scale.
@@ -248,7 +250,9 @@ def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, floa
     Parameters
     ----------
     a, b, c, d : int
-        With and without the value inside, with and without it outside.
+        Rows with and without the value inside, with and without it outside.
+    settings : FindingsSettings, optional
+        The normal quantile of the interval.
 
     Returns
     -------
@@ -265,6 +269,6 @@ def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, floa
     """
     cells = np.array([a, b, c, d]) + 0.5
     log_ratio = float(np.log(cells) @ [1, -1, -1, 1])
-    half = 1.959964 * float(np.sqrt((1.0 / cells).sum()))
+    half = settings.z_interval * float(np.sqrt((1.0 / cells).sum()))
     low, ratio, high = np.exp([log_ratio - half, log_ratio, log_ratio + half]).tolist()
     return ratio, (low, high)

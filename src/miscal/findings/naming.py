@@ -1,26 +1,15 @@
-"""Names for parts: what their metadata, their texts or their features have that other rows have not."""
+"""Names for parts, from what sets them apart from other rows: their metadata, their texts or their features."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from miscal.findings.enrichment import Enriched, clean_label
+from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
-MAX_TEXTS = 20_000
-TEXT_LENGTH = 2_000
-"""Keywords are counted in at most `MAX_TEXTS` rows, and in the first `TEXT_LENGTH` characters of each."""
-
-MAX_KEYWORDS = 8
-MIN_SHARE = 0.4
-MIN_LIFT = 1.3
-MIN_VALUE_SHARE = 0.1
-MAX_VALUES = 3
-NEARLY = 0.85
-"""What a metadata clause in a name needs: the share of the part its values cover, how many times as common as overall
-they are there, the share of each value after the first, how many values at most, and how near the best it must be."""
-
-MAX_NAMED_FEATURES = 30
+# Words of two characters or more that begin with a letter, with apostrophes and hyphens inside.
 _WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
+# What the pattern above leaves of contractions; scikit-learn's stop words have the contractions, not these.
 _REMNANTS = (
     "did",
     "does",
@@ -41,7 +30,9 @@ _REMNANTS = (
 )
 
 
-def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple[str, ...]]:
+def keywords(
+    texts: Sequence[str], part: np.ndarray, n_parts: int, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> list[tuple[str, ...]]:
     r"""Words and pairs of words that set the texts of each part apart: class-based TF-IDF.
 
     The weight of a term in a part is ``s log(s / s_all)**2``, where s is the share of the part's rows that contain the
@@ -58,11 +49,13 @@ def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple
         Part of every row, -1 for rows of none.
     n_parts : int
         Number of parts.
+    settings : FindingsSettings, optional
+        Significance, length of texts, and how frequent a term must be.
 
     Returns
     -------
     list of tuple of str
-        Per part at most `MAX_KEYWORDS` terms in lower case, the weightiest first; empty where nothing sets it apart.
+        Per part at most eight terms in lower case, the weightiest first; empty where nothing sets it apart.
 
     Examples
     --------
@@ -70,13 +63,13 @@ def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[tuple
     >>> keywords(texts, np.repeat([0, 1], 30), 2)
     [('court jury',), ('atom carbon',)]
     """
-    counts, terms = _count([text[:TEXT_LENGTH] for text in texts])
+    counts, terms = _count([text[: settings.text_length] for text in texts], settings.min_term_texts)
     if not len(terms):
         return [()] * n_parts
-    return [_top_terms(counts, terms, part == index) for index in range(n_parts)]
+    return [_top_terms(counts, terms, part == index, settings) for index in range(n_parts)]
 
 
-def _count(texts: list[str]) -> tuple:
+def _count(texts: list[str], least: int) -> tuple:
     """Rows by terms (sparse, 0/1) and the terms."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
@@ -85,7 +78,7 @@ def _count(texts: list[str]) -> tuple:
         ngram_range=(1, 2),
         stop_words=sorted(ENGLISH_STOP_WORDS.union(_REMNANTS)),
         token_pattern=_WORD,
-        min_df=min(5, max(1, len(texts) // 10)),
+        min_df=min(least, max(1, len(texts) // 10)),
         dtype=np.int32,
     )
     try:
@@ -95,34 +88,42 @@ def _count(texts: list[str]) -> tuple:
     return counts.tocsr(), counter.get_feature_names_out()
 
 
-def _top_terms(counts, terms: np.ndarray, inside: np.ndarray) -> tuple[str, ...]:
+def _top_terms(counts, terms: np.ndarray, inside: np.ndarray, settings: FindingsSettings) -> tuple[str, ...]:
     from scipy.stats import hypergeom
 
     n, size = len(inside), int(inside.sum())
     total = np.asarray(counts.sum(axis=0)).ravel()
     hits = np.asarray(counts[inside].sum(axis=0)).ravel()
-    often = np.flatnonzero((hits >= max(3, 0.02 * size)) & (hits * n > total * size))
+    least = max(settings.min_term_rows, settings.min_term_share * size)
+    often = np.flatnonzero((hits >= least) & (hits * n > total * size))
     p_values = hypergeom.sf(hits[often] - 1, n, total[often], size)
-    often = often[p_values <= 0.05 / len(terms)]
+    often = often[p_values <= settings.significance / len(terms)]
     share = hits[often] / size
     weight = share * np.log(share * n / total[often]) ** 2
-    return _distinct_terms(terms[often[np.lexsort((terms[often].astype(str), -weight))]])
+    ranked = terms[often[np.lexsort((terms[often].astype(str), -weight))]]
+    return _distinct_terms(ranked, settings.max_keywords)
 
 
-def _distinct_terms(ranked: np.ndarray) -> tuple[str, ...]:
+def _distinct_terms(ranked: np.ndarray, most: int) -> tuple[str, ...]:
     """Of terms that share a word keep the first, or the pair that stands close behind its word."""
     kept: list[str] = []
-    for term in ranked[: 3 * MAX_KEYWORDS]:
+    for term in ranked[: 3 * most]:
         words = set(term.split())
         clash = [old for old in kept if words & set(old.split())]
         if not clash:
             kept.append(term)
         elif len(clash) == 1 and set(clash[0].split()) < words:
             kept[kept.index(clash[0])] = term
-    return tuple(kept[:MAX_KEYWORDS])
+    return tuple(kept[:most])
 
 
-def feature_rules(features: np.ndarray, names: Sequence[str], part: np.ndarray, n_parts: int) -> list[str]:
+def feature_rules(
+    features: np.ndarray,
+    names: Sequence[str],
+    part: np.ndarray,
+    n_parts: int,
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
+) -> list[str]:
     """Describe each part by the thresholds on at most two features that separate it best.
 
     The rule is the leaf of a decision tree of depth two (part against other rows, both with half of the weight)
@@ -138,6 +139,8 @@ def feature_rules(features: np.ndarray, names: Sequence[str], part: np.ndarray, 
         Part of every row, -1 for rows of none.
     n_parts : int
         Number of parts.
+    settings : FindingsSettings, optional
+        Depth of the tree, length of a label.
 
     Returns
     -------
@@ -150,21 +153,22 @@ def feature_rules(features: np.ndarray, names: Sequence[str], part: np.ndarray, 
     >>> feature_rules(x, ["age"], (x[:, 0] > 0.495).astype(int), 2)
     ['age ≤ 0.5', 'age > 0.5']
     """
-    return [_rule(features, names, part == index) for index in range(n_parts)]
+    return [_rule(features, names, part == index, settings) for index in range(n_parts)]
 
 
-def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray) -> str:
+def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settings: FindingsSettings) -> str:
     from sklearn.tree import DecisionTreeClassifier
 
     if inside.all() or not inside.any():
         return ""
-    tree = DecisionTreeClassifier(max_depth=2, class_weight="balanced", random_state=0).fit(features, inside).tree_
+    model = DecisionTreeClassifier(max_depth=settings.rule_depth, class_weight="balanced", random_state=0)
+    tree = model.fit(features, inside).tree_
     leaf_of = tree.apply(np.asarray(features, np.float32))
     leaves = np.unique(leaf_of)
     hits = np.array([(inside & (leaf_of == leaf)).sum() for leaf in leaves])
     sizes = np.array([(leaf_of == leaf).sum() for leaf in leaves])
     best = leaves[np.argmax(2.0 * hits / (sizes + inside.sum()))]
-    return " and ".join(_conditions(tree, int(best), names))
+    return " and ".join(_conditions(tree, int(best), [clean_label(name, settings.label_length) for name in names]))
 
 
 def _conditions(tree, leaf: int, names: Sequence[str]) -> list[str]:
@@ -174,13 +178,15 @@ def _conditions(tree, leaf: int, names: Sequence[str]) -> list[str]:
     while node != leaf:
         # nodes are numbered in depth-first order: the left subtree comes before the right child
         left = leaf < tree.children_right[node]
-        key = (clean_label(names[tree.feature[node]]), "≤" if left else ">")
+        key = (names[tree.feature[node]], "≤" if left else ">")
         bounds[key] = float(tree.threshold[node])
         node = int(tree.children_left[node] if left else tree.children_right[node])
     return [f"{name} {side} {bound:.2g}" for (name, side), bound in bounds.items()]
 
 
-def metadata_clause(items: Sequence[Enriched], columns: Sequence[str] = ()) -> str:
+def metadata_clause(
+    items: Sequence[Enriched], columns: Sequence[str] = (), settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> str:
     """Build the best short clause that metadata give: at most three values of one column.
 
     Parameters
@@ -189,12 +195,14 @@ def metadata_clause(items: Sequence[Enriched], columns: Sequence[str] = ()) -> s
         Enriched values of the part, the most telling first.
     columns : sequence of str
         Columns in order of preference: of columns that tell about as much the first is named.
+    settings : FindingsSettings, optional
+        What the values in a name must cover.
 
     Returns
     -------
     str
         Such as ``"subject = law (6.2x)"``, where 6.2x is how many times as common as overall; empty if no column's
-        values cover `MIN_SHARE` of the part and are `MIN_LIFT` times as common there.
+        values cover 0.4 of the part and are 1.3 times as common there as overall.
 
     Examples
     --------
@@ -204,27 +212,28 @@ def metadata_clause(items: Sequence[Enriched], columns: Sequence[str] = ()) -> s
     """
     rank = {name: index for index, name in enumerate(columns)}
     names = sorted({item.column for item in items}, key=lambda name: (rank.get(name, len(rank)), name))
-    found = [_column_clause([item for item in items if item.column == name]) for name in names]
+    found = [_column_clause([item for item in items if item.column == name], settings) for name in names]
     best = max((telling for telling, _ in found), default=0.0)
-    return next((clause for telling, clause in found if clause and telling >= NEARLY * best), "")
+    return next((clause for telling, clause in found if clause and telling >= settings.nearly_best * best), "")
 
 
-def _column_clause(items: Sequence[Enriched]) -> tuple[float, str]:
+def _column_clause(items: Sequence[Enriched], settings: FindingsSettings) -> tuple[float, str]:
     """Values of one column joined by "or" as long as that tells more, and how much it tells: ``share * log(lift)``."""
     chosen: list[Enriched] = []
     share = overall = telling = 0.0
     for item in items:
         more = (share + item.share) * float(np.log((share + item.share) / (overall + item.share_overall)))
-        if more > telling and len(chosen) < MAX_VALUES and (item.share >= MIN_VALUE_SHARE or not chosen):
+        enough = not chosen or (len(chosen) < settings.max_values and item.share >= settings.value_share)
+        if more > telling and enough:
             chosen, telling = [*chosen, item], more
             share, overall = share + item.share, overall + item.share_overall
-    if share < MIN_SHARE or share < MIN_LIFT * overall:
+    if share < settings.clause_share or share < settings.clause_lift * overall:
         return 0.0, ""
     values = " or ".join([chosen[0].value, *(item.value.removeprefix("= ") for item in chosen[1:])])
     return telling, f"{chosen[0].column} {values} ({share / overall:.1f}x)"
 
 
-def compose_names(
+def part_names(
     clauses: Sequence[str], words: Sequence[Sequence[str]], rules: Sequence[str], parents: Sequence[str]
 ) -> list[str]:
     """Build one unique name per part from what is known of it.
@@ -247,9 +256,9 @@ def compose_names(
 
     Examples
     --------
-    >>> compose_names(["a = 1 (2.0x)", "", ""], [["x", "y"], ["z"], []], ["", "", ""], ["over"] * 3)
+    >>> part_names(["a = 1 (2.0x)", "", ""], [["x", "y"], ["z"], []], ["", "", ""], ["over"] * 3)
     ['a = 1 (2.0x): x, y', 'z', 'over, part 3']
-    >>> compose_names([""], [[]], [""], ["under"])
+    >>> part_names([""], [[]], [""], ["under"])
     ['under, all of it']
     """
     names: list[str] = []

@@ -9,25 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-GEOMETRY_WEIGHT = 0.5
-"""Scale of the learned coordinates beside the leading components of the inputs (see :func:`fit_geometry`)."""
+from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
-N_COMPONENTS = 8
-COMPONENT_ROWS = 5_000
-SAMPLE_ROWS = 10_000
-"""Principal components are fitted on at most `COMPONENT_ROWS` rows, clusters on at most `SAMPLE_ROWS`."""
-
-STRENGTH = 0.8
-"""Least prediction strength of a number of parts; Tibshirani & Walther (2005) recommend 0.8 to 0.9."""
-
-SEPARATION = 0.78
-DELTA_STEP = 0.03
-"""Neighbouring parts are one unless they stand apart by `SEPARATION` (see :func:`separation`) or their mean fields
-differ by `DELTA_STEP`."""
-
-HALVINGS = 4
-STARTS = 4
-MAX_PARTS = 8
 _KEYS = 16
 _NO_PAIR = (1.0, 0, 0)
 
@@ -109,14 +92,18 @@ class Geometry:
 
 
 def fit_geometry(
-    coordinates: np.ndarray, features: np.ndarray | None, rows: np.ndarray, rng: np.random.Generator
+    coordinates: np.ndarray,
+    features: np.ndarray | None,
+    rows: np.ndarray,
+    rng: np.random.Generator,
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
 ) -> Geometry:
     """Fit the space in which parts are cut.
 
     Learned coordinates alone put inputs together that are wrong to the same degree, whatever they are about: a
     person sees no common subject. The inputs alone ignore the field. So the leading principal components of the
     standardised inputs (at most eight) and the learned coordinates are put side by side, each scaled to total
-    variance one, the latter then by `GEOMETRY_WEIGHT`.
+    variance one, the latter then by `coordinates_weight` of the settings.
 
     Parameters
     ----------
@@ -128,6 +115,8 @@ def fit_geometry(
         The rows to fit on, in canonical order.
     rng : numpy.random.Generator
         Draws the rows that the components are fitted on.
+    settings : FindingsSettings, optional
+        Weight, number of components and size of their sample.
 
     Returns
     -------
@@ -146,15 +135,15 @@ def fit_geometry(
         return Geometry(None, None, scale)
     from sklearn.decomposition import PCA
 
-    some = np.asarray(features[rows[_sample(len(rows), COMPONENT_ROWS, rng)]], np.float32)
+    some = np.asarray(features[rows[_sample(len(rows), settings.component_rows, rng)]], np.float32)
     centre, spread = _columns(some)
     standard = (some - centre.astype(np.float32)) / spread.astype(np.float32)
     if not standard.any():
         return Geometry(None, None, scale)
-    pca = PCA(min(N_COMPONENTS, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
+    pca = PCA(min(settings.n_components, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
     axes = pca.components_.T.astype(np.float64) / spread[:, None]
     axes /= _total_spread(some @ axes)
-    return Geometry(axes.astype(np.float32), centre @ axes, GEOMETRY_WEIGHT * scale)
+    return Geometry(axes.astype(np.float32), centre @ axes, settings.coordinates_weight * scale)
 
 
 def _sample(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -185,19 +174,22 @@ def nearest(positions: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.argmin((centres**2).sum(axis=1) - 2.0 * positions @ centres.T, axis=1)
 
 
-def _centres(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> np.ndarray:
+def _centres(positions: np.ndarray, n_parts: int, rng: np.random.Generator, settings: FindingsSettings) -> np.ndarray:
     if n_parts == 1:
         return positions.mean(axis=0, keepdims=True)
     from sklearn.cluster import KMeans
 
-    return KMeans(n_parts, n_init=STARTS, random_state=int(rng.integers(2**31))).fit(positions).cluster_centers_
+    means = KMeans(n_parts, n_init=settings.starts, random_state=int(rng.integers(2**31)))
+    return means.fit(positions).cluster_centers_
 
 
-def prediction_strength(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> float:
+def prediction_strength(
+    positions: np.ndarray, n_parts: int, rng: np.random.Generator, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> float:
     """Whether `n_parts` parts found in one half of the rows are found again in the other.
 
     For each part of one half, the share of its pairs that the centres of the other half keep together; the least
-    over the parts, averaged over both directions and `HALVINGS` random halvings (Tibshirani & Walther, "Cluster
+    over the parts, averaged over both directions and four random halvings (Tibshirani & Walther, "Cluster
     validation by prediction strength", JCGS 2005).
 
     Parameters
@@ -208,6 +200,8 @@ def prediction_strength(positions: np.ndarray, n_parts: int, rng: np.random.Gene
         Number of parts.
     rng : numpy.random.Generator
         Draws the halves and the starts of k-means.
+    settings : FindingsSettings, optional
+        Number of halvings and of starts.
 
     Returns
     -------
@@ -221,13 +215,13 @@ def prediction_strength(positions: np.ndarray, n_parts: int, rng: np.random.Gene
     >>> prediction_strength(x, 2, rng) > 0.99, prediction_strength(x, 3, rng) < 0.8
     (True, True)
     """
-    return float(np.mean([_one_halving(positions, n_parts, rng) for _ in range(HALVINGS)]))
+    return float(np.mean([_one_halving(positions, n_parts, rng, settings) for _ in range(settings.halvings)]))
 
 
-def _one_halving(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> float:
+def _one_halving(positions: np.ndarray, n_parts: int, rng: np.random.Generator, settings: FindingsSettings) -> float:
     shuffled = rng.permutation(len(positions))
     halves = [positions[np.sort(half)] for half in np.array_split(shuffled, 2)]
-    centres = [_centres(half, n_parts, rng) for half in halves]
+    centres = [_centres(half, n_parts, rng, settings) for half in halves]
     return float(np.mean([_kept_together(halves[i], centres[i], centres[1 - i]) for i in (0, 1)]))
 
 
@@ -258,18 +252,23 @@ class Cut:
     n_parts: int
 
     def assign(self, positions: np.ndarray) -> np.ndarray:
-        """Part of every row: int array of shape (n,); needs a centre at least."""
+        """Part of every row: int array of shape (n,); there must be at least one centre."""
         return self.part[nearest(positions, self.centres)]
 
 
 def cut_parts(
-    positions: np.ndarray, delta: np.ndarray, rng: np.random.Generator, *, min_rows: int, max_parts: int = MAX_PARTS
+    positions: np.ndarray,
+    delta: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    min_rows: int,
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
 ) -> Cut:
     """Cut rows into as many parts as would be found again, and join those that are alike.
 
-    The number of clusters is the largest whose prediction strength is at least `STRENGTH`. A cluster of fewer than
-    `min_rows` rows loses its centre, and its rows go to the nearest that remains. Clusters that run into each other
-    and have nearly the same mean field become one part (:func:`join_alike`).
+    The number of clusters is the largest whose prediction strength is at least 0.8 (of the settings). A cluster of
+    fewer than `min_rows` rows loses its centre, and its rows go to the nearest that remains. Clusters that run into
+    each other and have nearly the same mean field become one part (:func:`join_alike`).
 
     Parameters
     ----------
@@ -281,8 +280,8 @@ def cut_parts(
         Draws samples, halves and starts.
     min_rows : int
         Least size of a part.
-    max_parts : int
-        Most parts.
+    settings : FindingsSettings, optional
+        Number and separation of parts, and how they are sought.
 
     Returns
     -------
@@ -298,12 +297,12 @@ def cut_parts(
     """
     if len(positions) < min_rows:
         return Cut(np.empty((0, positions.shape[1])), np.empty(0, int), 0)
-    some = _sample(len(positions), SAMPLE_ROWS, rng)
-    n_clusters = _reproducible_number(positions[some], rng, min(max_parts, len(positions) // min_rows))
-    centres = _centres(positions[some], n_clusters, rng)
+    some = _sample(len(positions), settings.sample_rows, rng)
+    n_clusters = _reproducible_number(positions[some], rng, len(positions) // min_rows, settings)
+    centres = _centres(positions[some], n_clusters, rng, settings)
     centres = _without_small(positions, centres, min_rows)
     cluster = nearest(positions[some], centres)
-    part = join_alike(positions[some], cluster, delta[some], len(centres))
+    part = join_alike(positions[some], cluster, delta[some], len(centres), settings)
     part = _strongest_first(part, part[nearest(positions, centres)], delta)
     order = np.argsort(part, kind="stable")
     return Cut(centres[order], part[order], int(part.max()) + 1)
@@ -343,10 +342,16 @@ def separation(first: np.ndarray, second: np.ndarray) -> float:
     return between / total if total > 0 else 0.0
 
 
-def join_alike(positions: np.ndarray, cluster: np.ndarray, delta: np.ndarray, n_clusters: int) -> np.ndarray:
+def join_alike(
+    positions: np.ndarray,
+    cluster: np.ndarray,
+    delta: np.ndarray,
+    n_clusters: int,
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
+) -> np.ndarray:
     """Join clusters that run into each other and are miscalibrated alike, the least separated first.
 
-    Halving one long cloud is a cut that would be found again, but it tells nobody anything unless the field differs.
+    The halves of one long cloud would be found again in other rows, but tell nobody anything unless the field differs.
 
     Parameters
     ----------
@@ -358,6 +363,8 @@ def join_alike(positions: np.ndarray, cluster: np.ndarray, delta: np.ndarray, n_
         Field of every row.
     n_clusters : int
         Number of clusters.
+    settings : FindingsSettings, optional
+        When neighbours are one: `separation` and `delta_step`.
 
     Returns
     -------
@@ -375,20 +382,21 @@ def join_alike(positions: np.ndarray, cluster: np.ndarray, delta: np.ndarray, n_
     while True:
         rows = {label: part[cluster] == label for label in np.unique(part).tolist()}
         mean = {label: delta[inside].mean() for label, inside in rows.items() if inside.any()}
-        near = [(a, b) for a, b in combinations(mean, 2) if abs(mean[a] - mean[b]) < DELTA_STEP]
+        near = [(a, b) for a, b in combinations(mean, 2) if abs(mean[a] - mean[b]) < settings.delta_step]
         apart, a, b = min(
             ((separation(positions[rows[a]], positions[rows[b]]), a, b) for a, b in near), default=_NO_PAIR
         )
-        if apart >= SEPARATION:
+        if apart >= settings.separation:
             return np.unique(part, return_inverse=True)[1]
         part[part == b] = a
 
 
-def _reproducible_number(positions: np.ndarray, rng: np.random.Generator, most: int) -> int:
+def _reproducible_number(positions: np.ndarray, rng: np.random.Generator, most: int, settings: FindingsSettings) -> int:
     # each half must have as many distinct rows as parts; rows in canonical order: equal rows are neighbours
     distinct = 1 + int(np.count_nonzero((np.diff(positions, axis=0) != 0).any(axis=1)))
-    candidates = range(2, min(most, distinct // 4) + 1)
-    return max([1, *(k for k in candidates if prediction_strength(positions, k, rng) >= STRENGTH)])
+    candidates = range(2, min(settings.max_parts, most, distinct // 4) + 1)
+    strengths = ((k, prediction_strength(positions, k, rng, settings)) for k in candidates)
+    return max([1, *(k for k, strength in strengths if strength >= settings.prediction_strength)])
 
 
 def _without_small(positions: np.ndarray, centres: np.ndarray, min_rows: int) -> np.ndarray:

@@ -1,9 +1,11 @@
-"""Whether the mean residual of a slice is zero: an exact test and its interval."""
+"""An exact test of whether the mean residual of a slice is zero, its interval, and Holm's adjustment."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,10 @@ class Residual:
         return {"value": self.value, "interval": interval, "p_value": self.p_value}
 
 
-def mean_residual(correct: np.ndarray, confidence: np.ndarray) -> Residual:
-    """Test whether a slice is right as often as it says it is.
+def binomial_residual(
+    correct: np.ndarray, confidence: np.ndarray, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> Residual:
+    """Test by the binomial law whether a slice is right as often as its confidences say.
 
     Given the inputs and the confidences, the number of right answers is a sum of independent Bernoulli draws of mean
     n q, q the mean confidence, if the mean of delta is zero. The tails of such a sum are no heavier than those of
@@ -45,6 +49,8 @@ def mean_residual(correct: np.ndarray, confidence: np.ndarray) -> Residual:
         Outcomes that had no part in choosing the slice.
     confidence : ndarray of shape (n,), in [0, 1]
         Confidences.
+    settings : FindingsSettings, optional
+        The confidence level of the interval.
 
     Returns
     -------
@@ -53,10 +59,10 @@ def mean_residual(correct: np.ndarray, confidence: np.ndarray) -> Residual:
 
     Examples
     --------
-    >>> result = mean_residual(np.zeros(20), np.full(20, 0.5))
+    >>> result = binomial_residual(np.zeros(20), np.full(20, 0.5))
     >>> result.value, result.p_value < 1e-4, result.interval[1] < -0.3
     (-0.5, True, True)
-    >>> mean_residual(np.array([]), np.array([])).value is None
+    >>> binomial_residual(np.array([]), np.array([])).value is None
     True
     """
     from scipy.stats import beta, binom
@@ -65,14 +71,15 @@ def mean_residual(correct: np.ndarray, confidence: np.ndarray) -> Residual:
     if n == 0:
         return Residual(None, None, None)
     hits, expected = int(np.sum(correct)), min(1.0, float(np.mean(confidence)))
+    alpha = 1 - settings.confidence_level
     tails = binom.cdf(hits, n, expected), binom.sf(hits - 1, n, expected)
-    low = float(beta.ppf(0.025, hits, n - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(0.975, hits + 1, n - hits)) if hits < n else 1.0
+    low = float(beta.ppf(alpha / 2, hits, n - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - alpha / 2, hits + 1, n - hits)) if hits < n else 1.0
     return Residual(hits / n - expected, (low - expected, high - expected), min(1.0, 2.0 * float(min(tails))))
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """Adjust p-values so that at most one in twenty runs has any false one at 0.05 (Holm 1979).
+    """Adjust p-values so that, at 0.05, at most one run in twenty has any false rejection (Holm 1979).
 
     Parameters
     ----------

@@ -9,22 +9,15 @@ import numpy as np
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths
 from miscal.base.errors import InputError
-from miscal.findings import naming
 from miscal.findings.cut import check_field
 from miscal.findings.enrichment import Enriched, encode, enrich
-from miscal.findings.parts import MAX_PARTS, Cut, Geometry, canonical_order, cut_parts, fit_geometry
-from miscal.findings.residuals import Residual, holm, mean_residual
+from miscal.findings.naming import feature_rules, keywords, metadata_clause, part_names
+from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
+from miscal.findings.residuals import Residual, binomial_residual, holm
+from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 PARENTS = ("over", "under")
-LEVEL = 0.05
-N_EXEMPLARS = 5
-EXEMPLAR_POOL = 500
-TEXT_START = 80
-"""Exemplars come from the `EXEMPLAR_POOL` rows nearest the centre; texts begin alike if their first `TEXT_START`
-characters are the same."""
-
-MIN_ROWS = 50
-MIN_SHARE = 0.01
+"""Regimes that are cut into parts, in the order of the table."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +37,11 @@ class Subregime:
     share : float
         Their share of all test rows, in [0, 1].
     accuracy, confidence : float or None
-        Means over the test rows, in [0, 1]; None of no rows.
+        Means over the test rows, in [0, 1]; None where there are none.
     residual : Residual
         Mean of ``y - f`` over the test rows (negative: over-confident), 95 % interval and raw two-sided p-value.
     p_value : float
-        The p-value adjusted by Holm over all subregimes; 1 of no rows.
+        The p-value, adjusted by Holm over all subregimes; 1 where there are no rows.
     confirmed : bool
         Whether `p_value` is at most 0.05 and the residual has the sign of the parent.
     n_fit : int
@@ -58,7 +51,7 @@ class Subregime:
     keywords : tuple of str
         Terms that set its texts apart, the weightiest first.
     metadata : tuple of Enriched
-        Metadata values commoner in it than elsewhere, the most telling first.
+        Metadata values more common in it than elsewhere, the most telling first.
     exemplars : tuple of int
         Row numbers of at most five train or validation rows nearest its centre, with distinct texts (where possible
         texts that begin differently).
@@ -91,55 +84,6 @@ class Subregime:
 
 
 @dataclass(frozen=True)
-class Partition:
-    """The cut: any row, new ones too, belongs to the part of the nearest centre of its own regime.
-
-    Attributes
-    ----------
-    geometry : Geometry
-        Where distances are taken.
-    cuts : dict of str to Cut
-        Parts of each regime.
-    """
-
-    geometry: Geometry
-    cuts: dict[str, Cut]
-
-    @property
-    def parents(self) -> list[str]:
-        """Regime of every part."""
-        return [parent for parent in PARENTS for _ in range(self.cuts[parent].n_parts)]
-
-    def assign(self, coordinates: np.ndarray, features: np.ndarray | None, regime: np.ndarray) -> np.ndarray:
-        """Find the part of every row.
-
-        Parameters
-        ----------
-        coordinates : ndarray of shape (n, k)
-            Learned coordinates.
-        features : ndarray of shape (n, d) or None
-            Inputs, if the partition was cut with them.
-        regime : ndarray of shape (n,), object
-            ``"over"``, ``"good"``, ``"under"`` or None.
-
-        Returns
-        -------
-        ndarray of shape (n,), int
-            Index into `parents`; -1 for rows of no part.
-        """
-        return self.parts_at(self.geometry(coordinates, features), regime)
-
-    def parts_at(self, positions: np.ndarray, regime: np.ndarray) -> np.ndarray:
-        """Find the part of every row from its position in `geometry`; as `assign`."""
-        part = np.full(len(regime), -1)
-        for parent in PARENTS:
-            if self.cuts[parent].n_parts:
-                rows = regime == parent
-                part[rows] = self.cuts[parent].assign(positions[rows]) + self.parents.index(parent)
-        return part
-
-
-@dataclass(frozen=True)
 class Subregimes:
     """All subregimes of a run.
 
@@ -149,13 +93,10 @@ class Subregimes:
         Those of the over regime first, the strongest mean field first. Unconfirmed ones stay in it.
     name : ndarray of shape (n,), object
         Name of every row's subregime, None for rows of none.
-    partition : Partition
-        The cut, for new rows; its parts are in the order of `table`.
     """
 
     table: tuple[Subregime, ...]
     name: np.ndarray
-    partition: Partition
 
 
 @dataclass(frozen=True)
@@ -196,8 +137,7 @@ def find_subregimes(
     text: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     row: np.ndarray | None = None,
-    min_rows: int | None = None,
-    max_parts: int = MAX_PARTS,
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Subregimes:
     """Cut the over and under regimes into coherent, named parts and test each on unseen rows.
@@ -206,7 +146,8 @@ def find_subregimes(
     rows, and clusters that run into each other are one part unless their fields differ
     (:func:`miscal.findings.parts.cut_parts`); metadata, texts and outcomes of test rows take no part in it. Test rows
     go to the nearest centre of their own regime. The mean residual of each part's test rows is tested exactly,
-    two-sided (:func:`miscal.findings.residuals.mean_residual`), with Holm's adjustment over all parts of both regimes.
+    two-sided (:func:`miscal.findings.residuals.binomial_residual`), with Holm's adjustment over all parts of both
+    regimes.
 
     Parameters
     ----------
@@ -232,18 +173,16 @@ def find_subregimes(
         Columns that explain, those that a name should rather use first. Identifiers are passed over.
     row : array_like of shape (n,), int, optional
         Row numbers of the data; default 0 to n - 1.
-    min_rows : int, optional
-        Least train and validation rows of a part; default 50, or 1 % of them if that is more. A regime with fewer
-        has no subregime.
-    max_parts : int
-        Most parts per regime.
+    settings : FindingsSettings, optional
+        Among others the least size of a part, by default 50 train and validation rows, or 1 % of them if that is more
+        (a regime with fewer has no subregime), and the most parts of a regime, by default 8.
     random_state : int or numpy.random.Generator
         Draws of k-means and of halves.
 
     Returns
     -------
     Subregimes
-        Table, the name for every row, and the cut.
+        The table, and the name of every row's subregime.
 
     Raises
     ------
@@ -266,7 +205,7 @@ def find_subregimes(
     """
     coordinates = check_features(coordinates, name="coordinates")
     features = None if features is None else check_features(features, name="features")
-    names = _named(features, feature_names)
+    named = _named(features, feature_names, settings)
     rows = _Rows(
         at=np.arange(len(coordinates)),
         delta=check_field(delta),
@@ -279,87 +218,103 @@ def find_subregimes(
     )
     check_lengths(coordinates=coordinates, features=features, **rows.fields())
     if rows.test.all():
-        raise InputError("split: all rows are test rows; parts are cut on train and val rows, give some of those")
+        raise InputError("split: all rows are test rows, but parts are cut on train and val rows: give some of those")
     rows = rows.take(canonical_order(coordinates, features, rows.row))
     rng = np.random.default_rng(random_state)
-    geometry = fit_geometry(coordinates, features, rows.at[rows.fit], rng)
+    geometry = fit_geometry(coordinates, features, rows.at[rows.fit], rng, settings)
     positions = geometry(coordinates, features)[rows.at]
-    size = min_rows or max(MIN_ROWS, int(np.ceil(MIN_SHARE * len(rows.fit))))
-    partition = Partition(geometry, _cut(rows, positions, rng, size, max_parts))
-    part = partition.parts_at(positions, rows.regime)
-    told = _explain(rows, part, partition.parents, metadata or {}, names, rng)
-    table = _measure(rows, positions, part, partition.parents, told)
+    part, parents = _cut_regimes(rows, positions, rng, settings)
+    described = _describe(rows, part, parents, metadata or {}, named, rng, settings)
+    table = _measure(rows, positions, part, parents, described, settings)
     name_of_row = np.full(len(rows.at), None, dtype=object)
-    name_of_row[rows.at] = np.array([*told.names, None], dtype=object)[part]
-    return Subregimes(table, name_of_row, partition)
+    name_of_row[rows.at] = np.array([*described.names, None], dtype=object)[part]
+    return Subregimes(table, name_of_row)
 
 
-def _named(features: np.ndarray | None, names: Sequence[str] | None) -> tuple[np.ndarray, Sequence[str]] | None:
+def _named(
+    features: np.ndarray | None, names: Sequence[str] | None, settings: FindingsSettings
+) -> tuple[np.ndarray, Sequence[str]] | None:
     """Features with their names, if they are few enough to be told in a name."""
-    if features is None or names is None or len(names) > naming.MAX_NAMED_FEATURES:
+    if features is None or names is None or len(names) > settings.max_named_features:
         return None
     if len(names) != features.shape[1]:
-        raise InputError(f"feature_names must name the {features.shape[1]} columns of features; {len(names)} came")
+        raise InputError(f"feature_names must name the {features.shape[1]} columns of features; got {len(names)} names")
     return features, names
 
 
-def _cut(rows: _Rows, positions: np.ndarray, rng: np.random.Generator, size: int, max_parts: int) -> dict[str, Cut]:
-    """Cut each regime by its train and validation rows."""
-    cuts: dict[str, Cut] = {}
+def _cut_regimes(
+    rows: _Rows, positions: np.ndarray, rng: np.random.Generator, settings: FindingsSettings
+) -> tuple[np.ndarray, list[str]]:
+    """Cut each regime by its train and validation rows; the part of every row (-1: none), and the regime of each part.
+
+    A test row belongs to the part of the nearest centre of its own regime.
+    """
+    size = max(settings.min_rows, int(np.ceil(settings.min_share * len(rows.fit))))
+    part, parents = np.full(len(rows.at), -1), []
     for parent in PARENTS:
         chosen = rows.fit[rows.regime[rows.fit] == parent]
-        cuts[parent] = cut_parts(positions[chosen], rows.delta[chosen], rng, min_rows=size, max_parts=max_parts)
-    return cuts
+        cut = cut_parts(positions[chosen], rows.delta[chosen], rng, min_rows=size, settings=settings)
+        if cut.n_parts:
+            inside = rows.regime == parent
+            part[inside] = cut.assign(positions[inside]) + len(parents)
+        parents += [parent] * cut.n_parts
+    return part, parents
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What is said of every part."""
+class _Descriptions:
+    """Name, keywords and enriched metadata of every part."""
 
     names: list[str]
     keywords: list[tuple[str, ...]]
     metadata: list[tuple[Enriched, ...]]
 
 
-def _explain(
+def _describe(
     rows: _Rows,
     part: np.ndarray,
     parents: list[str],
     metadata: Mapping[str, Any],
     named: tuple[np.ndarray, Sequence[str]] | None,
     rng: np.random.Generator,
-) -> _Told:
-    """Enriched metadata, keywords and name of every part, from train and validation rows."""
+    settings: FindingsSettings,
+) -> _Descriptions:
+    """Describe every part by its train and validation rows."""
     n_parts = len(parents)
-    encoded = [encode(name, np.asarray(values)[rows.at[rows.fit]]) for name, values in metadata.items()]
+    encoded = [encode(name, np.asarray(values)[rows.at[rows.fit]], settings) for name, values in metadata.items()]
     columns = [column for column in encoded if column is not None]
-    enriched = enrich(columns, part[rows.fit], n_parts)
-    some = rows.fit[np.sort(rng.permutation(len(rows.fit))[: naming.MAX_TEXTS])]
-    words, rules = [()] * n_parts, [""] * n_parts
+    enriched = enrich(columns, part[rows.fit], n_parts, settings)
+    some = rows.fit[np.sort(rng.permutation(len(rows.fit))[: settings.max_texts])]
+    terms, rules = [()] * n_parts, [""] * n_parts
     if rows.text is not None:
-        words = naming.keywords(rows.text[some], part[some], n_parts)
+        terms = keywords(rows.text[some], part[some], n_parts, settings)
     if named is not None:
         features, names = named
-        rules = naming.feature_rules(features[rows.at[some]], names, part[some], n_parts)
+        rules = feature_rules(features[rows.at[some]], names, part[some], n_parts, settings)
     order = [column.name for column in columns]
-    clauses = [naming.metadata_clause(items, order) for items in enriched]
-    return _Told(naming.compose_names(clauses, words, rules, parents), words, enriched)
+    clauses = [metadata_clause(items, order, settings) for items in enriched]
+    return _Descriptions(part_names(clauses, terms, rules, parents), terms, enriched)
 
 
 def _measure(
-    rows: _Rows, positions: np.ndarray, part: np.ndarray, parents: list[str], told: _Told
+    rows: _Rows,
+    positions: np.ndarray,
+    part: np.ndarray,
+    parents: list[str],
+    described: _Descriptions,
+    settings: FindingsSettings,
 ) -> tuple[Subregime, ...]:
     """Test every part on its test rows."""
     n_test = max(1, int(rows.test.sum()))
     unseen = [np.flatnonzero((part == index) & rows.test) for index in range(len(parents))]
-    residuals = [mean_residual(rows.correct[index], rows.confidence[index]) for index in unseen]
+    residuals = [binomial_residual(rows.correct[index], rows.confidence[index], settings) for index in unseen]
     adjusted = holm(np.array([1.0 if item.p_value is None else item.p_value for item in residuals])).tolist()
     table = []
     for index, parent in enumerate(parents):
         test, seen = unseen[index], rows.fit[part[rows.fit] == index]
         table.append(
             Subregime(
-                name=told.names[index],
+                name=described.names[index],
                 parent=parent,
                 n=len(test),
                 share=len(test) / n_test,
@@ -367,12 +322,12 @@ def _measure(
                 confidence=_mean(rows.confidence[test]),
                 residual=residuals[index],
                 p_value=adjusted[index],
-                confirmed=_confirms(residuals[index], adjusted[index], parent),
+                confirmed=adjusted[index] <= settings.significance and _has_sign_of(residuals[index], parent),
                 n_fit=len(seen),
                 delta=float(rows.delta[seen].mean()),
-                keywords=told.keywords[index],
-                metadata=told.metadata[index],
-                exemplars=_exemplars(rows.take(seen), positions[seen]),
+                keywords=described.keywords[index],
+                metadata=described.metadata[index],
+                exemplars=_exemplars(rows.take(seen), positions[seen], settings),
             )
         )
     return tuple(table)
@@ -382,27 +337,26 @@ def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _confirms(residual: Residual, p_value: float, parent: str) -> bool:
-    sign = -1.0 if parent == "over" else 1.0
-    return residual.value is not None and p_value <= LEVEL and sign * residual.value > 0
+def _has_sign_of(residual: Residual, parent: str) -> bool:
+    return residual.value is not None and (residual.value < 0 if parent == "over" else residual.value > 0)
 
 
-def _exemplars(rows: _Rows, positions: np.ndarray) -> tuple[int, ...]:
-    """Row numbers of those nearest the centre, first of texts that begin differently, then of texts that differ.
+def _exemplars(rows: _Rows, positions: np.ndarray, settings: FindingsSettings) -> tuple[int, ...]:
+    """Row numbers of exemplars: rows near the centre whose texts begin differently, then rows whose texts differ.
 
-    Without texts, of places that differ: equal inputs have one.
+    Without texts, rows at different positions: equal inputs give one exemplar.
     """
     distance = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
-    order = np.lexsort((rows.row, distance))[:EXEMPLAR_POOL]
+    order = np.lexsort((rows.row, distance))[: settings.exemplar_pool]
     if rows.text is None:
         texts = list(map(str, np.unique(positions[order], axis=0, return_inverse=True)[1].ravel()))
     else:
         texts = [" ".join(rows.text[i].split()).casefold() for i in order]
-    found: list[int] = []
-    for length in (TEXT_START, None):
-        seen = {texts[at][:length] for at in found}
+    chosen: list[int] = []
+    for length in (settings.text_start, None):
+        seen = {texts[at][:length] for at in chosen}
         for at, text in enumerate(texts):
-            if text[:length] not in seen and len(found) < N_EXEMPLARS:
+            if text[:length] not in seen and len(chosen) < settings.n_exemplars:
                 seen.add(text[:length])
-                found.append(at)
-    return tuple(int(rows.row[order[at]]) for at in found)
+                chosen.append(at)
+    return tuple(int(rows.row[order[at]]) for at in chosen)

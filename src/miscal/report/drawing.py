@@ -1,11 +1,12 @@
 """From data to SVG coordinates: scales, ticks, bars, dots. Formulas only; the templates write the tags."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from miscal.report.words import finite
+from miscal.discovery.summary import CurveNumbers, Interval
+from miscal.report.legend import FIELD
 
 
 @dataclass(frozen=True)
@@ -64,28 +65,35 @@ class Dot:
     confidence: float
     accuracy: float
     interval: tuple[float, float]
-    n: float
+    n: int
 
 
-def reliability_dots(curve: dict[str, Sequence[float | None]] | None, x: Scale, y: Scale) -> list[Dot]:
-    """Return the bins of a curve that are defined, as dots whose area grows with their rows."""
+def reliability_dots(curve: CurveNumbers | None, x: Scale, y: Scale) -> list[Dot]:
+    """Return the bins of a curve that have rows, as dots whose area grows with their rows."""
     if curve is None:
         return []
-    keys = ("confidence", "accuracy", "low", "high", "n")
-    bins = [tuple(finite(v) for v in values) for values in zip(*(curve[key] for key in keys), strict=False)]
-    bins = [values for values in bins if values[0] is not None and values[1] is not None and values[4]]
-    largest = max((values[4] for values in bins), default=1)
-    return [_dot(values, largest, x, y) for values in bins]
+    bins = zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=False)
+    bins = [values for values in bins if values[-1]]
+    largest = max((values[-1] for values in bins), default=1)
+    return [
+        Dot(
+            *(x.inside(confidence), y.inside(accuracy), y.inside(low), y.inside(high)),
+            *(round(1.6 + 2.6 * math.sqrt(n / largest), 2), confidence, accuracy, (low, high), n),
+        )
+        for confidence, accuracy, low, high, n in bins
+    ]
 
 
-def _dot(values: tuple, largest: float, x: Scale, y: Scale) -> Dot:
-    confidence, accuracy, low, high, n = values
-    low, high = (accuracy if v is None else v for v in (low, high))
-    radius = round(1.6 + 2.6 * math.sqrt(n / largest), 2)
-    return Dot(
-        *(x.inside(confidence), y.inside(accuracy), y.inside(low), y.inside(high), radius),
-        *(confidence, accuracy, (low, high), n),
-    )
+def whisker(interval: Interval, scale: Scale, origin: float = 0.0) -> tuple[float, float] | None:
+    """Return where an interval starts and ends on a scale, counted from `origin`; None where it is undefined.
+
+    Examples
+    --------
+    >>> whisker((-0.1, 0.2), Scale(0, 1, 0, 100), origin=0.5), whisker((None, 0.2), Scale(0, 1, 0, 100))
+    ((40.0, 70.0), None)
+    """
+    low, high = interval or (None, None)
+    return None if low is None or high is None else (scale.inside(origin + low), scale.inside(origin + high))
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ class Bar:
 
 
 def stacked_bars(
-    edges: Sequence[float], counts: dict[str, Sequence[float]], order: Sequence[str], x: Scale, y: Scale
+    edges: Sequence[float], counts: Mapping[str, Sequence[float]], order: Sequence[str], x: Scale, y: Scale
 ) -> list[Bar]:
     """Blocks of a histogram whose kinds stand on each other in the given order."""
     bars = []
@@ -115,7 +123,7 @@ def stacked_bars(
     return bars
 
 
-def shade(value: float, limit: float, steps: int = 9) -> int:
+def shade(value: float, limit: float, steps: int = len(FIELD)) -> int:
     """Which of the `steps` shades of the diverging scale a value of the field takes; 0 is the most over-confident.
 
     Examples

@@ -35,7 +35,7 @@ def digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def templates(folder: Path, filters: Mapping[str, Callable[..., str]]) -> Environment:
+def templates(folder: Path, filters: Mapping[str, Callable[..., Any]]) -> Environment:
     """Return the templates of a folder, escaping everything, refusing what is undefined."""
     env = Environment(
         loader=FileSystemLoader(folder),

@@ -6,12 +6,14 @@ their texts fit on the page.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from miscal.report import legend
 from miscal.report.drawing import shade
 from miscal.report.inline import embedded_size
 from miscal.report.source import Source
-from miscal.report.words import clean, short
+from miscal.report.texts import clean, short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,8 +28,6 @@ MAX_NAME = 120
 MAX_COLUMNS = 40
 GRID = 4095
 STATIC_ROWS = 3_500
-REGIMES = ("over", "good", "under", "")
-PANES = (("learned", "Learned geometry"), ("raw", "Raw inputs"))
 
 
 def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
@@ -69,6 +69,8 @@ def map_payload(source: Source) -> dict[str, Any]:
     columns, left_off = metadata(table)
     return {
         "n": table.height,
+        "grid": GRID,
+        "legend": legend.for_program(),
         "limit": colour_limit(delta),
         "panes": panes(source, table),
         "row": table["row"].to_list(),
@@ -77,7 +79,7 @@ def map_payload(source: Source) -> dict[str, Any]:
         "corrected": rounded(table["corrected"].to_list(), 4),
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
-        "regime": [REGIMES.index(v) if v in REGIMES else 3 for v in table["regime"].to_list()],
+        "regime": [legend.regime_code(v) for v in table["regime"].to_list()],
         "subregime": coded(table["subregime"].to_list()),
         "text": texts(table),
         "meta": columns,
@@ -87,17 +89,23 @@ def map_payload(source: Source) -> dict[str, Any]:
 
 def panes(source: Source, table: "pl.DataFrame") -> list[dict[str, Any]]:
     """Return the two views: positions and the method that made them."""
-    methods = source.summary["map"] or {}
+    made = source.summary.map
+    methods = {"learned": made.learned_method, "raw": made.raw_method} if made else {}
     return [
         {
             "name": name,
             "title": title,
-            "method": short(methods.get(f"{name}_method") or "unknown projection", MAX_NAME),
+            "method": short(projection(methods.get(name)), MAX_NAME),
             "x": grid_positions(table[f"{name}_1"].to_list()),
             "y": grid_positions(table[f"{name}_2"].to_list()),
         }
-        for name, title in PANES
+        for name, title in legend.PANES.items()
     ]
+
+
+def projection(method: str | None) -> str:
+    """Return what the method that made a view is called."""
+    return legend.PROJECTIONS.get(method, method) if method else "unknown projection"
 
 
 def rounded(values: Sequence[float | None], digits: int) -> list[float | None]:
@@ -164,27 +172,43 @@ def encode(column: "pl.Series") -> dict[str, Any]:
     return coded([f"{v:g}" if isinstance(v, float) else v for v in values])
 
 
-def static_shades(payload: dict[str, Any]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class StaticPath:
+    """The rows of one shade of the field, as one SVG path."""
+
+    colour: str
+    d: str
+
+
+@dataclass(frozen=True)
+class StaticPane:
+    """A view of the map as a drawing of `n` rows."""
+
+    name: str
+    title: str
+    method: str
+    n: int
+    paths: list[StaticPath]
+
+
+def static_panes(payload: dict[str, Any]) -> list[StaticPane]:
     """Both panes as one SVG path per shade of the field, for print and for readers without scripts."""
     step = max(1, math.ceil(payload["n"] / STATIC_ROWS))
     return [_static_pane(pane, payload, step) for pane in payload["panes"]]
 
 
-def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> dict[str, Any]:
-    paths: dict[int, list[str]] = {}
+def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> StaticPane:
+    marks: dict[int, list[str]] = {}
     for i in range(0, payload["n"], step):
         value = payload["delta"][i]
         if pane["x"][i] >= 0 and pane["y"][i] >= 0 and value is not None:
-            # A grid of 4095 is drawn on 400 by 300 units with a margin of 8.
+            # the grid is drawn on 400 by 300 units with a margin of 8
             x = round(8 + 384 * pane["x"][i] / GRID, 1)
             y = round(292 - 284 * pane["y"][i] / GRID, 1)
-            paths.setdefault(shade(value, payload["limit"]), []).append(f"M{x:g} {y:g}h0")
-    drawn = sum(len(marks) for marks in paths.values())
-    # The weak shades go first, so that what matters lies on top.
-    order = sorted(paths, key=lambda s: abs(s - 4))
-    return {
-        "title": pane["title"],
-        "method": pane["method"],
-        "n": drawn,
-        "paths": [{"shade": s, "d": "".join(paths[s])} for s in order],
-    }
+            marks.setdefault(shade(value, payload["limit"]), []).append(f"M{x:g} {y:g}h0")
+    # the weak shades go first, so that what matters lies on top
+    order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
+    return StaticPane(
+        *(pane["name"], pane["title"], pane["method"], sum(map(len, marks.values()))),
+        [StaticPath(legend.FIELD[step], "".join(marks[step])) for step in order],
+    )

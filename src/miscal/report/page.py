@@ -1,25 +1,35 @@
 """The page: panels, styles and programs put together, and written in one step."""
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment
+from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from miscal.base.errors import FileError
 from miscal.base.files import replace_file
-from miscal.report import words
+from miscal.report import legend, numbers, texts
 from miscal.report.inline import digest, embed, templates
+from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
 from miscal.report.source import Source, read_source
 
 HERE = Path(__file__).parent
 STYLES = ("base.css", "tables.css", "figures.css", "cards.css", "atlas.css", "print.css")
 PROGRAMS = (
-    *("data.js", "words.js", "colours.js", "selection.js", "pane.js", "gestures.js", "tooltip.js"),
-    *("legend.js", "table.js", "main.js"),
+    *("data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
+    *("tooltip.js", "legend.js", "table.js", "main.js"),
 )
-FILTERS = ("points", "size", "brief", "percent", "metric", "count", "p_value", "bounds", "seconds", "plain", "short")
+#: What the templates of panels may write numbers and texts with.
+FILTERS = {
+    **{
+        name: getattr(numbers, name)
+        for name in ("points", "size", "brief", "percent", "metric", "count", "p_value", "bounds", "seconds")
+    },
+    **{name: getattr(texts, name) for name in ("short", "listed")},
+    "embed": embed,
+}
 
 
 def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
@@ -63,36 +73,56 @@ def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
-    style, program = bundle(STYLES), "(() => {\n'use strict';\n" + bundle(PROGRAMS) + "})();\n"
-    contexts = {panel.NAME: panel.context(source) for panel in PANELS}
+    style, program = stylesheet(STYLES), "(() => {\n'use strict';\n" + bundle(PROGRAMS) + "})();\n"
     return (
         environment()
         .get_template("page.html")
         .render(
             name=source.name,
-            panels=[
-                {"name": panel.NAME, "title": panel.TITLE, "short": panel.SHORT, **contexts[panel.NAME]}
-                for panel in PANELS
-            ],
+            sections=[section for panel in PANELS if (section := draw(panel, source))],
             style=Markup(style),  # noqa: S704 - our own files
             program=Markup(program),  # noqa: S704
             style_hash=digest(style),
             program_hash=digest(program),
-            map_json=embed(contexts["atlas"]["payload"]),
-            version=source.summary["versions"].get("miscal"),
+            version=source.summary.versions.get("miscal"),
         )
     )
 
 
+@dataclass(frozen=True)
+class Section:
+    """A panel as drawn from one run."""
+
+    panel: Panel
+    body: Markup
+
+
+def draw(panel: Panel, source: Source) -> Section | None:
+    """Return a panel's section; None where the panel has nothing to say."""
+    view = panel.view(source)
+    # its template escapes what it prints
+    return None if view is None else Section(panel, Markup(_compiled(panel.template).render(view=view)))  # noqa: S704
+
+
+def stylesheet(names: tuple[str, ...]) -> str:
+    """Return the colours of the page, then the style files of these names."""
+    return legend.colour_rules() + bundle(names)
+
+
 def bundle(names: tuple[str, ...]) -> str:
-    """Asset files one after the other."""
+    """Return asset files one after the other."""
     return "\n" + "".join((HERE / "assets" / name).read_text(encoding="utf-8") for name in names)
 
 
 @cache
 def environment() -> Environment:
-    """Return the report's templates."""
-    return templates(HERE / "templates", {name: getattr(words, name) for name in FILTERS})
+    """Return the frame of the page, with the filters that templates write with."""
+    return templates(HERE / "assets", FILTERS)
+
+
+@cache
+def _compiled(template: str) -> Template:
+    return environment().from_string(template)
 
 
 def _write(path: Path, page: str) -> Path:

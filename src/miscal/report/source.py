@@ -2,14 +2,19 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError
-from miscal.discovery.summary import read_summary
-from miscal.report.words import clean
+from miscal.discovery.summary import MapInfo, Summary, read_summary
+from miscal.report.numbers import finite
+from miscal.report.texts import clean
 
 if TYPE_CHECKING:
     import polars as pl
+
+Content = TypeVar("Content")
 
 REMEDY = "run `miscal discover` again to write a complete run folder"
 
@@ -29,8 +34,8 @@ class Source:
     ----------
     name : str
         Name of the data file, or of the run folder where the summary names none.
-    summary : dict
-        The checked ``summary.json``.
+    summary : Summary
+        The checked ``summary.json``, its texts in characters that a page can carry.
     field : polars.DataFrame
         One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident).
     map : polars.DataFrame
@@ -40,10 +45,15 @@ class Source:
     """
 
     name: str
-    summary: dict[str, Any]
+    summary: Summary
     field: "pl.DataFrame"
     map: "pl.DataFrame"
     redact_text: bool = False
+
+    @property
+    def epsilon(self) -> float | None:
+        """Half-width of the well-calibrated band, in probability; None where the settings name none."""
+        return finite(self.summary.settings.get("epsilon"))
 
 
 def read_source(folder: Path, *, redact_text: bool = False) -> Source:
@@ -71,30 +81,27 @@ def read_source(folder: Path, *, redact_text: bool = False) -> Source:
     """
     if not folder.is_dir():
         raise FileError(f"{folder}: no such run folder; give the folder that `miscal discover` wrote")
-    summary = _cleaned(read_summary(folder).model_dump(mode="json", by_alias=True))
-    path = summary["data"]["path"]
+    summary = printable(read_summary(folder))
+    path = summary.data.path
     source = Source(
         name=(Path(path).name if path else "") or folder.resolve().name,
         summary=summary,
         field=_read_table(folder / "field.parquet", FIELD_COLUMNS).select(FIELD_COLUMNS),
-        map=_read_map(folder, summary["map"]),
+        map=_read_map(folder, summary.map),
     )
     return redacted(source) if redact_text else source
 
 
 def redacted(source: Source) -> Source:
     """Return the same run without texts, keywords, and names of subregimes, which are made of such words."""
-    cards = source.summary["subregimes"]
-    aliases = {card["name"]: f"part {place}" for place, card in enumerate(cards, start=1)}
-    verdict = source.summary["verdict"]
+    parts = source.summary.subregimes
+    aliases = {part.name: f"part {place}" for place, part in enumerate(parts, start=1)}
+    verdict = source.summary.verdict
     # Longest first: a name may be part of another.
     for name in sorted(aliases, key=len, reverse=True):
         verdict = verdict.replace(name, aliases[name])
-    summary = {
-        **source.summary,
-        "verdict": verdict,
-        "subregimes": [{**card, "name": aliases[card["name"]], "keywords": []} for card in cards],
-    }
+    unnamed = tuple(part.model_copy(update={"name": aliases[part.name], "keywords": ()}) for part in parts)
+    summary = source.summary.model_copy(update={"verdict": verdict, "subregimes": unnamed})
     points = source.map.drop("text", strict=False)
     names = [aliases.get(clean(name)) for name in points["subregime"].to_list()]
     return replace(source, summary=summary, map=_with_names(points, names), redact_text=True)
@@ -106,18 +113,26 @@ def _with_names(points: "pl.DataFrame", names: list[str | None]) -> "pl.DataFram
     return points.with_columns(pl.Series("subregime", names, dtype=pl.String))
 
 
-def _cleaned(value: Any) -> Any:
-    """Return the same content in characters that a page can carry."""
+def printable(value: Content) -> Content:
+    r"""Return the same content, of the same type, in characters that a page can carry.
+
+    Examples
+    --------
+    >>> printable({"a\x00": ("b", 1)})
+    {'a\ufffd': ('b', 1)}
+    """
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: printable(inner) for name, inner in value})
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, list):
-        return [_cleaned(inner) for inner in value]
+    if isinstance(value, list | tuple):
+        return type(value)(printable(inner) for inner in value)
     if isinstance(value, dict):
-        return {clean(key): _cleaned(inner) for key, inner in value.items()}
+        return {clean(key): printable(inner) for key, inner in value.items()}
     return value
 
 
-def _read_map(folder: Path, info: dict[str, Any] | None) -> "pl.DataFrame":
+def _read_map(folder: Path, info: MapInfo | None) -> "pl.DataFrame":
     import polars as pl
 
     if info is None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from miscal.scoring.fake import FakeModel
     from miscal.scoring.huggingface import HuggingFaceModel
+    from miscal.scoring.model_source import ModelSpec
     from miscal.scoring.questions import Pair, Question
     from miscal.scoring.scorer import score
-    from miscal.scoring.source import ModelSpec
 
 _HOMES = {
     "FakeModel": "fake",
     "HuggingFaceModel": "huggingface",
-    "ModelSpec": "source",
+    "ModelSpec": "model_source",
     "Pair": "questions",
     "Question": "questions",
     "score": "scorer",

@@ -30,7 +30,7 @@ def plan(encoded: Sequence[Encoded], batch_tokens: int) -> list[list[Encoded]]:
         If the budget is below 1.
     """
     if batch_tokens < 1:
-        raise InputError(f"batch_tokens: at least 1 is allowed, {batch_tokens} came")
+        raise InputError(f"batch_tokens must be at least 1; got {batch_tokens}")
     batches: list[list[Encoded]] = []
     widest = 0
     for row in sorted(encoded, key=lambda row: (-row.cost, row.row)):

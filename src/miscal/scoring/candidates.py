@@ -92,7 +92,7 @@ def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: 
         raise ValueError("a candidate adds no token")
     keep = max_length - max((len(ids) for ids in added), default=0)
     if keep <= n_lead:
-        raise ValueError(f"a candidate is longer than the {max_length} tokens the model takes")
+        raise ValueError(f"a candidate is longer than the {max_length} tokens that the model takes")
     kept = _truncate(context, keep, n_lead)
     return Encoded(
         row=item.row,
@@ -164,5 +164,5 @@ def encode(
             prompt, *joints = ids if ids is not None else _together([item], tokenize)[0]
             encoded.append(_encode(item, prompt, joints, max_length, n_lead))
         except Exception as error:  # a poisoned row is marked, never the end of the run
-            failed[item.row] = f"tokenising: {type(error).__name__}: {error}"
+            failed[item.row] = f"it cannot be tokenised: {type(error).__name__}: {error}"
     return encoded, failed

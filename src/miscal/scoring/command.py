@@ -14,11 +14,11 @@ import polars as pl
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.scoring.executors import executor
-from miscal.scoring.folder import TRIPLES, Progress, Run, score_folder
+from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
+from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
 from miscal.scoring.scorer import as_items, default_batch_tokens
-from miscal.scoring.source import ModelSpec
 from miscal.scoring.tasks import Task, read_table, read_task
 
 ALLOWED_FAILURES = 0.01
@@ -26,7 +26,7 @@ ALLOWED_FAILURES = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ScoringSummary:
     """What to tell of a finished run.
 
     Attributes
@@ -73,7 +73,7 @@ def run(
     threads: int | None = None,
     embed_only: bool = False,
     text: str = "text",
-) -> Summary:
+) -> ScoringSummary:
     """Score a task into a folder.
 
     Parameters
@@ -114,7 +114,7 @@ def run(
 
     Returns
     -------
-    Summary
+    ScoringSummary
 
     Raises
     ------
@@ -124,10 +124,10 @@ def run(
         See `miscal.scoring.folder.score_folder`.
     """
     if limit is not None and limit < 1:
-        raise InputError(f"limit: at least 1 is allowed, {limit} came")
+        raise InputError(f"limit must be at least 1; got {limit}")
     for name, value in (("threads", threads), ("batch_tokens", batch_tokens), ("workers", workers)):
         if value is not None and value < 1:
-            raise InputError(f"{name}: at least 1 is allowed, {value} came")
+            raise InputError(f"{name} must be at least 1; got {value}")
     _refuse_idle(embed_only, {"form": form, "prompt_file": prompt_file}, text)
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads)
     chosen = executor(engine, address=ray_address, workers=workers, device=device)
@@ -155,12 +155,17 @@ def run(
 
 
 def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> None:
-    """Refuse options that would change nothing, rather than let them pass for heard."""
+    """Refuse options that would change nothing, rather than ignore them in silence."""
     idle = [name for name, value in of_questions.items() if value is not None] if embed_only else []
     if idle:
-        raise InputError(f"{', '.join(idle)}: embed_only asks for the hidden states of texts as they are; leave it out")
+        raise InputError(
+            f"{', '.join(idle)} cannot be given with embed_only, which takes the texts as they are: leave it out"
+        )
     if text != "text" and not embed_only:
-        raise InputError(f"text: names a column for embed_only, {text!r} came without it")
+        raise InputError(
+            f"text names the column for embed_only, so it cannot be given alone; got {text!r}: leave it out, or add "
+            "--embed-only"
+        )
 
 
 def _questions(
@@ -183,29 +188,32 @@ def _questions(
 def _texts(task: str, column: str, limit: int | None) -> tuple[pl.DataFrame, list[Item], dict[str, Any]]:
     table = read_table(Path(task))[:limit]
     if column not in table.columns:
-        raise MissingColumn(f"{task}: column {column!r} is missing; it has {', '.join(table.columns)}")
+        raise MissingColumn(
+            f"{task} has no column {column!r}; its columns are {', '.join(table.columns)}. Name another with --text"
+        )
     if table[column].dtype != pl.String:
-        raise InputError(f"{task}: column {column!r} must hold texts, {table[column].dtype} came")
+        raise InputError(f"{task}: column {column!r} must hold text; got {table[column].dtype}")
     texts = table[column].fill_null("").to_list()
     return table, text_items(texts), {"task": task, "form": "embed", "text": column, "limit": limit}
 
 
-def _refuse_many_failures(done: Run) -> None:
+def _refuse_many_failures(done: ScoredFolder) -> None:
     total = done.n_scored + done.n_failed
     if done.n_failed > ALLOWED_FAILURES * total:
         first = done.manifest["failed"][0]
         raise InputError(
-            f"{done.n_failed} of {total} rows failed, more than {ALLOWED_FAILURES:.0%}; the first, row {first['row']}: "
-            f"{first['reason']}; the {done.n_scored} others are in {done.folder}, all reasons in its manifest.json"
+            f"{done.n_failed} of {total} rows failed, more than the {ALLOWED_FAILURES:.0%} allowed; the first is row "
+            f"{first['row']}: "
+            f"{first['reason']}. The {done.n_scored} others are in {done.folder}, and all reasons in its manifest.json"
         )
 
 
-def _summary(done: Run, seconds: float, embed_only: bool) -> Summary:
+def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> ScoringSummary:
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
         means = pl.read_parquet(done.folder / TRIPLES, columns=columns).cast(pl.Float64).mean().row(0, named=True)
-    return Summary(
+    return ScoringSummary(
         out=str(done.folder),
         n_scored=done.n_scored,
         n_failed=done.n_failed,

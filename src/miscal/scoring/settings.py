@@ -64,8 +64,11 @@ def refuse_changed(before: Mapping[str, Any], now: Mapping[str, Any], folder: Pa
     """
     differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if differing:
-        shown = "; ".join(f"{key} was {_short(before.get(key))}, is {_short(now.get(key))}" for key in differing)
-        raise MismatchError(f"folder {folder}: was begun with other settings: {shown}; score into a new folder")
+        shown = "; ".join(f"{key} was {_short(before.get(key))} and is {_short(now.get(key))}" for key in differing)
+        raise MismatchError(
+            f"folder {folder}: was begun with other settings ({shown}); score into a new folder, or give the old "
+            "settings"
+        )
 
 
 def _short(value: Any) -> str:
@@ -88,5 +91,5 @@ def read_settings(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         raise CorruptFile(f"{path}: cannot be read ({error}); score into a new folder") from error
     if not isinstance(found, dict):
-        raise CorruptFile(f"{path}: is not one of ours; score into a new folder")
+        raise CorruptFile(f"{path} was not written by miscal score; score into a new folder")
     return found

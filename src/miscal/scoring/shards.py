@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from miscal.base.files import digest
-from miscal.scoring.disk import disk_errors, write_atomically, write_json
+from miscal.base.files import digest, disk_errors, write_whole
 from miscal.scoring.engine import BatchResult
+from miscal.scoring.writing import write_json
 
 _ENDINGS = (".parquet", ".safetensors")
 _SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "error": pl.String}
@@ -57,9 +57,10 @@ class Shards:
         from safetensors.numpy import save_file
 
         rows, states = self._path(index, ".parquet"), self._path(index, ".safetensors")
-        write_atomically(rows, lambda path: _table(result).write_parquet(path))
-        write_atomically(states, lambda path: save_file({"x": result.hidden}, path))
-        write_json(self._path(index, ".json"), {path.suffix: digest(path) for path in (rows, states)})
+        with disk_errors(f"folder {self.folder}"):
+            write_whole(rows, _table(result).write_parquet)
+            write_whole(states, lambda path: save_file({"x": result.hidden}, path))
+            write_json(self._path(index, ".json"), {path.suffix: digest(path) for path in (rows, states)})
 
     def rows(self, indices: Sequence[int]) -> tuple[dict[int, np.ndarray], dict[int, str], dict[int, tuple[int, int]]]:
         """Return log-probabilities by row, reasons by failed row, and place (shard, position) of each hidden state."""

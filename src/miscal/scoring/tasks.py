@@ -15,11 +15,11 @@ import polars as pl
 from miscal.base.errors import CorruptFile, InputError, MissingColumn
 from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
+from miscal.scoring.model_source import first_line, redact, retried
 from miscal.scoring.prompts import LETTERS, read_template
 from miscal.scoring.questions import FORMS, Pair, Question
-from miscal.scoring.source import first_line, redact, retried
 
-Row = Mapping[str, Any]
+TaskRow = Mapping[str, Any]
 _MARK = "\n\nAssistant:"
 
 
@@ -81,13 +81,13 @@ def _index(value: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not number.is_integer():
-        raise ValueError(f"the answer must be a position from 0 or a letter, {value!r:.40} came")
+        raise ValueError(f"the answer must be a position from 0 or a letter; got {value!r:.40}")
     return int(number)
 
 
 def _text(value: Any, what: str) -> str:
     if isinstance(value, (list, dict, bytes)):
-        raise ValueError(f"{what} is no text: {value!r:.40}")
+        raise ValueError(f"{what} must be text; got {value!r:.40}")
     return "" if value is None else str(value)
 
 
@@ -100,12 +100,12 @@ def _choice(value: Any, what: str) -> str:
 def _choices(value: Any) -> tuple[str, ...]:
     given = json.loads(value) if isinstance(value, str) else value
     if not isinstance(given, list):
-        raise ValueError(f"choices must be a list, {value!r:.40} came")
+        raise ValueError(f"choices must be a list; got {value!r:.40}")
     return tuple(_choice(choice, f"choice {at}") for at, choice in enumerate(given))
 
 
-def _listed(answer: str, choices: str) -> Callable[[Row], dict[str, Any]]:
-    def read(row: Row) -> dict[str, Any]:
+def _listed(answer: str, choices: str) -> Callable[[TaskRow], dict[str, Any]]:
+    def read(row: TaskRow) -> dict[str, Any]:
         return {
             "question": _text(row["question"], "question"),
             "choices": _choices(row[choices]),
@@ -115,12 +115,12 @@ def _listed(answer: str, choices: str) -> Callable[[Row], dict[str, Any]]:
     return read
 
 
-def _medmcqa(row: Row) -> dict[str, Any]:
+def _medmcqa(row: TaskRow) -> dict[str, Any]:
     options = tuple(_choice(row[name], name) for name in ("opa", "opb", "opc", "opd"))
     return {"question": _text(row["question"], "question"), "choices": options, "answer_index": _index(row["cop"])}
 
 
-def _pair(row: Row) -> dict[str, Any]:
+def _pair(row: TaskRow) -> dict[str, Any]:
     return {name: _text(row[name], name) for name in ("prompt", "chosen", "rejected")}
 
 
@@ -140,12 +140,12 @@ def split_dialogues(chosen: str, rejected: str) -> tuple[str, str, str]:
     return chosen[:cut], chosen[cut:], rejected[cut:]
 
 
-def _dialogues(row: Row) -> dict[str, Any]:
+def _dialogues(row: TaskRow) -> dict[str, Any]:
     prompt, chosen, rejected = split_dialogues(*(_text(row[name], name) for name in ("chosen", "rejected")))
     return {"prompt": prompt.strip(), "chosen": chosen.strip(), "rejected": rejected.strip()}
 
 
-SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]], ...] = (
+SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]], ...] = (
     (frozenset({"question", "choices", "answer_index"}), Question, _listed("answer_index", "choices")),
     (frozenset({"question", "options", "answer_index"}), Question, _listed("answer_index", "options")),
     (frozenset({"question", "choices", "answer"}), Question, _listed("answer", "choices")),
@@ -156,7 +156,7 @@ SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]], ...
 _IDS = ("id", "question_id")
 
 
-def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Callable[[Row], dict[str, Any]]]:
+def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]]:
     for schema in SCHEMAS:
         if schema[0] <= set(columns):
             return schema
@@ -166,11 +166,11 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
     allowed = " | ".join(", ".join(sorted(schema[0])) for schema in SCHEMAS)
     raise MissingColumn(
         f"{name}: column {', '.join(map(repr, missing))} is missing{' (' + '; '.join(near) + ')' if near else ''}; "
-        f"it has {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
+        f"its columns are {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
     )
 
 
-def rows_to_questions(rows: Sequence[Row], name: str) -> tuple[Question, ...] | tuple[Pair, ...]:
+def rows_to_questions(rows: Sequence[TaskRow], name: str) -> tuple[Question, ...] | tuple[Pair, ...]:
     """Turn rows of any known schema into questions or pairs; the other plain columns become metadata.
 
     Raises
@@ -181,7 +181,7 @@ def rows_to_questions(rows: Sequence[Row], name: str) -> tuple[Question, ...] | 
         If the columns fit no schema.
     """
     if not rows:
-        raise InputError(f"{name}: has no rows")
+        raise InputError(f"{name} has no rows")
     needed, kind, read = _schema(list(rows[0]), name)
     used = needed | set(_IDS[:1])
     beside = [c for c, v in rows[0].items() if c not in used and not isinstance(v, (list, dict, bytes))]
@@ -195,7 +195,7 @@ def rows_to_questions(rows: Sequence[Row], name: str) -> tuple[Question, ...] | 
     return tuple(made)
 
 
-def _read_row(read: Callable[[Row], dict[str, Any]], row: Row, kind: type) -> dict[str, Any]:
+def _read_row(read: Callable[[TaskRow], dict[str, Any]], row: TaskRow, kind: type) -> dict[str, Any]:
     try:
         return read(row)
     except ValueError as error:  # an unreadable row is marked when it is scored
@@ -208,8 +208,8 @@ def _refuse_twins(ids: Sequence[str], what: str) -> None:
     twins = [at for at, value in enumerate(ids) if value in seen or seen.add(value)]
     if twins:
         raise InputError(
-            f"{what}: every row needs an id of its own; {len(twins)} rows repeat one: rows {twins[:5]}, "
-            f"the first {ids[twins[0]]!r}"
+            f"{what}: ids must be distinct; {len(twins)} rows repeat one: rows {twins[:5]}, "
+            f"of which the first has {ids[twins[0]]!r}"
         )
 
 
@@ -232,11 +232,11 @@ def read_table(path: Path) -> pl.DataFrame:
     return table.load(table.columns)
 
 
-def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[Row], str]:
+def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
     try:
         import datasets
     except ImportError as error:
-        raise InputError(f"task {task.dataset}: needs the extra: pip install 'miscal[datasets]'") from error
+        raise InputError(f"task {task.dataset} needs an extra: run pip install 'miscal[datasets]'") from error
     from huggingface_hub import HfApi
 
     what = f"data set {task.dataset}"
@@ -255,18 +255,19 @@ def _task_file(path: Path) -> Task:
     try:
         settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CorruptFile(f"task {path}: cannot be read as yaml ({first_line(error)})") from error
+        raise CorruptFile(f"task {path}: cannot be read as YAML ({first_line(error)})") from error
     allowed = ("data", "form", "prompt_file")
-    unknown = sorted(map(str, settings.keys() - set(allowed))) if isinstance(settings, dict) else ["no mapping"]
+    unknown = sorted(map(str, settings.keys() - set(allowed))) if isinstance(settings, dict) else ["not a mapping"]
     if unknown or "data" not in settings:
-        raise InputError(f"task {path}: keys {', '.join(allowed)} are allowed and data is needed; wrong: {unknown}")
+        got = f"unknown: {', '.join(unknown)}" if unknown else "data is missing"
+        raise InputError(f"task {path}: the keys must be {', '.join(allowed)}, and data must be among them; {got}")
     for key in ("data", "prompt_file"):
         if not isinstance(settings.get(key, ""), str):
-            raise InputError(f"task {path}: {key}: the path of a file is allowed, {settings[key]!r} came")
+            raise InputError(f"task {path}: {key} must be the path of a file; got {settings[key]!r}")
     task = read_task(str(path.parent / settings["data"]))
     form = settings.get("form", "letter")
     if form not in FORMS:
-        raise InputError(f"task {path}: form: one of {', '.join(FORMS)} is allowed, {form!r} came")
+        raise InputError(f"task {path}: form must be one of {', '.join(FORMS)}; got {form!r}")
     prompt = settings.get("prompt_file")
     template = read_template(path.parent / prompt, task.kind) if prompt else None
     return Task(str(path), task.questions, form, template)
@@ -300,7 +301,8 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
         return Task(name, rows_to_questions(rows, name), revision=commit)
     if revision:
         raise InputError(
-            f"task_revision: belongs to {', '.join(HUB_TASKS)}; {redact(name)!r} is none of them, leave it out"
+            f"task_revision can be given with {', '.join(HUB_TASKS)} only; the task is {redact(name)!r}, so leave it "
+            "out"
         )
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
@@ -308,5 +310,5 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
     if "://" in name or (not path.suffix and not path.exists()):
         near = difflib.get_close_matches(name.lower(), HUB_TASKS, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"task: one of {', '.join(HUB_TASKS)} or a file is allowed, {redact(name)!r} came{hint}")
+        raise InputError(f"task must be {', '.join(HUB_TASKS)} or a file; got {redact(name)!r}{hint}")
     return Task(name, rows_to_questions(read_table(path).to_dicts(), name))

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from miscal.calibration.calibrators import logit
 from miscal.estimators.auto import AutoField
+from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.synthetic.scores import correlation
 
 
@@ -52,14 +52,11 @@ def judged_candidates(field: AutoField, X: np.ndarray, confidence: np.ndarray, t
 
 def _fields(field: AutoField, X: np.ndarray, confidence: np.ndarray, returned: str) -> dict[str, np.ndarray]:
     model = field.model_
-    inputs = model.inputs(X, confidence)
-    base = np.clip(model.global_map.predict(confidence), 0.0, 1.0)
-    offset, raw = logit(base), logit(confidence)
-    local, scores = model.local.read(model.place(inputs)), model.scores
-    if scores is None:
-        shifts = {"local shift": local.shift}
-    else:
-        shifts = scores.members(inputs, offset, raw) | {"local shift": scores.local(local, offset, raw)}
+    (at, _), base = model.query(X, confidence), model.base(confidence)
+    shifts, local = {}, LocalMember()
+    if model.portfolio is not None:
+        shifts, local = model.portfolio.first_shifts(at), model.portfolio.later.get(LOCAL, local)
+    shifts |= {LOCAL: local.shift(at)}
     found = {f"global map: {model.global_map.name}": base - confidence}
-    found |= {name: expit(offset + shift) - confidence for name, shift in shifts.items()}
+    found |= {name: expit(at.offset + shift) - confidence for name, shift in shifts.items()}
     return found | {returned: field.estimate(X, confidence).delta}

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.threads import one_thread
+from miscal.base.threads import n_workers, one_thread
+from miscal.data.triples import Triples
 from miscal.estimators.auto import AutoField
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
-from miscal.estimators.paper.grid import ROUND, n_workers, search
+from miscal.estimators.paper.grid import ROUND, search
 from miscal.estimators.paper.phi import Training
 from miscal.synthetic.candidates import judged_candidates
 from miscal.synthetic.cells import Cell, Record
@@ -78,9 +79,8 @@ def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
 def _paper(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
     """Search the whole grid, no setting stopped for being behind, and estimate by every candidate."""
     train, val, test = (np.flatnonzero(split == name) for name in ("train", "val", "test"))
-    r, ones = world.residual.astype(np.float32), np.ones(len(split), np.float32)
     # as PaperField(random_state=seed) draws them
-    data, seed = draw_training(world.X, r, ones, train, val, BANK_SIZE, np.random.default_rng(cell.seed))
+    data, seed = draw_training(world, np.ones(len(split)), train, val, BANK_SIZE, np.random.default_rng(cell.seed))
     found = search(
         data, sigmas=settings.sigmas, penalties=settings.lambdas, seed=seed, n_jobs=n_jobs,
         max_epochs=settings.epochs, patience=settings.patience, stop_hopeless=False,
@@ -112,11 +112,12 @@ def epochs_trained(trainings: tuple[Training, ...]) -> int:
 def _auto(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
     known, test = split != "test", split == "test"
     field = AutoField(random_state=cell.seed)
-    field.fit(world.X[known], world.correct[known], confidence=world.confidence[known])
-    delta = field.estimate(world.X[test], world.confidence[test]).delta
+    field.fit(Triples.of(world.X[known], confidence=world.confidence[known], correct=world.correct[known]))
+    X, f = world.X[test], world.confidence[test]
+    delta = field.estimate(X, f).delta
 
     def measure() -> dict[str, Any]:
-        candidates = judged_candidates(field, world.X[test], world.confidence[test], world.delta[test])
+        candidates = judged_candidates(field, X, f, world.delta[test])
         return {"candidates": candidates, "facts": {"structure": bool(field.structure_)}}
 
     return delta, measure

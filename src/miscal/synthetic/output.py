@@ -17,7 +17,7 @@ from markupsafe import Markup
 from miscal.base.files import digest, replace_file
 from miscal.data.writing import write_table
 from miscal.report import inline
-from miscal.report.page import bundle
+from miscal.report.page import stylesheet
 from miscal.synthetic import tables
 from miscal.synthetic.cells import Cell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
@@ -131,7 +131,7 @@ def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> bool:
 
 
 def _page(sections: list, cost_rows: list[dict[str, Any]], folder: Folder, finished: list[Settings]) -> str:
-    style = bundle(_STYLES) + (HERE / "templates" / "page.css").read_text(encoding="utf-8")
+    style = stylesheet(_STYLES) + (HERE / "templates" / "page.css").read_text(encoding="utf-8")
     return (
         _environment()
         .get_template("index.html")

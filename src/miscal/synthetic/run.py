@@ -17,7 +17,7 @@ from typing import Any
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import locked, replace_file, resolve
-from miscal.estimators.paper.grid import n_workers
+from miscal.base.threads import n_workers
 from miscal.synthetic.cells import Cell, Record, cells_of
 from miscal.synthetic.fits import compute
 from miscal.synthetic.settings import Settings, from_stored

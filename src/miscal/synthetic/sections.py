@@ -9,7 +9,7 @@ from functools import partial
 import polars as pl
 from matplotlib.figure import Figure
 
-from miscal.report.words import metric
+from miscal.report.numbers import metric
 from miscal.synthetic import cited, tables
 from miscal.synthetic.cells import Record
 from miscal.synthetic.figures import fields, grids

@@ -158,7 +158,9 @@ def _check(settings: Settings) -> None:
     if settings.experiment == "interaction" and settings.method != "paper":
         raise InputError("interaction is about sigma and lambda, which only --method paper has; leave --method out")
     if settings.rows < MIN_ROWS:
-        raise InputError(f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough of each; it is {settings.rows}")
+        raise InputError(
+            f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough of each; it is {settings.rows}"
+        )
     for name, low in (("seeds", 1), ("epochs", 1), ("patience", 1), ("resreg_epochs", 1), ("resreg_patience", 1)):
         if getattr(settings, name) < low:
             raise InputError(f"{name} must be at least {low}; it is {getattr(settings, name)}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from miscal.report.words import DASH, metric
+from miscal.report.numbers import DASH, metric
 from miscal.synthetic import cited
 from miscal.synthetic.cells import Cell, Record
 from miscal.synthetic.scores import Choice, judge_choice

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MiscalError
 from miscal.cli import main
-from miscal.data.importers import IMPORTERS, import_log, read_log
+from miscal.data.importers import import_log, read_log, tool_names, tools
 from miscal.data.importers.rows import COLUMNS
 from miscal.data.readers import read_triples
 
@@ -37,7 +37,7 @@ def logs_of(tool, folder):
     return run_folder(folder, entries, [asked(f"id{i}", right=i % 4) for i in range(N)])
 
 
-@pytest.mark.parametrize("tool", IMPORTERS)
+@pytest.mark.parametrize("tool", tool_names())
 def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     out = import_log(tool, logs_of(tool, tmp_path / "logs"), tmp_path / "new" / "data.parquet")
     table = pl.read_parquet(out)
@@ -66,11 +66,44 @@ def test_existing_files_are_kept_unless_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tool", "out", "words"), [("lmeval", "x.parquet", "lm-eval, inspect, helm"), ("helm", "x.csv", "parquet")]
+    ("tool", "out", "words"),
+    [
+        ("lmeval", "x.parquet", "helm, inspect, lm-eval; got 'lmeval' .did you mean 'lm-eval'"),
+        ("helm", "x.csv", "parquet"),
+    ],
 )
 def test_wrong_arguments(tmp_path, tool, out, words):
     with pytest.raises(InputError, match=words):
         import_log(tool, tmp_path, tmp_path / out)
+
+
+TOY = """
+from miscal.data.importers.rows import Row, log_of
+
+LOOKED_FOR = "*.toy"
+
+
+def logs(folder):
+    return sorted(folder.glob("*.toy"))
+
+
+def read(path):
+    pairs = [line.split() for line in path.read_text().splitlines()]
+    return log_of(path, [Row(str(i), None, float(f), int(y)) for i, (f, y) in enumerate(pairs)], {})
+"""
+
+
+def test_an_importer_is_one_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "toy_tool.py").write_text(TOY)
+    monkeypatch.setattr(tools, "__path__", [*tools.__path__, str(tmp_path / "modules")])
+    (tmp_path / "a.toy").write_text("0.5 1\n0.75 0\n")
+    assert tool_names() == ("helm", "inspect", "lm-eval", "toy-tool")
+    table = read_log("toy-tool", tmp_path).table
+    assert table.select("confidence", "correct").rows() == [(0.5, 1), (0.75, 0)]
+    assert main(["import", "toy-tool", str(tmp_path), "--out", str(tmp_path / "data.parquet")]) == 0
+    assert "2 rows of 1 log imported" in capsys.readouterr().out
+    assert pl.read_parquet(tmp_path / "data.parquet").equals(table)
 
 
 def test_the_command(tmp_path, capsys):
@@ -85,8 +118,9 @@ def test_the_command(tmp_path, capsys):
     assert "--overwrite" in refused
     assert refused.count("\n") == 1
     assert main(["import", "inspect", str(logs), "--out", str(out), "--overwrite"]) == 0
-    assert main(["import", "inspct", str(logs), "--out", str(out)]) == 2
-    assert "inspect" in capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["import", "inspct", str(logs), "--out", str(tmp_path / "new.parquet")]) == 2
+    assert "got 'inspct' (did you mean 'inspect'?)" in capsys.readouterr().err
 
 
 def test_metadata_columns_have_one_type_and_names_of_their_own(tmp_path):

@@ -51,7 +51,7 @@ def test_infinite_is_kept_and_nan_is_left_out(tmp_path):
     assert found.table["id"].to_list() == ["0"]
     assert found.table["choice_probs"].to_list()[0][0] == 0.0
     assert any("2 rows left out" in note and "NaN" in note and "(1, 2)" in note for note in found.notes)
-    assert any("1 rows left out" in note and "no number" in note for note in found.notes)
+    assert any("1 rows left out" in note and "not a number" in note for note in found.notes)
 
 
 def test_mutual_information_doubles_the_answers(tmp_path):

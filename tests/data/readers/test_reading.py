@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.encoders import encoder_from_state
 from miscal.data.readers import read_inputs, read_triples
-from miscal.data.readers.columns import SYNONYMS, guess, match
+from miscal.data.readers.columns import COLUMN_SYNONYMS, guess, match
 
 N = 200
 
@@ -33,14 +33,14 @@ def with_cells(column, cells, **more):
 # --- columns ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("role", SYNONYMS)
+@pytest.mark.parametrize("role", COLUMN_SYNONYMS)
 def test_every_synonym_is_found_and_echoed(role):
     other = "correct" if role == "confidence" else "confidence"
-    for synonym in (*SYNONYMS[role], SYNONYMS[role][1].upper()):
+    for synonym in (*COLUMN_SYNONYMS[role], COLUMN_SYNONYMS[role][1].upper()):
         t = read_triples(frame().rename({role: synonym}), features="n")
         assert t.source["columns"][role] == synonym
         assert t.source["columns"][other] == other
-        assert any(f"{synonym!r} is taken for {role}" in note for note in t.notes) == (synonym != role)
+        assert any(f"{synonym!r} was taken as {role}" in note for note in t.notes) == (synonym != role)
 
 
 def test_the_exact_name_wins_over_synonyms():
@@ -50,7 +50,9 @@ def test_the_exact_name_wins_over_synonyms():
 
 def test_several_synonyms_are_refused_and_listed():
     data = frame().rename({"confidence": "p"}).with_columns(conf=pl.lit(0.5))
-    with pytest.raises(InputError, match=r"several columns could be it: 'p', 'conf'; name one \(--confidence p\)"):
+    with pytest.raises(
+        InputError, match=r"several columns could be meant: 'p', 'conf'; name one of them \(--confidence p\)"
+    ):
         read_triples(data, features="n")
     assert read_triples(data, confidence="conf", features="n").confidence.tolist() == [0.5] * N
 
@@ -83,12 +85,12 @@ def test_no_usual_name_at_all():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing says where x comes from.*--embeddings.*--features.*--text"),
-        ({"features": "x", "embeddings": np.zeros((N, 1))}, "either from embeddings or from features"),
+        ({}, "no inputs were named.*--embeddings.*--features.*--text"),
+        ({"features": "x", "embeddings": np.zeros((N, 1))}, "embeddings or of features, but not of both"),
         ({"features": ""}, "no column was named"),
         ({"features": "correct"}, "'correct' is the outcome"),
-        ({"features": "x", "confidence": "correct"}, "the same column, 'correct'"),
-        ({"features": "x", "on_invalid": "ignore"}, "'error' or 'drop'; 'ignore'"),
+        ({"features": "x", "confidence": "correct"}, "two columns; both are 'correct'"),
+        ({"features": "x", "on_invalid": "ignore"}, "'error' or 'drop'; got 'ignore'"),
     ],
 )
 def test_options_that_contradict_are_refused(options, message):
@@ -108,16 +110,16 @@ def test_patterns_pass_over_the_columns_that_have_a_part():
     assert read_triples(described, features="x,topic", metadata="topic").source["columns"]["x"] == ["x", "topic"]
 
 
-@given(st.sets(st.sampled_from([s for names in SYNONYMS.values() for s in names]), min_size=1))
+@given(st.sets(st.sampled_from([s for names in COLUMN_SYNONYMS.values() for s in names]), min_size=1))
 def test_a_guess_is_a_column_of_the_right_role_or_refused(columns):
-    for role in SYNONYMS:
+    for role in COLUMN_SYNONYMS:
         try:
             found = guess(role, sorted(columns))
         except InputError:
             assert role not in columns
-            assert len(columns & set(SYNONYMS[role])) != 1
+            assert len(columns & set(COLUMN_SYNONYMS[role])) != 1
         else:
-            assert found in columns & set(SYNONYMS[role])
+            assert found in columns & set(COLUMN_SYNONYMS[role])
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def test_a_missing_value_in_a_condition_leaves_the_row_out_and_says_so():
     half = [None if i % 3 == 0 else i for i in range(N)]
     t = read_triples(frame(half=half), where="half >= 0", features="n")
     assert len(t) == N - len(half[::3])
-    assert f"where: {len(half[::3])} rows have no value to decide by and are left out" in t.notes
+    assert f"where: {len(half[::3])} rows were left out, because the value that decides is missing" in t.notes
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_a_missing_value_in_a_condition_leaves_the_row_out_and_says_so():
         ("*", "is not a condition"),
         ("n", "not true or false for each row"),
         ("sum(n) > 3", "not true or false for each row"),
-        ("true", "looks at no column"),
+        ("true", "names no column"),
         ("n > 'x'", "does not fit the data"),
         ("n > 1000", "keeps none of the 200 rows"),
         ("read_csv('/etc/passwd') > n", "is not a condition"),
@@ -178,7 +180,7 @@ def test_conditions_that_mean_nothing_are_refused(where, message):
 
 
 def test_double_quotes_in_a_condition_are_explained():
-    with pytest.raises(MissingColumn, match="A text value takes single quotes"):
+    with pytest.raises(MissingColumn, match="Text values are written in single quotes"):
         read_triples(frame(kind=["a"] * N), where='kind == "a"', features="x")
 
 
@@ -202,7 +204,7 @@ def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
         read_triples(data, features="x")
     t = read_triples(data, features="x", on_invalid="drop")
     assert t.row.tolist() == [i for i in range(N) if i not in cells]
-    assert f"3 of 200 rows are invalid and were dropped: 3 by '{column}'" in t.notes
+    assert f"3 of 200 rows were dropped as invalid: 3 by '{column}'" in t.notes
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300])
@@ -234,14 +236,14 @@ def test_confidences_out_of_range_are_refused_or_dropped():
 @pytest.mark.parametrize("on_invalid", ["error", "drop"])
 def test_percentages_are_refused_as_a_whole(on_invalid):
     data = frame().with_columns(confidence=pl.col("confidence") * 60 + 40)
-    with pytest.raises(InputError, match="looks like percentages; divide by 100"):
+    with pytest.raises(InputError, match="look like percentages: divide by 100"):
         read_triples(data, features="x", on_invalid=on_invalid)
 
 
 def test_rounding_is_clipped_and_counted():
     t = read_triples(with_cells("confidence", {1: 1 + 1e-7, 4: -1e-7}), features="x")
     assert (t.confidence[1], t.confidence[4]) == (1, 0)
-    assert any(note.startswith("2 confidences lay up to 1e-06 outside") for note in t.notes)
+    assert any(note.startswith("2 confidences were up to 1e-06 outside") for note in t.notes)
 
 
 def test_words_among_numbers_are_named(tmp_path):
@@ -259,7 +261,7 @@ def test_numbers_written_as_text_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("values", "came"),
+    ("values", "held"),
     [
         ([1, 2], "1, 2"),
         ([-1, 1], "-1, 1"),
@@ -268,10 +270,10 @@ def test_numbers_written_as_text_are_refused():
         (["yes", "no"], "'yes', 'no'"),
     ],
 )
-def test_outcomes_that_are_not_two_valued(values, came):
+def test_outcomes_that_are_not_two_valued(values, held):
     data = frame(correct=[values[i % len(values)] for i in range(N)])
     for on_invalid in ("error", "drop"):
-        with pytest.raises(InputError, match=rf"correct must hold only 0/1 or True/False; it holds {came}"):
+        with pytest.raises(InputError, match=rf"correct must hold only 0/1 or True/False; it holds {held}"):
             read_triples(data, features="x", on_invalid=on_invalid)
 
 
@@ -279,11 +281,11 @@ def test_one_class_and_too_few_rows_are_refused():
     with pytest.raises(InputError, match="one class only: all 200 rows are 1"):
         read_triples(frame(correct=[1] * N), features="x")
     for n in (1, 2, 10, 99):
-        with pytest.raises(InputError, match=rf"too few rows: {n}; at least 100"):
+        with pytest.raises(InputError, match=rf"too few rows: got {n}; at least 100"):
             read_triples(frame(n), features="x")
     with pytest.raises(InputError, match="no rows"):
         read_triples(frame()[:0], features="x")
-    with pytest.raises(InputError, match=r"no row is left: 200 of 200"):
+    with pytest.raises(InputError, match=r"no valid row is left: 200 of 200"):
         read_triples(frame().with_columns(x=pl.lit(None, dtype=pl.Float64)), features="x", on_invalid="drop")
 
 
@@ -300,7 +302,7 @@ def test_an_empty_condition_is_refused():
 
 def test_repeated_ids_are_refused_unless_the_condition_parts_them():
     data = frame(id=[f"q{i % 100}" for i in range(N)], model=["a"] * 100 + ["b"] * 100)
-    with pytest.raises(InputError, match=r"column 'id': 200 rows share an id .*'q0', 'q1'.*--where"):
+    with pytest.raises(InputError, match=r"column 'id': 200 rows have the same id .*'q0', 'q1'.*--where"):
         read_triples(data, features="x")
     assert len(read_triples(data, features="x", where="model = 'b'")) == 100
 
@@ -312,7 +314,10 @@ def test_a_users_split_is_used_as_it_is_and_straddling_inputs_are_warned_of():
     assert not any("straddle" in note or "more than one split" in note for note in t.notes)
     t = read_triples(frame(fold=split, x=[*range(199), 0]), split="fold", features="x")
     assert any(note.startswith("1 inputs (2 rows) occur in more than one split") for note in t.notes)
-    with pytest.raises(InputError, match=r"split \(column 'fold'\) must hold only .*'holdout' \(1 of 200 .*row 199"):
+    with pytest.raises(
+        InputError,
+        match=r"split \(column 'fold'\) must hold only .*'holdout' \(none of these in 1 of 200 rows: row 199",
+    ):
         read_triples(frame(fold=[*split[:199], "holdout"]), split="fold", features="x")
     with pytest.raises(InputError, match="150 train, 50 val, 0 test"):
         read_triples(frame(fold=["train"] * 150 + ["val"] * 50), split="fold", features="x")
@@ -358,7 +363,7 @@ def test_equal_texts_stay_on_one_side():
 def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):
     t = read_triples(frame(text=[f"word{i % 9}" for i in range(N)]), embed_model="tfidf")
     assert t.encoder.kind == "text-tfidf"
-    assert any("x is made from the column 'text'" in note for note in t.notes)
+    assert any("x was made from the column 'text'" in note for note in t.notes)
 
 
 @settings(max_examples=25, deadline=None)
@@ -402,15 +407,15 @@ def test_new_rows_that_do_not_fit_the_model_are_refused():
         read_inputs(data.drop("q"), encoder=by_text)
     with pytest.raises(InputError, match="X has 4 features, but the model was fitted with 3"):
         read_inputs(data, encoder=by_embeddings, embeddings=np.zeros((N, 4)))
-    with pytest.raises(InputError, match="nothing says where x comes from"):
+    with pytest.raises(InputError, match="no inputs were named"):
         read_inputs(data, encoder=by_embeddings)
-    with pytest.raises(InputError, match=r"fitted on embeddings as given.*not features"):
+    with pytest.raises(InputError, match=r"fitted on embeddings as given.*got features"):
         read_inputs(data, encoder=by_embeddings, features="x")
     with pytest.raises(InputError, match="fitted on the columns"):
         read_inputs(data, encoder=by_features, features="n")
-    with pytest.raises(InputError, match="either"):
+    with pytest.raises(InputError, match="but not of both"):
         read_inputs(data, encoder=by_features, embeddings=np.zeros((N, 1)))
-    with pytest.raises(InputError, match=r"TF-IDF.*not features"):
+    with pytest.raises(InputError, match=r"TF-IDF.*got features"):
         read_inputs(data, encoder=by_text, features="x")
     with pytest.raises(InputError, match=r"confidence: 1 of 200 .*row 3"):
         read_inputs(with_cells("confidence", {3: None}), encoder=by_features)

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.clusters import crossfit_clusters, crossfit_shifts, nearest, posterior_shifts
+from miscal.estimators.auto.clusters import ClusterRecipe, crossfit_shifts, nearest, posterior_shifts
+from miscal.estimators.auto.inputs import ScoreInputs
+from miscal.estimators.auto.member import LearningRows, Query
 from miscal.estimators.auto.ridge import negative_log_likelihood
 
 CENTRES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], np.float32)
@@ -22,6 +24,15 @@ def grouped(n=3000, seed=0):
     return x, y, offset, rng.integers(0, 5, n), group
 
 
+def learning(x, y, offset, folds, weight=None):
+    inputs = ScoreInputs(x, x, np.zeros(len(x), np.float32), np.zeros(len(x), np.float32))
+    return LearningRows(Query(inputs, offset, offset), y, np.arange(len(y)), folds, np.arange(1), weight)
+
+
+def fitted_shifts(centres, x, y, offset, folds, weight=None):
+    return crossfit_shifts(centres, learning(x, y, offset, folds, weight), offset)
+
+
 @given(st.integers(0, 1000), st.integers(1, 9), st.integers(0, 40))
 def test_the_nearest_centre_is_that_of_two_loops(seed, k, n):
     rng = np.random.default_rng(seed)
@@ -32,9 +43,11 @@ def test_the_nearest_centre_is_that_of_two_loops(seed, k, n):
 
 def test_the_number_of_clusters_and_their_shifts_are_found():
     x, y, offset, folds, group = grouped(seed=3)
-    fitted = crossfit_clusters(x, y, offset, offset, folds, np.random.default_rng(0))
-    assert fitted.score.shift(x, offset, offset) == pytest.approx(SHIFTS[group], abs=0.35)
-    assert fitted.score.shift(CENTRES, np.zeros(3), np.zeros(3)) == pytest.approx(SHIFTS, abs=0.35)
+    rows = learning(x, y, offset, folds)
+    fitted = ClusterRecipe().crossfit(rows)
+    assert fitted.member.shift(rows.at) == pytest.approx(SHIFTS[group], abs=0.35)
+    at_centres = learning(CENTRES, np.zeros(3), np.zeros(3), np.zeros(3, int)).at
+    assert fitted.member.shift(at_centres) == pytest.approx(SHIFTS, abs=0.35)
     truth = negative_log_likelihood(y, offset + SHIFTS[group]).mean()
     assert negative_log_likelihood(y, offset + fitted.shift).mean() < truth + 0.003
 
@@ -42,16 +55,16 @@ def test_the_number_of_clusters_and_their_shifts_are_found():
 def test_out_of_fold_shifts_do_not_see_their_own_fold():
     x, y, offset, folds, _ = grouped()
     inside = folds == 0
-    _, before = crossfit_shifts(CENTRES, x, y, offset, folds)
-    _, after = crossfit_shifts(CENTRES, x, np.where(inside, 1 - y, y), offset, folds)
+    _, before = fitted_shifts(CENTRES, x, y, offset, folds)
+    _, after = fitted_shifts(CENTRES, x, np.where(inside, 1 - y, y), offset, folds)
     assert before[inside] == pytest.approx(after[inside], abs=1e-9)
     assert not np.allclose(before[~inside], after[~inside], atol=0.01)
 
 
 def test_a_mirrored_world_has_mirrored_shifts():
     x, y, offset, folds, _ = grouped()
-    ours = crossfit_shifts(CENTRES, x, y, offset, folds)
-    mirrored = crossfit_shifts(CENTRES, x, 1 - y, -offset, folds)
+    ours = fitted_shifts(CENTRES, x, y, offset, folds)
+    mirrored = fitted_shifts(CENTRES, x, 1 - y, -offset, folds)
     for one, other in zip(ours, mirrored, strict=True):
         assert other == pytest.approx(-one, abs=1e-9)
 
@@ -59,8 +72,8 @@ def test_a_mirrored_world_has_mirrored_shifts():
 def test_weight_two_is_a_repeated_row_and_order_is_irrelevant():
     x, y, offset, folds, _ = grouped(400)
     again = np.random.default_rng(0).permutation(np.r_[np.arange(400), np.arange(100)])
-    weighted = crossfit_shifts(CENTRES, x, y, offset, folds, np.where(np.arange(400) < 100, 2.0, 1.0))
-    repeated = crossfit_shifts(CENTRES, x[again], y[again], offset[again], folds[again])
+    weighted = fitted_shifts(CENTRES, x, y, offset, folds, np.where(np.arange(400) < 100, 2.0, 1.0))
+    repeated = fitted_shifts(CENTRES, x[again], y[again], offset[again], folds[again])
     assert weighted[0] == pytest.approx(repeated[0], abs=1e-9)
     assert weighted[1][again] == pytest.approx(repeated[1], abs=1e-9)
 
@@ -70,7 +83,7 @@ def test_clusters_with_nothing_wrong_agree_on_no_shift():
     x, offset = rng.normal(size=(4000, 8)).astype(np.float32), rng.normal(size=4000)
     y = (rng.random(4000) < expit(offset)).astype(float)
     centres = rng.normal(size=(64, 8)).astype(np.float32)
-    shared, _ = crossfit_shifts(centres, x, y, offset, rng.integers(0, 5, 4000))
+    shared, _ = fitted_shifts(centres, x, y, offset, rng.integers(0, 5, 4000))
     cluster = nearest(x, centres)
     apart = [np.log((y[cluster == k].sum() + 0.5) / ((1 - y)[cluster == k].sum() + 0.5)) for k in range(64)]
     assert np.abs(shared).mean() < 0.2 * np.abs(apart).mean()
@@ -89,6 +102,7 @@ def test_posterior_shifts_stay_on_the_grid_and_do_not_depend_on_order(seed):
 def test_few_rows_of_one_place_have_one_cluster():
     y = np.r_[np.ones(40), np.zeros(20)]
     x, none = np.zeros((60, 1), np.float32), np.zeros(60)
-    fitted = crossfit_clusters(x, y, none, none, np.arange(60) % 5, np.random.default_rng(0))
+    rows = learning(x, y, none, np.arange(60) % 5)
+    fitted = ClusterRecipe().crossfit(rows)
     assert fitted.settings == {"clusters": [1]}
-    assert fitted.score.shift(x, none, none) == pytest.approx(np.full(60, np.log(2)), abs=0.06)
+    assert fitted.member.shift(rows.at) == pytest.approx(np.full(60, np.log(2)), abs=0.06)

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.estimator import _combine, _Rows
-from miscal.estimators.auto.kernels import CrossFitted
+from miscal.estimators.auto.estimator import _combine, _Fitted, _stacked
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
+from miscal.estimators.auto.portfolio import FIRST_STACK, columns, weighted
 
 
 def drawn(seed, n=200, noise=0.3):
@@ -15,42 +16,43 @@ def drawn(seed, n=200, noise=0.3):
     truth = rng.normal(size=n)
     y = (rng.random(n) < expit(truth)).astype(float)
     groups, folds = np.arange(n), rng.integers(0, 5, n)
-    rows = _Rows(None, y, np.zeros(n), np.zeros(n), groups, folds, np.arange(1), None, 0)
+    rows = LearningRows(Query(None, np.zeros(n), np.zeros(n)), y, groups, folds, np.arange(1))
     members = {"right": truth, "near": truth + noise * rng.normal(size=n)}
     return rows, members, {"refined": rng.normal(size=n)}
 
 
 def combined(rows, members, refined, structure=True):
-    first = rows.stacked(np.stack(list(members.values()), 1))
-    parts = np.stack([first, *refined.values()], 1)
+    first = _stacked(rows, columns(members))
     fitted = [{name: CrossFitted(None, shift, {}) for name, shift in own.items()} for own in (members, refined)]
-    return _combine(rows, *fitted, parts, ridge=None, structure=structure), parts
+    parts = {FIRST_STACK: first, **refined}
+    scores = _Fitted(fitted[0], 1.0, fitted[1], None, None, parts, None)
+    return _combine(rows, scores, structure=structure)
 
 
 @given(st.integers(0, 400))
 def test_a_score_that_beats_a_stack_with_refined_ones_is_returned_alone(seed):
     rows, members, refined = drawn(seed)
-    found, parts = combined(rows, members, refined)
+    found = combined(rows, members, refined)
     losses = {c.name: c.log_loss for c in found.candidates}
     best = min(members, key=losses.get)
     names = [c.name for c in found.candidates if c.chosen]
     if losses[best] < losses["stack"]:
         assert names == [best]
-        shift = np.stack([np.stack(list(members.values()), 1) @ found.first, parts[:, 1]], 1) @ found.final
+        shift = weighted({FIRST_STACK: weighted(members, found.first), **refined}, found.final)
         np.testing.assert_array_equal(shift, members[best])
     else:
         assert names[-1] == "stack"
 
 
 def test_both_cases_are_there():
-    alone = [combined(*drawn(seed))[0].candidates[-1].chosen for seed in range(20)]
+    alone = [combined(*drawn(seed)).candidates[-1].chosen for seed in range(20)]
     assert 0 < sum(alone) < 20
 
 
 @given(st.integers(0, 400))
 def test_without_refined_scores_the_stack_is_kept_and_without_structure_nothing(seed):
     rows, members, _ = drawn(seed)
-    found, _ = combined(rows, members, {})
+    found = combined(rows, members, {})
     assert found.candidates[-1].chosen
-    assert (found.first >= 0).all()
-    assert not any(c.chosen for c in combined(rows, members, {}, structure=False)[0].candidates)
+    assert min(found.first.values()) >= 0
+    assert not any(c.chosen for c in combined(rows, members, {}, structure=False).candidates)

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from miscal.base.errors import InputError
-from miscal.estimators.paper.grid import n_workers, search
+from miscal.base.threads import n_workers
+from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import Representation, Training, TrainingData, batches, discovery_loss, layer_sizes
 
 SIZES = (2, 256, 64)

@@ -1,24 +1,36 @@
 """Calibration errors and scores: pure formulas of outcomes, confidences and weights.
 
-Residuals are y - f: positive means under-confident. All functions take ``(y_true, confidence)`` and the keyword
+Residuals are y - f: positive means under-confident. All functions take ``(correct, confidence)`` and the keyword
 ``sample_weight``. In a value, a weight of 2 is a row repeated and a weight of 0 a row dropped. In intervals, floors and
 p-values rows are the independent units and weights say how much each matters; repeat rows to count them as several.
+
+- One number: :func:`smece`, :func:`ece`, :func:`brier`, :func:`log_loss`; :func:`log_losses` of each row.
+- With interval, noise floor and p-value: :func:`measure_smece`, :func:`measure_ece`, :func:`measure_gap`.
+- All metrics at once, each with its interval: :func:`global_scores`. A new metric is a :class:`Metric` in `METRICS`.
+- Slices: :func:`worst_slice_gap`. Diagrams: :func:`reliability_curve`. Means: :func:`mean_interval`,
+  :func:`paired_difference` of two methods on the same rows, :func:`wilson` for shares.
+- Random draws: :func:`smece_bootstrap` of rows, :func:`smece_null` of a calibrated model.
 """
 
 from miscal.calibration.metrics.curve import ReliabilityCurve, reliability_curve
-from miscal.calibration.metrics.gap import Gap, GapEstimate, gap_null, measure_gap, worst_slice_gap
+from miscal.calibration.metrics.gap import GapEstimate, WorstSlice, measure_gap, worst_slice_gap
 from miscal.calibration.metrics.inference import (
     ErrorEstimate,
     measure_ece,
     measure_smece,
-    p_value_of,
     smece_bootstrap,
-    smece_floor,
     smece_interval,
     smece_null,
-    smece_p_value,
 )
-from miscal.calibration.metrics.overall import GlobalScores, global_scores
+from miscal.calibration.metrics.registry import (
+    METRICS,
+    Estimate,
+    Metric,
+    correction_metrics,
+    global_scores,
+    mean_of,
+    share_of,
+)
 from miscal.calibration.metrics.scores import (
     MeanEstimate,
     brier,
@@ -26,41 +38,38 @@ from miscal.calibration.metrics.scores import (
     log_loss,
     log_losses,
     mean_interval,
-    mean_residual,
     paired_difference,
     wilson,
 )
-from miscal.calibration.metrics.smooth import smece, smece_at, smece_of_residuals
+from miscal.calibration.metrics.smooth import smece
 
 __all__ = [
+    "METRICS",
     "ErrorEstimate",
-    "Gap",
+    "Estimate",
     "GapEstimate",
-    "GlobalScores",
     "MeanEstimate",
+    "Metric",
     "ReliabilityCurve",
+    "WorstSlice",
     "brier",
+    "correction_metrics",
     "ece",
-    "gap_null",
     "global_scores",
     "log_loss",
     "log_losses",
     "mean_interval",
-    "mean_residual",
+    "mean_of",
     "measure_ece",
     "measure_gap",
     "measure_smece",
-    "p_value_of",
     "paired_difference",
     "reliability_curve",
+    "share_of",
     "smece",
-    "smece_at",
     "smece_bootstrap",
-    "smece_floor",
     "smece_interval",
     "smece_null",
-    "smece_of_residuals",
-    "smece_p_value",
     "wilson",
     "worst_slice_gap",
 ]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import bin_index, wilson
-from miscal.calibration.metrics.smooth import check_pair
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class ReliabilityCurve:
 
 
 def reliability_curve(
-    y_true: Any, confidence: Any, n_bins: int = 15, strategy: str = "mass", *, sample_weight: Any = None
+    correct: Any, confidence: Any, n_bins: int = 15, strategy: str = "mass", *, sample_weight: Any = None
 ) -> ReliabilityCurve:
     """Accuracy, with interval, in bins of confidence.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -66,7 +66,7 @@ def reliability_curve(
     >>> curve.accuracy.tolist(), curve.n.tolist()
     ([0.5, 1.0], [2, 2])
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     index = bin_index(f, n_bins, strategy, weight)
     n = np.bincount(index, minlength=n_bins)
     used = n > 0

@@ -26,7 +26,8 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.smooth import check_pair, smece_of_residuals
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SLICES = ("over", "under")
 MIN_ROWS = 30
@@ -34,8 +35,8 @@ _DRAWS = 300
 
 
 @dataclass(frozen=True)
-class Gap:
-    """The worst-slice gap.
+class WorstSlice:
+    """The slice that is worst calibrated, and by how much more than all rows.
 
     Attributes
     ----------
@@ -56,13 +57,13 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class GapEstimate:
+class GapEstimate(WorstSlice):
     """The gap with what is needed to read it; all but `slices` and `smece` are None where the gap is.
 
     Attributes
     ----------
     value, worst, smece, slices
-        As in `Gap`.
+        As in `WorstSlice`.
     interval : (float, float) or None
         At 95 %. Where the curves seen have a gap above 0, by inversion of a test among gaps of at least 0. Where that
         does not exclude 0, or they have none, the lower end (and without a test the upper) combines the intervals of
@@ -73,23 +74,19 @@ class GapEstimate:
         Against "calibrated": the share of draws y* ~ Bernoulli(f), slices kept, with at least this gap.
     """
 
-    value: float | None
-    worst: str | None
-    smece: float
-    slices: dict[str, float]
     interval: tuple[float, float] | None = None
     floor: float | None = None
     p_value: float | None = None
 
 
 def worst_slice_gap(
-    y_true: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
-) -> Gap:
+    correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
+) -> WorstSlice:
     """Worst-slice smECE gap.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -102,7 +99,7 @@ def worst_slice_gap(
 
     Returns
     -------
-    Gap
+    WorstSlice
         With value None where neither slice has `min_rows` rows.
 
     Raises
@@ -116,7 +113,7 @@ def worst_slice_gap(
     >>> round(gap.value, 4), round(gap.smece, 4)
     (0.5, 0.0)
     """
-    y, f, weight, label = _check(y_true, confidence, regime, sample_weight)
+    y, f, weight, label = _check(correct, confidence, regime, sample_weight)
     value = weight * (y - f)
     whole = smece_of_residuals(f, value)
     slices = {}
@@ -124,15 +121,15 @@ def worst_slice_gap(
         rows = label == SLICES.index(name)
         slices[name] = smece_of_residuals(f[rows], value[rows] / weight[rows].sum())
     if not slices:
-        return Gap(None, None, whole, {})
+        return WorstSlice(None, None, whole, {})
     worst = max(slices, key=lambda name: slices[name])
-    return Gap(slices[worst] - whole, worst, whole, slices)
+    return WorstSlice(slices[worst] - whole, worst, whole, slices)
 
 
 def _check(
-    y_true: Any, confidence: Any, regime: Any, sample_weight: Any
+    correct: Any, confidence: Any, regime: Any, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    check_lengths(y_true=y_true, confidence=confidence, regime=regime, sample_weight=sample_weight)
+    check_lengths(correct=correct, confidence=confidence, regime=regime, sample_weight=sample_weight)
     names = np.asarray(regime, dtype=object)
     if names.ndim != 1:
         raise InputError(f"regime must be one-dimensional, of shape (n,); its shape is {names.shape}")
@@ -141,7 +138,7 @@ def _check(
         label[names == name] = code
     if sample_weight is not None:
         label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
-    return (*check_pair(y_true, confidence, sample_weight), label)
+    return (*check_rows(correct, confidence, sample_weight), label)
 
 
 def _large_enough(label: np.ndarray, min_rows: int) -> list[str]:
@@ -178,36 +175,8 @@ def _sliced_shape(cells: Population) -> np.ndarray:
     return shape
 
 
-def gap_null(
-    confidence: Any,
-    regime: Any,
-    *,
-    min_rows: int = MIN_ROWS,
-    sample_weight: Any = None,
-    n_draws: int = 1000,
-    random_state: RandomState = 0,
-) -> np.ndarray:
-    """Gaps of draws y* ~ Bernoulli(f) with the same slices.
-
-    Parameters as for `worst_slice_gap` and `smece_null`. Returns float64 of shape (n_draws,), or of shape (0,) where
-    neither slice has `min_rows` rows.
-
-    Examples
-    --------
-    >>> gap_null([1.0] * 60, ["over"] * 60, n_draws=2)
-    array([0., 0.])
-    """
-    n = check_lengths(confidence=confidence, regime=regime)
-    y, f, weight, label = _check(np.zeros(n), confidence, regime, sample_weight)
-    names = _large_enough(label, min_rows)
-    if not names:
-        return np.empty(0)
-    cells = merge(y, f, weight, label)
-    return null_draws(cells, _gap_statistic(cells, names), n_draws, random_state)
-
-
 def measure_gap(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     regime: Any,
     *,
@@ -220,7 +189,7 @@ def measure_gap(
 
     Parameters
     ----------
-    y_true, confidence, regime, min_rows, sample_weight
+    correct, confidence, regime, min_rows, sample_weight
         As for `worst_slice_gap`.
     n_draws : int, default 1000
         Draws for floor and p-value; the interval takes at most 300 at each of its scales.
@@ -242,10 +211,10 @@ def measure_gap(
     >>> gap.p_value < 0.05, gap.interval[0] > 0.3
     (True, True)
     """
-    found = worst_slice_gap(y_true, confidence, regime, min_rows=min_rows, sample_weight=sample_weight)
+    found = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=sample_weight)
     if found.value is None:
         return GapEstimate(None, None, found.smece, {})
-    y, f, weight, label = _check(y_true, confidence, regime, sample_weight)
+    y, f, weight, label = _check(correct, confidence, regime, sample_weight)
     cells = merge(y, f, weight, label)
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -265,8 +234,8 @@ def measure_gap(
 
 
 def _combined(
-    y: np.ndarray,
-    f: np.ndarray,
+    correct: np.ndarray,
+    confidence: np.ndarray,
     weight: np.ndarray,
     in_slice: list[np.ndarray],
     n_draws: int,
@@ -274,8 +243,10 @@ def _combined(
 ) -> tuple[float, float]:
     """Combine intervals of the slices' smECE and of all rows': the least and the largest gap that they allow."""
     ends = [
-        smece_interval(y[rows], f[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state)
-        for rows in (*in_slice, np.ones(len(y), dtype=bool))
+        smece_interval(
+            correct[rows], confidence[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state
+        )
+        for rows in (*in_slice, np.ones(len(correct), dtype=bool))
     ]
     low, high = np.max(ends[:-1], axis=0).tolist()
     return low - ends[-1][1], high - ends[-1][0]

@@ -30,8 +30,9 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.scores import LEVEL, bin_index, mean_residual
-from miscal.calibration.metrics.smooth import check_pair, smece_of_residuals
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.scores import LEVEL, bin_index, student_mean_residual
+from miscal.calibration.metrics.smooth import smece_of_residuals
 
 RandomState = int | np.random.Generator
 
@@ -74,7 +75,7 @@ class ErrorEstimate:
 
 
 def smece_bootstrap(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -87,7 +88,7 @@ def smece_bootstrap(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -113,7 +114,7 @@ def smece_bootstrap(
     >>> smece_bootstrap([0, 0, 0], [0.5, 0.5, 0.5], n_draws=2)
     array([0.5, 0.5])
     """
-    cells = merge(*check_pair(y_true, confidence, sample_weight))
+    cells = merge(*check_rows(correct, confidence, sample_weight))
     rng = generator(random_state)
     return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
 
@@ -150,7 +151,7 @@ def smece_null(
     array([0., 0.])
     """
     f = check_confidence(confidence)
-    cells = merge(*check_pair(np.zeros(len(f)), f, sample_weight))
+    cells = merge(*check_rows(np.zeros(len(f)), f, sample_weight))
     return null_draws(cells, smece_statistic(cells), n_draws, random_state)
 
 
@@ -184,43 +185,8 @@ def p_value_of(null: np.ndarray, value: float) -> float:
     return float((1 + (null >= value - 1e-12).sum()) / (1 + len(null)))
 
 
-def smece_floor(
-    confidence: Any, *, sample_weight: Any = None, n_draws: int = 1000, random_state: RandomState = 0
-) -> float:
-    """Mean smECE of a calibrated model with these confidences; parameters as for `smece_null`.
-
-    Examples
-    --------
-    >>> round(smece_floor([0.5] * 100), 2)
-    0.04
-    """
-    return float(smece_null(confidence, sample_weight=sample_weight, n_draws=n_draws, random_state=random_state).mean())
-
-
-def smece_p_value(
-    y_true: Any,
-    confidence: Any,
-    *,
-    sample_weight: Any = None,
-    n_draws: int = 1000,
-    random_state: RandomState = 0,
-) -> float:
-    """P-value of smECE against "calibrated": the share of draws y* ~ Bernoulli(f) with at least this smECE.
-
-    Parameters as for `smece_bootstrap`. Returns a float in [1 / (n_draws + 1), 1].
-
-    Examples
-    --------
-    >>> smece_p_value([1, 0] * 50, [0.5] * 100)
-    1.0
-    """
-    cells = merge(*check_pair(y_true, confidence, sample_weight))
-    statistic = smece_statistic(cells)
-    return p_value_of(null_draws(cells, statistic, n_draws, random_state), observed(cells, statistic))
-
-
 def smece_interval(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -231,7 +197,7 @@ def smece_interval(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -258,7 +224,7 @@ def smece_interval(
     >>> low, 0.05 < high < 0.15
     (0.0, True)
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight)
     statistic = smece_statistic(cells)
     shape = smooth_residual(cells, observed(cells, statistic))
@@ -266,7 +232,7 @@ def smece_interval(
 
 
 def measure_smece(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     *,
     sample_weight: Any = None,
@@ -281,7 +247,7 @@ def measure_smece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight)
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -292,7 +258,7 @@ def measure_smece(
 
 
 def measure_ece(
-    y_true: Any,
+    correct: Any,
     confidence: Any,
     n_bins: int = 15,
     strategy: str = "width",
@@ -309,7 +275,7 @@ def measure_ece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
     statistic = _ece_statistic(cells)
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -328,7 +294,7 @@ def _ece_statistic(cells: Population) -> Statistic:
     return statistic
 
 
-def mean_limit(y: np.ndarray, f: np.ndarray, weight: np.ndarray) -> float:
+def mean_limit(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray) -> float:
     """Return the largest absolute mean residual inside its interval; 1 where there is none.
 
     Examples
@@ -336,7 +302,7 @@ def mean_limit(y: np.ndarray, f: np.ndarray, weight: np.ndarray) -> float:
     >>> round(mean_limit(np.array([1.0, 0.0] * 50), np.full(100, 0.5), np.full(100, 0.01)), 3)
     0.102
     """
-    interval = mean_residual(y, f, sample_weight=weight).interval
+    interval = student_mean_residual(correct, confidence, sample_weight=weight).interval
     return 1.0 if interval is None else max(abs(end) for end in interval)
 
 

@@ -12,14 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.smooth import (
-    bin_residuals,
-    cells_of_rows,
-    cosine_moments,
-    expected_floor,
-    smoothed_density,
-    solve,
-)
+from miscal.calibration.metrics.fixed_point import solve
+from miscal.calibration.metrics.heat import bin_residuals, cosine_moments, smoothed_density
+from miscal.calibration.metrics.smooth import cells_of_rows, expected_floor
 
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From residual mass (B, G) and row mass (B, G) of the cells to one number per draw (B,)."""
@@ -67,23 +62,25 @@ class Population:
         return self.mass * (rate - self.location)
 
 
-def merge(y: np.ndarray, f: np.ndarray, weight: np.ndarray, label: np.ndarray | None = None) -> Population:
-    """Merge rows; y, f, weight and label are checked arrays of shape (n,).
+def merge(
+    correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray, label: np.ndarray | None = None
+) -> Population:
+    """Merge rows; all four are checked arrays of shape (n,).
 
     Examples
     --------
     >>> merge(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5)).count
     array([2.])
     """
-    n_cells = cells_of_rows(len(f)) // 2  # enough for draws, whose noise is far larger than what this adds
+    n_cells = cells_of_rows(len(confidence)) // 2  # enough for draws, whose noise is far larger than what this adds
     _, weight_rank = np.unique(weight, return_inverse=True)
-    label = np.zeros(len(f), dtype=np.int64) if label is None else label
-    key = ((f * n_cells).astype(np.int64) * (label.max() + 1) + label) * (weight_rank.max() + 1) + weight_rank
+    label = np.zeros(len(confidence), dtype=np.int64) if label is None else label
+    key = ((confidence * n_cells).astype(np.int64) * (label.max() + 1) + label) * (weight_rank.max() + 1) + weight_rank
     _, first, inverse, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     return Population(
-        location=np.clip(np.bincount(inverse, f) / count, 0.0, 1.0),
+        location=np.clip(np.bincount(inverse, confidence) / count, 0.0, 1.0),
         count=count.astype(np.float64),
-        ones=np.bincount(inverse, y),
+        ones=np.bincount(inverse, correct),
         weight=weight[first],
         label=label[first],
         n_cells=n_cells,

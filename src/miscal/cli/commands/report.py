@@ -4,7 +4,7 @@ from miscal.cli.options import RunDir
 
 
 def command(run_dir: RunDir) -> None:
-    """Draw the report of a run again, from what the run folder keeps."""
+    """Draw the report of a run again, from the files in its folder."""
     from miscal.base.files import locked
     from miscal.discovery.run_folder import check_seal
     from miscal.report import render

@@ -34,41 +34,62 @@ class Form(StrEnum):
 
 
 def command(
-    model: Annotated[str, typer.Option(metavar="M", help="Hub id, short name, folder or .gguf file.")],
-    task: Annotated[
-        str, typer.Option(metavar="T", help="mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs.")
+    model: Annotated[
+        str, typer.Option(metavar="M", help="The model: a hub id, a short name, a folder or a .gguf file.")
     ],
-    out: Annotated[str, typer.Option(metavar="DIR", help="Folder to score into; a run broken off there is resumed.")],
-    engine: Annotated[Engine, typer.Option(help="This machine, or Ray.")] = Engine.local,
-    ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Of an existing Ray cluster.")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="CPU processes.")] = None,
-    dtype: Annotated[Dtype, typer.Option(help="Precision.")] = Dtype.auto,
-    device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, ...")] = "auto",
+    task: Annotated[
+        str,
+        typer.Option(metavar="T", help="The task: mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs."),
+    ],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder to write; an unfinished run there is resumed.")],
+    engine: Annotated[Engine, typer.Option(help="Compute on this machine, or on a Ray cluster.")] = Engine.local,
+    ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="Number of CPU processes.")] = None,
+    dtype: Annotated[
+        Dtype, typer.Option(help="Precision of the weights; auto: bfloat16 where it is fast.")
+    ] = Dtype.auto,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Where to compute: auto, cpu, cuda, cuda:1, ...")
+    ] = "auto",
     revision: Annotated[str | None, typer.Option(metavar="REV", help="Commit, branch or tag of the model.")] = None,
-    task_revision: Annotated[str | None, typer.Option(metavar="REV", help="Of a data set of the hub.")] = None,
+    task_revision: Annotated[
+        str | None, typer.Option(metavar="REV", help="Commit, branch or tag of the task's data set on the hub.")
+    ] = None,
     trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
+        bool, typer.Option("--trust-remote-code", help="Allow code that comes with the model to run.")
     ] = False,
-    form: Annotated[Form | None, typer.Option(help="Candidate: the letter, or the answer's text.")] = None,
-    prompt_file: Annotated[str | None, typer.Option(metavar="FILE", help="Prompt template.")] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="The first N rows only.")] = None,
+    form: Annotated[
+        Form | None, typer.Option(help="What the model is asked to weigh: the letters, or the texts of the answers.")
+    ] = None,
+    prompt_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="File with the prompt template. Default: the paper's prompt.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole(1), help="Score the first N rows only.")
+    ] = None,
     seed: Seed = 0,
-    batch_tokens: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="Tokens per batch.")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="CPU threads per process.")] = None,
-    embed_only: Annotated[bool, typer.Option("--embed-only", help="Hidden states of the texts alone.")] = False,
-    text: Annotated[str, typer.Option(metavar="COL", help="Column of texts for --embed-only.")] = "text",
+    batch_tokens: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole(1), help="Tokens per batch, padding included.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole(1), help="Number of CPU threads per process.")
+    ] = None,
+    embed_only: Annotated[
+        bool, typer.Option("--embed-only", help="Compute the hidden states of texts only; ask nothing.")
+    ] = False,
+    text: Annotated[str, typer.Option(metavar="COL", help="Column of texts, for --embed-only.")] = "text",
 ) -> None:
-    """Score a language model on multiple choice or preferences; `miscal discover DIR` takes it from there."""
+    """Ask a language model multiple-choice questions or preferences. Next: `miscal discover DIR`."""
     settings = {name: getattr(value, "value", value) for name, value in locals().items()}
     from miscal.scoring.command import run
 
     try:
-        told = run(**settings)
+        done = run(**settings)
     except (Stopped, KeyboardInterrupt) as stop:
-        stop.add_note("the same command goes on from here")
+        stop.add_note("run the same command again to go on from here")
         raise
-    print(f"{told.n_scored:,} rows scored, {told.n_failed:,} failed, {told.n_truncated:,} truncated: {told.out}")
-    if told.accuracy is not None:
-        speed = told.questions_per_second
-        means = f"accuracy {told.accuracy:.3f}, confidence {told.confidence:.3f}"
+    print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")
+    if done.accuracy is not None:
+        speed = done.questions_per_second
+        means = f"accuracy {done.accuracy:.3f}, confidence {done.confidence:.3f}"
         print(means + (f", {speed:.1f} questions per second" if speed else ""))

@@ -23,48 +23,72 @@ class Experiment(StrEnum):
 
 Out = Annotated[
     str,
-    typer.Option("--out", metavar="DIR", help="Folder of cells, tables, figures and page; a run there is resumed."),
+    typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished experiment there is resumed."),
 ]
-Numbers = Annotated[str | None, typer.Option(metavar="A,A", parser=numbers, help="Amplitudes of the sinusoid.")]
+Numbers = Annotated[
+    str | None, typer.Option(metavar="A,A", parser=numbers, help="Amplitudes of the sinusoid, separated by commas.")
+]
 
 
 def command(
     experiment: Annotated[
-        Experiment, typer.Argument(metavar="EXPERIMENT", help="clusters, sinusoid, interaction, selection or resreg.")
+        Experiment,
+        typer.Argument(
+            metavar="EXPERIMENT", help="The experiment: clusters, sinusoid, interaction, selection or resreg."
+        ),
     ],
     out: Out,
     method: Annotated[
-        Method, typer.Option("--method", help="Estimator; for resreg, the one beside it.")
+        Method, typer.Option("--method", help="How to estimate the field; for resreg, what it is compared with.")
     ] = Method.paper,
-    seeds: Annotated[int, typer.Option(metavar="N", parser=whole(1), help="Seeds 0 to N - 1.")] = 1,
+    seeds: Annotated[int, typer.Option(metavar="N", parser=whole(1), help="Number of seeds; they are 0 to N - 1.")] = 1,
     jobs: Annotated[
-        int | None, typer.Option(metavar="J", parser=whole(1), help="Processes; default: the cores. Changes no number.")
+        int | None,
+        typer.Option(
+            metavar="J", parser=whole(1), help="Number of processes. Default: one per core. No result depends on it."
+        ),
     ] = None,
-    rows: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="Rows a world; paper: 10000.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole(1), help="Rows per world. The paper has 10000.")
+    ] = None,
     amplitudes: Numbers = None,
     frequencies: Annotated[
-        str | None, typer.Option(metavar="K,K", parser=numbers, help="Frequencies of the sinusoid.")
+        str | None,
+        typer.Option(metavar="K,K", parser=numbers, help="Frequencies of the sinusoid, separated by commas."),
     ] = None,
-    sigmas: Annotated[str | None, typer.Option(metavar="S,S", parser=numbers, help="Bandwidths of the grid.")] = None,
-    lambdas: Annotated[str | None, typer.Option(metavar="L,L", parser=numbers, help="Mass penalties of it.")] = None,
+    sigmas: Annotated[
+        str | None, typer.Option(metavar="S,S", parser=numbers, help="Bandwidths in the grid, separated by commas.")
+    ] = None,
+    lambdas: Annotated[
+        str | None, typer.Option(metavar="L,L", parser=numbers, help="Mass penalties in the grid, separated by commas.")
+    ] = None,
     epochs: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole(1), help="Most epochs of phi; paper: 100.")
+        int | None, typer.Option(metavar="N", parser=whole(1), help="Most epochs of phi. The paper has 100.")
     ] = None,
     capacities: Annotated[
-        str | None, typer.Option(metavar="LxW,LxW", help="Hidden layers x width of residual regression.")
+        str | None,
+        typer.Option(metavar="LxW,LxW", help="Networks of residual regression: hidden layers x width, e.g. 2x256."),
     ] = None,
     resreg_epochs: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole(1), help="Most epochs of residual regression; paper: 300.")
+        int | None,
+        typer.Option(metavar="N", parser=whole(1), help="Most epochs of residual regression. The paper has 300."),
     ] = None,
     resreg_patience: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole(1), help="Epochs without improvement that end it; default: none do."),
+        typer.Option(
+            metavar="N",
+            parser=whole(1),
+            help="Stop residual regression after N epochs without improvement. Default: never.",
+        ),
     ] = None,
     resreg_rate: Annotated[
         float | None, typer.Option(metavar="R", parser=fraction, help="Learning rate of residual regression.")
     ] = None,
 ) -> None:
-    """Run a synthetic experiment of the paper, its settings unless told otherwise, and set its result beside ours."""
+    """Run a synthetic experiment of the paper.
+
+    The result is compared with the paper's. Settings that are not given are those of the paper.
+    """
     chosen = {
         "rows": rows,
         "amplitudes": amplitudes,
@@ -81,7 +105,7 @@ def command(
 
     for name in _MEANINGLESS.get(experiment.value, ("capacities",)):
         if chosen[name] is not None:
-            raise InputError(f"--{name} means nothing to {experiment.value}: leave it out")
+            raise InputError(f"--{name} has no effect on {experiment.value}: leave it out")
     with stages() as progress:
         progress("loading")
         from miscal.synthetic.run import run
@@ -90,4 +114,4 @@ def command(
         given = {name: value for name, value in chosen.items() if value is not None}
         done = run(Settings(experiment.value, method.value, seeds, **given), out, n_jobs=jobs, progress=progress)
     print("\n".join(done.lines))
-    print(f"{done.n_computed} of {done.n_cells} cells computed now, the rest was there: {done.page}")
+    print(f"{done.n_computed} of {done.n_cells} cells computed now, the others had been before: {done.page}")

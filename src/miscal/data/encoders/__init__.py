@@ -4,6 +4,10 @@ An encoder is fitted once, on train and validation rows, and kept with the model
 numbers in the same way. Its saved form is a JSON-able dictionary and named arrays; there is no pickle. None of the
 encoders sees confidences or outcomes.
 
+To add one, write a module with a class that meets :class:`~miscal.data.encoders.protocol.Encoder` and list the class
+in `registry`. An encoder of text, of kind ``text-NAME``, is then chosen by ``embed_model="NAME"`` or, on the command
+line, ``--embed-model NAME``.
+
 ======================  ==================  ==========================================================
 class                   `transform` takes   x
 ======================  ==================  ==========================================================
@@ -14,277 +18,21 @@ TextSentenceTransformer n texts             a sentence-transformers model, unit 
 ======================  ==================  ==========================================================
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self
-
-import numpy as np
-
-from miscal.base.arrays import row_list, value_list
-from miscal.base.checks import check_features
-from miscal.base.errors import InputError
-from miscal.data.encoders.text import State, TextSentenceTransformer, TextTfidfSvd
-
-if TYPE_CHECKING:
-    import polars as pl
-
-MAX_CATEGORIES = 50
-"""A text feature with more distinct values than this is not one-hot encoded."""
-
-
-class Encoder(Protocol):
-    """What every encoder offers."""
-
-    kind: str
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of x."""
-        ...
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Names of the columns of x, where they have any."""
-        ...
-
-    def describe(self) -> str:
-        """Say in one phrase, for the summary, how x was made."""
-        ...
-
-    def fit(self, values: Any) -> Self:
-        """Learn from train and validation rows."""
-        ...
-
-    def transform(self, values: Any) -> np.ndarray:
-        """Return x, float32 (n, n_features), finite."""
-        ...
-
-    def state(self) -> State:
-        """Return the saved form: JSON-able settings and named arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild the encoder that `state` described."""
-        ...
-
-
-# --- embeddings ---------------------------------------------------------------------------------------------------
-
-
-class Embeddings:
-    """Embeddings that came with the data, used as they are.
-
-    Examples
-    --------
-    >>> encoder = Embeddings().fit(np.zeros((2, 3)))
-    >>> encoder.transform(np.ones((1, 3))).shape
-    (1, 3)
-    >>> encoder.transform(np.ones((1, 4)))
-    Traceback (most recent call last):
-    ...
-    miscal.base.errors.InputError: X has 4 features, but the model was fitted with 3; give embeddings made in the ...
-    """
-
-    kind = "embeddings"
-    names = None
-
-    def __init__(self, n_features: int = 0) -> None:
-        self.n_features = n_features
-
-    def describe(self) -> str:
-        """Say how x was made."""
-        return f"embeddings as given, {self.n_features} numbers each"
-
-    def fit(self, values: Any) -> Self:
-        """Note the width."""
-        self.n_features = check_features(values).shape[1]
-        return self
-
-    def transform(self, values: Any) -> np.ndarray:
-        """Check the width; the values stay as they are."""
-        X = check_features(values)
-        if X.shape[1] != self.n_features:
-            raise InputError(
-                f"X has {X.shape[1]} features, but the model was fitted with {self.n_features}; "
-                "give embeddings made in the same way"
-            )
-        return X
-
-    def state(self) -> State:
-        """Return the saved form."""
-        return {"kind": self.kind, "n_features": self.n_features}, {}
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild from the saved form."""
-        return cls(int(config["n_features"]))
-
-
-# --- feature columns ----------------------------------------------------------------------------------------------
-
-
-class FeatureColumns:
-    """Columns of the table: numbers and booleans as they are, lists of numbers side by side, few-valued text one-hot.
-
-    A category that was not there at `fit` gives zeros in all its columns.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The columns, in the order of x.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> encoder = FeatureColumns(["age", "kind"]).fit(pl.DataFrame({"age": [3, 4], "kind": ["a", "b"]}))
-    >>> encoder.names
-    ('age', 'kind=a', 'kind=b')
-    >>> encoder.transform(pl.DataFrame({"age": [5], "kind": ["b"]})).tolist()
-    [[5.0, 0.0, 1.0]]
-    """
-
-    kind = "features"
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = tuple(columns)
-        self.parts: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns of x."""
-        return tuple(
-            name for column, part in zip(self.columns, self.parts, strict=True) for name in _names(column, part)
-        )
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of x."""
-        return len(self.names)
-
-    def describe(self) -> str:
-        """Say how x was made."""
-        n_text = sum(part["type"] == "category" for part in self.parts)
-        how = f", {n_text} of them text, one-hot" if n_text else ""
-        return f"{len(self.columns)} feature columns ({value_list(self.columns)}){how}"
-
-    def fit(self, values: pl.DataFrame) -> Self:
-        """Learn widths and categories."""
-        self.parts = tuple(_part(values[column], column) for column in self.columns)
-        return self
-
-    def transform(self, values: pl.DataFrame) -> np.ndarray:
-        """Put the columns side by side."""
-        blocks = [_values(values[c], c, part) for c, part in zip(self.columns, self.parts, strict=True)]
-        return check_features(np.column_stack(blocks), name="features")
-
-    def state(self) -> State:
-        """Return the saved form."""
-        return {"kind": self.kind, "columns": list(self.columns), "parts": list(self.parts)}, {}
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
-        """Rebuild from the saved form."""
-        encoder = cls(config["columns"])
-        encoder.parts = tuple(dict(part) for part in config["parts"])
-        return encoder
-
-
-def _names(column: str, part: dict[str, Any]) -> list[str]:
-    if part["type"] == "category":
-        return [f"{column}={category}" for category in part["categories"]]
-    return [f"{column}[{j}]" for j in range(part["width"])] if part["type"] == "list" else [column]
-
-
-def _part(series: pl.Series, column: str) -> dict[str, Any]:
-    """Say how one column becomes numbers."""
-    import polars as pl
-
-    dtype = series.dtype
-    if dtype.is_numeric() or dtype == pl.Boolean:
-        return {"type": "number"}
-    if dtype in (pl.List, pl.Array):
-        return {"type": "list", "width": _list_width(series, column)}
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
-        return {"type": "category", "categories": _categories(series, column)}
-    raise InputError(
-        f"column {column!r} cannot be a feature: its type is {dtype}; "
-        "give numbers, booleans, text of few values or lists of numbers"
-    )
-
-
-def _categories(series: pl.Series, column: str) -> list[str]:
-    categories = sorted(series.cast(str).drop_nulls().unique().to_list())
-    if len(categories) > MAX_CATEGORIES:
-        raise InputError(
-            f"column {column!r} is text with {len(categories)} distinct values ({value_list(categories)}); as a "
-            f"feature it may have at most {MAX_CATEGORIES}. If these are numbers, write them as numbers; if they are "
-            "sentences, use them as text (--text) instead of features"
-        )
-    return categories
-
-
-def _list_width(series: pl.Series, column: str) -> int:
-    import polars as pl
-
-    widths = series.cast(pl.List(series.dtype.inner)).list.len().drop_nulls().unique().sort().to_list()
-    if not series.dtype.inner.is_numeric() or len(widths) != 1 or widths[0] == 0:
-        raise InputError(
-            f"column {column!r} must hold lists of numbers of one length; it is {series.dtype}, "
-            f"lengths {value_list(widths)}"
-        )
-    return int(widths[0])
-
-
-def _values(series: pl.Series, column: str, part: dict[str, Any]) -> np.ndarray:
-    """One column as float64 (n,) or (n, width), in the way found at `fit`."""
-    _refuse_missing(series, column)
-    if part["type"] == "category":
-        return _one_hot(series, column, part["categories"])
-    now = _part(series, column)
-    if now != part:
-        raise InputError(f"column {column!r} is not as it was when the model was fitted: {part}; it is {now}")
-    return np.array(series.to_list(), dtype=np.float64) if part["type"] == "list" else series.cast(float).to_numpy()
-
-
-def _refuse_missing(series: pl.Series, column: str) -> None:
-    missing = series.is_null().to_numpy()
-    if missing.any():
-        raise InputError(
-            f"column {column!r}: {int(missing.sum())} of {len(series)} values are missing ({row_list(missing)}); "
-            "fill them in, or drop those rows"
-        )
-
-
-def _one_hot(series: pl.Series, column: str, categories: list[str]) -> np.ndarray:
-    import polars as pl
-
-    if series.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        raise InputError(f"column {column!r} was text when the model was fitted; its type is now {series.dtype}")
-    values = np.array(series.cast(pl.String).to_list(), dtype=object)
-    return (values[:, None] == np.array(categories, dtype=object)).astype(np.float64)
-
-
-# --- the saved form -----------------------------------------------------------------------------------------------
-
-ENCODERS = {c.kind: c for c in (Embeddings, FeatureColumns, TextTfidfSvd, TextSentenceTransformer)}
-
-
-def encoder_from_state(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Encoder:
-    """Rebuild the encoder whose `state()` gave `config` and `tensors`.
-
-    Raises
-    ------
-    InputError
-        If the kind is not known to this version.
-
-    Examples
-    --------
-    >>> encoder_from_state(*Embeddings(3).state()).n_features
-    3
-    """
-    kind = config.get("kind")
-    if kind not in ENCODERS:
-        raise InputError(f"unknown kind of input step {kind!r}; this version knows {', '.join(ENCODERS)}")
-    return ENCODERS[kind].from_state(config, tensors)
+from miscal.data.encoders.embeddings import Embeddings
+from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.protocol import Encoder, State
+from miscal.data.encoders.registry import ENCODERS, encoder_from_state, text_encoder
+from miscal.data.encoders.sentence import TextSentenceTransformer
+from miscal.data.encoders.tfidf import TextTfidfSvd
+
+__all__ = [
+    "ENCODERS",
+    "Embeddings",
+    "Encoder",
+    "FeatureColumns",
+    "State",
+    "TextSentenceTransformer",
+    "TextTfidfSvd",
+    "encoder_from_state",
+    "text_encoder",
+]

@@ -43,27 +43,30 @@ class Archive:
         Raises
         ------
         CorruptFile
-            If it is cut short, its checksum is wrong, or it unfolds to more than the archive says.
+            If it is cut short, its checksum is wrong, or it unpacks to more than the archive says.
         ResourceError
-            If it unfolds to more than `MAX_MEMBER` or than memory holds.
+            If it unpacks to more than `MAX_MEMBER` or than memory holds.
         InputError
             If it needs the package zstandard, and that is not installed.
         """
         info = self._members[name]
         where = Path(f"{self._path}/{name}")
         if info.file_size > MAX_MEMBER:
-            raise ResourceError(f"{where} unfolds to {info.file_size} bytes; at most {MAX_MEMBER} are read")
+            raise ResourceError(f"{where} would unpack to {info.file_size} bytes; at most {MAX_MEMBER} are read")
         fits(where, 1, 8 * info.file_size)
         with damage(where, "a member of a ZIP archive"), self._unfolding(info) as stream:
             content = _bounded(stream, info.file_size)
         if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
-            raise CorruptFile(f"{where} is damaged: its size or checksum is not what the archive says")
+            raise CorruptFile(f"{where} is damaged: its size or checksum is not the one the archive records")
         return content
 
     @contextmanager
     def _unfolding(self, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
         if info.flag_bits & 1:
-            raise CorruptFile(f"{self._path}/{info.filename} is encrypted; no tool writes such logs")
+            raise CorruptFile(
+                f"{self._path}/{info.filename} is encrypted, which no supported tool writes; give the log as the "
+                "tool wrote it"
+            )
         if info.compress_type != ZSTD:
             with _other_faults(), self._archive.open(info) as stream:
                 yield stream
@@ -125,7 +128,7 @@ def _zstandard(path: Path):
         import zstandard
     except ImportError:
         raise InputError(
-            f"{path} is packed with Zstandard: install it (pip install 'miscal[logs]'), or turn the log into JSON "
+            f"{path} is compressed with Zstandard: run pip install 'miscal[logs]', or convert the log to JSON "
             "(inspect log convert --to json)"
         ) from None
     return zstandard

@@ -72,7 +72,7 @@ def answer_of(tokens: Sequence[dict[str, Any]], n_choices: int) -> dict[str, Any
             return token
     elif letter_of("".join(texts), n_choices) is not None:
         return next(token for token in tokens if letter_of(token.get("token"), n_choices) is not None)
-    raise UnusableRow("no token that is the letter of an answer")
+    raise UnusableRow("no token is the letter of an answer")
 
 
 def _holding(texts: Sequence[str], place: int) -> int:
@@ -121,7 +121,7 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
     mass = math.fsum(sums.values())
     answered = letter_of(token.get("token"), n_choices)
     if answered is None or mass <= 0:
-        raise UnusableRow("letters of no probability")
+        raise UnusableRow("no letter has a probability")
     shares = tuple(sums.get(at, 0.0) / mass for at in range(n_choices))
     return Letters(shares, min(1.0, mass), n_choices - len(sums), answered)
 
@@ -129,7 +129,7 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
 def _probability(token: dict[str, Any]) -> float:
     value = number(token.get("logprob"))
     if value is None or not value <= 1e-3:  # NaN too
-        raise UnusableRow("a log-probability that is no number up to 0")
+        raise UnusableRow("a log-probability is not a number of at most 0")
     return math.exp(min(0.0, value))
 
 
@@ -163,15 +163,15 @@ def verdict(scores: Any) -> Verdict:
     scores = scores if isinstance(scores, dict) else {}
     score = scores.get("choice") or (next(iter(scores.values())) if len(scores) == 1 else None)
     if not isinstance(score, dict):
-        raise UnusableRow("no score called choice, nor a single other one")
+        raise UnusableRow("there is no score called choice, and not exactly one other score")
     value, answer = score.get("value"), score.get("answer")
     if not isinstance(value, str | int | float) or value not in _VALUES:
-        raise UnusableRow("a score that is neither right nor wrong")
+        raise UnusableRow("the score is neither right nor wrong")
     if isinstance(answer, str) and len(right_positions(answer, 26)) > 1:
-        raise UnusableRow("several letters answered")
+        raise UnusableRow("several letters were answered")
     said, by_choice = letter_of(answer, 26), "choice" in scores
     if by_choice and said is None:
-        raise UnusableRow("no answer that the scorer recognised")
+        raise UnusableRow("the scorer recognised no answer")
     return Verdict(_VALUES[value], said, str(score.get("explanation") or ""), by_choice)
 
 
@@ -213,13 +213,13 @@ def sent_order(score: Verdict, choices: Sequence[str], *, shuffled: bool) -> lis
     if not score.explanation.startswith(_SHUFFLED):
         # the scorer called choice says nothing of a shuffle that left every choice in its place; others never do
         if shuffled and not score.by_choice:
-            raise UnusableRow("shuffled choices whose order the log does not tell")
+            raise UnusableRow("the choices were shuffled, and the log does not tell their order")
         return list(range(len(choices)))
     _, _, rest = score.explanation.partition(_OPTIONS)
     listed, found, _ = rest.rpartition(_ANSWERED)
     order = _placed(listed, choices) if found and len(set(choices)) == len(choices) else None
     if order is None:
-        raise UnusableRow("shuffled choices whose order the log does not tell")
+        raise UnusableRow("the choices were shuffled, and the log does not tell their order")
     return order
 
 

@@ -24,7 +24,9 @@ def parsed(text: str | bytes, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         at = f" at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else ""
         reason = getattr(error, "msg", error)
-        raise CorruptFile(f"{where}: not valid JSON{at} ({reason}); damaged, cut short or of another kind") from None
+        raise CorruptFile(
+            f"{where}: not valid JSON{at} ({reason}); the file is damaged, cut short, or of another kind"
+        ) from None
 
 
 def whole(path: Path) -> Any:

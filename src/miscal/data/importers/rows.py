@@ -85,8 +85,8 @@ def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]
     """
     counted = [f"{len(ids)} rows left out: {reason} ({_some(ids)})" for reason, ids in left_out.items()]
     if not rows:
-        raise UnusableLog(f"{path} holds no row that can be used" + "".join(f"; {told}" for told in counted))
-    return Log(tuple(rows), (*notes, *(f"{path.name}: {told}" for told in counted)))
+        raise UnusableLog(f"{path} has no usable row" + "".join(f"; {reason}" for reason in counted))
+    return Log(tuple(rows), (*notes, *(f"{path.name}: {reason}" for reason in counted)))
 
 
 def _some(ids: Sequence[str]) -> str:
@@ -108,7 +108,7 @@ def probabilities(log_probs: Sequence[float]) -> list[float]:
     """
     largest = max(log_probs)
     if not math.isfinite(largest) or any(math.isnan(value) for value in log_probs):
-        raise UnusableRow("log-probabilities that are NaN or all infinite")
+        raise UnusableRow("the log-probabilities are NaN or all infinite")
     shares = [math.exp(value - largest) for value in log_probs]
     total = math.fsum(shares)
     return [share / total for share in shares]

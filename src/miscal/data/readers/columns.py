@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, MissingColumn
 
-SYNONYMS = {
+COLUMN_SYNONYMS = {
     "confidence": ("confidence", "conf", "prob", "p", "f", "score", "prediction", "pred_prob", "y_prob", "max_prob"),
     "correct": ("correct", "is_correct", "acc", "y", "label", "exact_match"),
 }
@@ -74,13 +74,15 @@ def guess(role: str, columns: Sequence[str]) -> str:
     """
     if role in columns:
         return role
-    found = [column for column in columns if column.lower() in SYNONYMS[role]]
+    found = [column for column in columns if column.lower() in COLUMN_SYNONYMS[role]]
     if len(found) == 1:
         return found[0]
     if found:
-        raise InputError(f"{role}: several columns could be it: {value_list(found)}; name one (--{role} {found[0]})")
+        raise InputError(
+            f"{role}: several columns could be meant: {value_list(found)}; name one of them (--{role} {found[0]})"
+        )
     raise MissingColumn(
-        f"{role}: no column is called {', '.join(SYNONYMS[role])}{_nearest(role, columns)}; "
+        f"{role}: no column is called {', '.join(COLUMN_SYNONYMS[role])}{_nearest(role, columns)}; "
         f"name it (--{role} COL). {_listed(columns)}"
     )
 
@@ -136,7 +138,7 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
 def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> list[str]:
     if pattern in columns:
         if reserved.get(pattern) == "correct":
-            raise InputError(f"features: {pattern!r} is the outcome; a feature must not know it")
+            raise InputError(f"features: {pattern!r} is the outcome, which no feature may contain; leave it out")
         return [pattern]
     found = [c for c in columns if fnmatch.fnmatchcase(c, pattern) and c not in reserved]
     if not found:

@@ -50,10 +50,12 @@ def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
     repeated = [name for name in columns if columns.count(name) > 1]
     if repeated:
         raise InputError(
-            f"{path}: column names occur more than once in the header: {value_list(repeated)}; rename them"
+            f"{path}: column names must be distinct; these occur more than once in the header: {value_list(repeated)}"
         )
     if len(columns) == 1 and ";" in columns[0]:
-        raise InputError(f"{path} is separated by semicolons; save it with commas, and a point as decimal mark")
+        raise InputError(
+            f"{path} is separated by semicolons; save it with commas between fields and a point as decimal mark"
+        )
     return tuple(columns)
 
 

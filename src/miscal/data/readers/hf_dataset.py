@@ -63,7 +63,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _plain_name(name: Any, folder: Path) -> str:
     if not isinstance(name, str) or PurePath(name).name != name or "\\" in name or name in ("", ".", ".."):
-        raise TrustError(f"{folder} names a file outside itself ({name!r}); only plain file names are followed")
+        raise TrustError(f"{folder} names a file outside itself, {name!r}; only plain file names are followed")
     return name
 
 

@@ -25,7 +25,7 @@ def read(source: Any, *, encoding: str = "utf-8") -> Table:
         source = source.collect()
     if isinstance(source, Mapping):
         if not source:
-            raise InputError("the data hold no columns; give at least confidence and correct")
+            raise InputError("the data have no columns; at least confidence and correct are needed")
         check_lengths(**{str(name): values for name, values in source.items()})
         columns = {str(name): values for name, values in source.items()}
         return Table("arrays", tuple(columns), lambda names: pl.DataFrame([_series(n, columns[n]) for n in names]))
@@ -39,7 +39,7 @@ def read(source: Any, *, encoding: str = "utf-8") -> Table:
 def _unique(names: Sequence[Any]) -> Sequence[Any]:
     repeated = {str(name) for name in names if [str(n) for n in names].count(str(name)) > 1}
     if repeated:
-        raise InputError(f"column names occur more than once: {', '.join(sorted(repeated))}; rename them")
+        raise InputError(f"column names must be distinct; these occur more than once: {', '.join(sorted(repeated))}")
     return names
 
 
@@ -65,5 +65,5 @@ def _from_objects(name: str, values: Any) -> pl.Series:
         return pl.Series(name, entries)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"column {name!r} cannot be used: its values are of several types ({str(error).splitlines()[0]})"
+            f"column {name!r} cannot be used, because its values are of several types ({str(error).splitlines()[0]})"
         ) from None

@@ -32,7 +32,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """
     text = text_of(path, encoding)
     if text.lstrip().startswith("["):
-        raise CorruptFile(f"{path} is one JSON array; write one object per line (for instance with jq -c '.[]')")
+        raise CorruptFile(f"{path} holds one JSON array; write one object per line instead, e.g. with jq -c '.[]'")
     lines, records = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -52,7 +52,9 @@ def _record(line: str, number: int, path: Path) -> dict[str, Any]:
     try:
         record = json.loads(line, object_pairs_hook=_no_duplicates)
     except _DuplicateKeyError as error:
-        raise InputError(f"{path}, line {number}: the key {error.args[0]!r} occurs twice; keep one") from None
+        raise InputError(
+            f"{path}, line {number}: the key {error.args[0]!r} occurs twice; keep one of the two"
+        ) from None
     except (ValueError, RecursionError) as error:
         where = f" at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else ""
         raise CorruptFile(
@@ -60,7 +62,9 @@ def _record(line: str, number: int, path: Path) -> dict[str, Any]:
             "the file is damaged, cut short or not JSON lines"
         ) from None
     if not isinstance(record, dict):
-        raise CorruptFile(f"{path}, line {number}: a {type(record).__name__} instead of an object {{...}}")
+        raise CorruptFile(
+            f"{path}, line {number}: each line must be an object {{...}}; got {_TYPES.get(type(record), 'null')}"
+        )
     return record
 
 
@@ -85,8 +89,9 @@ def _column(name: str, values: list[Any], lines: list[int], path: Path) -> pl.Se
     for value, line in zip(values, lines, strict=True):
         if value is not None and _TYPES[type(value)] != _TYPES[type(first)]:
             raise InputError(
-                f"{path}, line {line}: {name!r} is {_TYPES[type(value)]} ({value!r:.40}), but {_TYPES[type(first)]} "
-                "before; give every line the same type"
+                f"{path}, line {line}: {name!r} is {_TYPES[type(value)]} here ({value!r:.40}), but was "
+                f"{_TYPES[type(first)]} "
+                "before; give it the same type in every line"
             )
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {bool, int, float} and len(kinds) > 1:

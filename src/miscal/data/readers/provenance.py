@@ -51,15 +51,18 @@ def refuse_changed(source: dict[str, Any]) -> None:
     Raises
     ------
     InputError
-        If the rows came from a table in memory, so that they cannot be read again.
+        If the rows were given as a table in memory, so that they cannot be read again.
     FileError
         If a file is gone.
     MismatchError
         If a file's content has changed.
     """
     if source.get("path") is None or source.get("options") is None:
-        raise InputError("the rows came from memory, not from a file, and cannot be read again")
+        raise InputError("the rows were given in memory, not as a file, so they cannot be read again")
     for file in source["files"]:
         path = existing(Path(file["path"]))
         if digest(path) != file["sha256"]:
-            raise MismatchError(f"{path} has changed since the run: its sha256 is no longer {file['sha256'][:12]}...")
+            raise MismatchError(
+                f"{path} has changed since the run: its sha256 is no longer {file['sha256'][:12]}...; "
+                "put the old file back, or run again"
+            )

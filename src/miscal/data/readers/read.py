@@ -12,13 +12,12 @@ import polars as pl
 
 from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
 from miscal.base.errors import InputError, MismatchError
-from miscal.data.encoders import Embeddings, Encoder, FeatureColumns
-from miscal.data.encoders.text import text_encoder
+from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
 from miscal.data.readers.columns import find, guess, split_names
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.rows import (
-    Rows,
+    TableRows,
     XSource,
     choose_inputs,
     choose_rows,
@@ -34,7 +33,8 @@ from miscal.data.readers.rows import (
     texts,
 )
 from miscal.data.readers.table import Table
-from miscal.data.triples import Triples, check_group, check_split, check_trainable, split_by, straddling_inputs
+from miscal.data.splits import check_trainable, split_by, straddling_inputs
+from miscal.data.triples import Triples, check_group, check_split
 
 ID = "id"
 
@@ -140,7 +140,7 @@ def read_triples(
     (200, 'conf', 20)
     """
     if on_invalid not in ("error", "drop"):
-        raise InputError(f"on_invalid must be 'error' or 'drop'; {on_invalid!r} came")
+        raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     table = open_table(source, encoding=encoding)
     roles = _roles(table, confidence, correct, split, group, split_names(metadata))
     inputs = choose_inputs(table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved)
@@ -177,7 +177,7 @@ def reread(source: dict[str, Any]) -> Triples:
     Raises
     ------
     InputError
-        If the rows came from memory.
+        If the rows were given in memory.
     FileError, MismatchError
         If a file is gone or has changed, or what makes inputs of text is another here.
     """
@@ -186,8 +186,8 @@ def reread(source: dict[str, Any]) -> Triples:
     before, now = source.get("x_source"), triples.source["x_source"]
     if before != now:
         raise MismatchError(
-            f"the run's inputs were {before}; here they would be {now}: install what made them, or run `miscal "
-            "discover` again with --embed-model"
+            f"the run's inputs were {before}, but on this machine they would be {now}: install what made them, "
+            "or run `miscal discover` again with --embed-model"
         )
     return triples
 
@@ -199,7 +199,7 @@ def _role(table: Table, role: str, named: str | None) -> tuple[str, tuple[str, .
     if named is not None:
         return find(named, table.columns, what=role), ()
     column = guess(role, table.columns)
-    return column, () if column == role else (f"the column {column!r} is taken for {role}",)
+    return column, () if column == role else (f"the column {column!r} was taken as {role}, since none was named",)
 
 
 def _roles(
@@ -213,7 +213,7 @@ def _roles(
     confidence, said = _role(table, "confidence", confidence)
     correct, also = _role(table, "correct", correct)
     if confidence == correct:
-        raise InputError(f"confidence and correct are the same column, {correct!r}; name two")
+        raise InputError(f"confidence and correct must be two columns; both are {correct!r}")
     for what, names in {"split": [split], "group": [group], "metadata": metadata}.items():
         for name in names:
             if name is not None:
@@ -232,7 +232,7 @@ def _roles(
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-def _valid(rows: Rows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[Rows, tuple[str, ...]]:
+def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[TableRows, tuple[str, ...]]:
     """Refuse or drop rows that are not complete."""
     if not drop:
         refuse_invalid_inputs(rows, inputs)
@@ -243,13 +243,13 @@ def _valid(rows: Rows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[Ro
     if not any_bad.any():
         return rows, ()
     parts = ", ".join(f"{int(mask.sum())} by {column!r}" for column, mask in bad.items() if mask.any())
-    note = f"{int(any_bad.sum())} of {len(any_bad)} rows are invalid and were dropped: {parts}"
+    note = f"{int(any_bad.sum())} of {len(any_bad)} rows were dropped as invalid: {parts}"
     if any_bad.all():
-        raise InputError(f"no row is left: {note}")
+        raise InputError(f"no valid row is left: {note}")
     return rows.take(~any_bad), (note,)
 
 
-def _invalid_confidence(rows: Rows, column: str) -> np.ndarray:
+def _invalid_confidence(rows: TableRows, column: str) -> np.ndarray:
     bad = missing(rows, column)
     values = numbers(rows, column, label("confidence", column))
     if not bad.all() and looks_like_percentages(values[~bad]):
@@ -261,7 +261,7 @@ def _invalid_confidence(rows: Rows, column: str) -> np.ndarray:
 
 
 def _assembled(
-    rows: Rows,
+    rows: TableRows,
     roles: Roles,
     inputs: XSource,
     notes: tuple[str, ...],
@@ -292,7 +292,7 @@ def _assembled(
     )
 
 
-def _group(rows: Rows, column: str) -> np.ndarray:
+def _group(rows: TableRows, column: str) -> np.ndarray:
     values = np.array(rows.frame[column].to_list(), dtype=object)
     return check_group(values, name=label("group", column), rows=rows.row)
 
@@ -304,7 +304,7 @@ def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder
 
 
 def _split(
-    rows: Rows, roles: Roles, encoder: Encoder, values: Any, group: np.ndarray | None, seed: int
+    rows: TableRows, roles: Roles, encoder: Encoder, values: Any, group: np.ndarray | None, seed: int
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Split before the encoder is fitted; which inputs are equal needs no fit that lasts."""
     compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values

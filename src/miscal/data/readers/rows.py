@@ -32,7 +32,7 @@ class XSource:
         Feature columns.
     embeddings : path or array, optional
     text : str, optional
-        The column x is made from, or only shown, if there are embeddings or features.
+        The column x is made from, or which is only shown, if there are embeddings or features.
     notes : tuple of str
     """
 
@@ -49,7 +49,7 @@ class XSource:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """Rows of a table that passed the condition, in order.
 
     Parameters
@@ -70,7 +70,7 @@ class Rows:
     notes: tuple[str, ...]
     n_read: int
 
-    def take(self, index: np.ndarray) -> Rows:
+    def take(self, index: np.ndarray) -> TableRows:
         """Return the rows `index` (numbers or a mask)."""
         index = np.flatnonzero(index) if index.dtype == bool else index
         X = None if self.X is None else self.X[index]
@@ -90,7 +90,7 @@ def choose_inputs(
         If a column named is not there.
     """
     if embeddings is not None and features is not None:
-        raise InputError("x comes either from embeddings or from features, not both; name one")
+        raise InputError("x can be made of embeddings or of features, but not of both; name one")
     if text is not None:
         find(text, table.columns, what="text")
     shown = text or (TEXT if TEXT in table.columns else None)
@@ -100,18 +100,18 @@ def choose_inputs(
     if embeddings is not None:
         return XSource("embeddings", embeddings=embeddings, text=shown)
     if table.embeddings is not None:
-        note = f"x is {table.embeddings.name}, found beside the data"
+        note = f"x was read from {table.embeddings.name}, which lies beside the data"
         return XSource("embeddings", embeddings=table.embeddings, text=shown, notes=(note,))
     if shown is not None:
-        notes = () if text else (f"x is made from the column {shown!r}, as nothing else was named",)
+        notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
         return XSource("text", text=shown, notes=notes)
     raise InputError(
-        "nothing says where x comes from; give embeddings (--embeddings FILE.npy), feature columns (--features 'x_*') "
-        "or a column of text (--text COL)"
+        "no inputs were named; give embeddings (--embeddings FILE.npy), feature columns (--features 'x_*') or a column "
+        "of text (--text COL)"
     )
 
 
-def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> Rows:
+def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
     """Read the columns and embeddings needed, and keep the rows that the condition keeps.
 
     Raises
@@ -122,9 +122,9 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     asked = conditions.columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
-        raise InputError("the data hold no rows")
+        raise InputError("the data have no rows")
     X = _matrix(inputs.embeddings, len(frame))
-    rows = Rows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
+    rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
         keep, note = conditions.kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
@@ -137,7 +137,9 @@ def _float32(X: Any) -> np.ndarray:
     A memory-mapped file is copied: it may change while the run lasts.
     """
     with np.errstate(over="ignore"):
-        return np.array(X, dtype=np.float32) if isinstance(X, np.memmap) else np.asarray(X, dtype=np.float32)
+        if isinstance(X, np.memmap):
+            return np.array(X, dtype=np.float32, order="C")
+        return np.ascontiguousarray(X, dtype=np.float32)
 
 
 def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
@@ -149,15 +151,17 @@ def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
     if X.ndim != 2 or len(X) != n:
         raise InputError(
             f"lengths differ: the data have {n} rows, the embeddings have shape {X.shape}; "
-            "one row of embeddings per row of data, in the same order, before any --where"
+            "give one row of embeddings per row of data, in the same order, before any --where"
         )
+    if X.shape[1] == 0:
+        raise InputError(f"the embeddings have no columns: their shape is {X.shape}; give at least one number per row")
     return X
 
 
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-def numbers(rows: Rows, column: str, name: str) -> np.ndarray:
+def numbers(rows: TableRows, column: str, name: str) -> np.ndarray:
     """Read a column as float64 with NaN for missing.
 
     Raises
@@ -174,13 +178,13 @@ def numbers(rows: Rows, column: str, name: str) -> np.ndarray:
 
 def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
     if series.dtype != pl.String:
-        return f"{name} must be numbers; its type is {series.dtype}"
+        return f"{name} must be numbers; got {series.dtype}"
     words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
     if not words.any():
-        return f"{name} must be numbers, but they are written as text ({value_list(series.head(3))}); remove the quotes"
-    came = value_list(series.filter(words).to_list())
+        return f"{name} must be numbers; got numbers written as text ({value_list(series.head(3))}): remove the quotes"
+    found = value_list(series.filter(words).to_list())
     return (
-        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {came} ({row_list(words, row)})"
+        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} ({row_list(words, row)})"
     )
 
 
@@ -189,17 +193,17 @@ def label(role: str, column: str | None) -> str:
     return role if column == role else f"{role} (column {column!r})"
 
 
-def confidences(rows: Rows, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def confidences(rows: TableRows, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read and check confidences; the note counts those clipped for rounding."""
     name = label("confidence", column)
     raw = numbers(rows, column, name)
     checked = check_confidence(raw, name=name, rows=rows.row)
     clipped = int((raw != checked).sum())
-    note = f"{clipped} confidences lay up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
+    note = f"{clipped} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
     return checked, (note,) if clipped else ()
 
 
-def missing(rows: Rows, column: str) -> np.ndarray:
+def missing(rows: TableRows, column: str) -> np.ndarray:
     """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
     series = rows.frame[column]
     bad = series.is_null()
@@ -211,7 +215,7 @@ def missing(rows: Rows, column: str) -> np.ndarray:
     return bad.to_numpy()
 
 
-def refuse_missing(rows: Rows, columns: Sequence[str]) -> None:
+def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
     """Refuse missing values in any of the columns, naming the first column, the count and the rows."""
     for column in columns:
         bad = missing(rows, column)
@@ -222,7 +226,7 @@ def refuse_missing(rows: Rows, columns: Sequence[str]) -> None:
             )
 
 
-def invalid_inputs(rows: Rows, inputs: XSource) -> dict[str, np.ndarray]:
+def invalid_inputs(rows: TableRows, inputs: XSource) -> dict[str, np.ndarray]:
     """Find rows whose x is not complete, by column."""
     if inputs.kind == "features":
         return {column: missing(rows, column) for column in inputs.features}
@@ -231,7 +235,7 @@ def invalid_inputs(rows: Rows, inputs: XSource) -> dict[str, np.ndarray]:
     return {"embeddings": non_finite_rows(rows.X)}  # type: ignore[arg-type]
 
 
-def texts(rows: Rows, column: str) -> tuple[str, ...]:
+def texts(rows: TableRows, column: str) -> tuple[str, ...]:
     """Read a column as text; missing becomes the empty text.
 
     Raises
@@ -245,7 +249,7 @@ def texts(rows: Rows, column: str) -> tuple[str, ...]:
     return tuple(series.cast(pl.String).fill_null("").to_list())
 
 
-def metadata_of(rows: Rows, column: str) -> np.ndarray:
+def metadata_of(rows: TableRows, column: str) -> np.ndarray:
     """Read a metadata column: numbers (NaN where missing), booleans, or text ('(missing)' where missing)."""
     series = rows.frame[column]
     if series.dtype.is_nested() or series.dtype == pl.Object:
@@ -257,7 +261,7 @@ def metadata_of(rows: Rows, column: str) -> np.ndarray:
     return np.array(series.cast(pl.String).fill_null("(missing)").to_list(), dtype=object)
 
 
-def refuse_repeated(rows: Rows, column: str) -> None:
+def refuse_repeated(rows: TableRows, column: str) -> None:
     """Refuse an id that occurs twice."""
     series = rows.frame[column]
     if series.dtype.is_nested():
@@ -265,29 +269,29 @@ def refuse_repeated(rows: Rows, column: str) -> None:
     repeated = (series.is_duplicated() & series.is_not_null()).to_numpy()
     if repeated.any():
         raise InputError(
-            f"column {column!r}: {int(repeated.sum())} rows share an id with another row "
-            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); an id occurs once. "
-            "If the file holds several models, keep one with --where; if the column says what rows belong "
-            "together, name it with --group; otherwise remove the repeats or rename the column"
+            f"column {column!r}: {int(repeated.sum())} rows have the same id as another row "
+            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); ids must be distinct. "
+            "If the file holds several models, keep one with --where; if the column tells which rows belong "
+            "together, name it with --group; otherwise remove the duplicates or rename the column"
         )
 
 
-def refuse_invalid_inputs(rows: Rows, inputs: XSource) -> None:
+def refuse_invalid_inputs(rows: TableRows, inputs: XSource) -> None:
     """Refuse rows whose x is not complete, naming the column, the count and the rows."""
     if inputs.kind == "embeddings":
         bad = invalid_inputs(rows, inputs)["embeddings"]
         if bad.any():
             raise InputError(
                 f"embeddings: {int(bad.sum())} of {len(bad)} rows hold NaN, infinity or a value too large for float32 "
-                f"({row_list(bad, rows.row)}); mend them, or {DROP}"
+                f"({row_list(bad, rows.row)}); correct them, or {DROP}"
             )
     refuse_missing(
         rows, inputs.features if inputs.kind == "features" else (str(inputs.text),) * (inputs.kind == "text")
     )
 
 
-def encoder_values(rows: Rows, inputs: XSource) -> Any:
-    """Return what an encoder takes: a checked matrix, the table, or texts."""
+def encoder_values(rows: TableRows, inputs: XSource) -> Any:
+    """Return what an encoder takes, of rows that :func:`refuse_invalid_inputs` has passed: matrix, table or texts."""
     if inputs.kind == "embeddings":
-        return check_features(rows.X, name="embeddings", rows=rows.row)
+        return rows.X
     return rows.frame if inputs.kind == "features" else texts(rows, str(inputs.text))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.base.files import intact
+from miscal.base.files import has_digest
 from miscal.data.readers import parquet
 from miscal.data.readers.table import Table, existing
 
@@ -33,10 +33,11 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """
     embeddings = path / EMBEDDINGS
     for name, wanted in _sums(path / MANIFEST).items():
-        if not intact(path / name, wanted):
+        if not has_digest(path / name, wanted):
             raise CorruptFile(
-                f"{path / name} is missing or changed since `miscal score` wrote it (sha256 differs): score again, or "
-                f"give the files by name, {path / TRIPLES} with --embeddings {embeddings}"
+                f"{path / name} is missing or has changed since `miscal score` wrote it (its sha256 differs): score "
+                "again, "
+                f"or name the files, {path / TRIPLES} with --embeddings {embeddings}"
             )
     table = parquet.read(existing(path / TRIPLES))
     return replace(table, kind="scored", embeddings=embeddings if embeddings.exists() else None)

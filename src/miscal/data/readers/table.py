@@ -37,7 +37,7 @@ class Table:
     embeddings : Path, optional
         A file of embeddings that belongs to the table.
     notes : tuple of str
-        What the reader of the results must be told.
+        What whoever reads the results must know.
     """
 
     kind: str
@@ -73,9 +73,9 @@ def existing(path: Path, *, what: str = "data") -> Path:
     except (OSError, ValueError) as error:
         raise FileError(f"the {what} file {str(path)!r} cannot be opened: {_reason(error)}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise FileError(f"the {what} file {path} is a pipe or device, not a regular file; write it to disk first")
+        raise FileError(f"the {what} file {path} is a pipe or a device, not a regular file; write it to disk first")
     if stat.S_ISREG(mode) and not os.access(path, os.R_OK):
-        raise FileError(f"the {what} file {path} may not be read (permission denied)")
+        raise FileError(f"the {what} file {path} cannot be read: permission denied")
     return path
 
 
@@ -113,7 +113,7 @@ def damage(path: Path, what: str) -> Iterator[None]:
         first = str(error).strip().splitlines()
         raise CorruptFile(
             f"{path} cannot be read as {what}: {first[0] if first else type(error).__name__}; "
-            "it is damaged, cut short or not what its name says"
+            "it is damaged, cut short, or not what its name says"
         ) from None
 
 
@@ -137,8 +137,9 @@ def fits(path: Path, n_rows: int, row_bytes: int) -> None:
     needed, allowed = n_rows * row_bytes, memory_limit()
     if needed > 0.8 * allowed:
         raise ResourceError(
-            f"{path} has {n_rows} rows of about {row_bytes} bytes, {needed / 1e9:.1f} GB in all; this process may use "
-            f"{allowed / 1e9:.1f} GB. Read fewer rows or columns, or use a larger machine"
+            f"{path} has {n_rows} rows of about {row_bytes} bytes, {needed / 1e9:.1f} GB in all, but this process "
+            "may use "
+            f"only {allowed / 1e9:.1f} GB. Read fewer rows or columns, or use a larger machine"
         )
 
 

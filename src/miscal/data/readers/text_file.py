@@ -25,11 +25,13 @@ def text_of(path: Path, encoding: str) -> str:
     data = path.read_bytes()
     for magic, what in _BINARY.items():
         if data.startswith(magic):
-            raise CorruptFile(f"{path} is {what}, not text; give it its right name or unpack it")
+            raise CorruptFile(f"{path} is {what}, not text; rename it accordingly, or unpack it")
     try:
         return data.decode(encoding).removeprefix("\ufeff")
     except LookupError:
-        raise InputError(f"unknown encoding {encoding!r}; for instance utf-8, latin-1, cp1252, utf-16") from None
+        raise InputError(
+            f"the encoding must be one that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got {encoding!r}"
+        ) from None
     except UnicodeError as error:
         at = getattr(error, "start", 0)
         line = data[:at].count(b"\n") + 1

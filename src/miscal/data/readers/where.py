@@ -10,7 +10,7 @@ import polars as pl
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.readers.columns import find
 
-_HELP = "write for instance: model == 'gpt-4o' and n > 3"
+_HELP = "write, for instance: model == 'gpt-4o' and n > 3"
 
 
 def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
@@ -30,12 +30,12 @@ def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
     """
     names = tuple(dict.fromkeys(_parse(expression).meta.root_names()))
     if not names:
-        raise InputError(f"where: {expression!r} looks at no column; {_HELP}")
+        raise InputError(f"where: {expression!r} names no column; {_HELP}")
     for name in names:
         try:
             find(name, columns, what="where")
         except MissingColumn as error:
-            quoted = ". A text value takes single quotes" if f'"{name}"' in expression else ""
+            quoted = ". Text values are written in single quotes" if f'"{name}"' in expression else ""
             raise MissingColumn(f"{error}{quoted}") from None
     return names
 
@@ -74,7 +74,7 @@ def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     Examples
     --------
     >>> kept("n > 1", pl.DataFrame({"n": [1, 2, None]}))
-    (array([False,  True, False]), 'where: 1 rows have no value to decide by and are left out')
+    (array([False,  True, False]), 'where: 1 rows were left out, because the value that decides is missing')
     """
     try:
         result = frame.lazy().select(_parse(expression).alias("keep")).collect()["keep"]
@@ -86,4 +86,4 @@ def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     keep = result.fill_null(False).to_numpy()
     if not keep.any():
         raise InputError(f"where: {expression!r} keeps none of the {len(frame)} rows")
-    return keep, f"where: {unknown} rows have no value to decide by and are left out" if unknown else None
+    return keep, f"where: {unknown} rows were left out, because the value that decides is missing" if unknown else None

@@ -8,32 +8,28 @@ with few rows borrows from the others, and clusters with nothing wrong agree on 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.global_map import paired_gain
-from miscal.estimators.auto.kernels import CrossFitted
+from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
 from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-N_CLUSTERS = (4, 8, 16, 32, 64, 128)
-# fewer rows to a cluster say nothing beyond the prior
-_LEAST_ROWS = 25
-# at most this many rows learn the centres
-_CENTRE_ROWS = 20_000
-# half a step is at most 0.006 in probability
-_GRID = np.linspace(-4, 4, 161)
-# the prior of most likelihood has a few atoms, approached slowly: after so many steps it is still smooth
-_EM_STEPS = 200
+# stream of the rows and starts of k-means
+_CENTRES = 98
 _BLOCK_ROWS = 4_096
 
 
-@dataclass(frozen=True)
-class Partition:
+@dataclass(frozen=True, eq=False)
+class ClusterShifts:
     """Clusters with a shift each.
 
     Attributes
@@ -50,38 +46,64 @@ class Partition:
     shifts: NDArray[np.float64]
     from_raw: bool
 
-    def shift(self, components: Array, offset: Array, raw: Array) -> NDArray[np.float64]:
-        """Logit shift over `offset` of rows, (n,), wherever it starts."""
-        shift = self.shifts[nearest(components, self.centres)]
-        return shift + raw - offset if self.from_raw else shift
+    def shift(self, at: Query) -> NDArray[np.float64]:
+        """Logit shift of rows over the offset, (n,), wherever it starts."""
+        shift = self.shifts[nearest(at.inputs.components, self.centres)]
+        return shift + at.raw - at.offset if self.from_raw else shift
 
 
-@dataclass(frozen=True)
-class ClusterScore:
+@dataclass(frozen=True, eq=False)
+class ClusterMember:
     """The average of several partitions.
 
     Attributes
     ----------
-    partitions : tuple of Partition
+    partitions : tuple of ClusterShifts
     """
 
-    partitions: tuple[Partition, ...]
+    kind: ClassVar[str] = "clusters"
 
-    def shift(self, components: Array, offset: Array, raw: Array) -> NDArray[np.float64]:
-        """Logit shift of rows.
+    partitions: tuple[ClusterShifts, ...]
 
-        Parameters
-        ----------
-        components : ndarray of shape (n, q)
-            Leading components.
-        offset, raw : ndarray of shape (n,)
-            Log-odds of the global map and of the confidence.
+    def shift(self, at: Query) -> NDArray[np.float64]:
+        """Logit shift of rows over the offset, (n,); positive raises the confidence."""
+        return np.mean([p.shift(at) for p in self.partitions], axis=0)
 
-        Returns
-        -------
-        ndarray of shape (n,), float64; added to `offset`, positive raises the confidence
-        """
-        return np.mean([p.shift(components, offset, raw) for p in self.partitions], axis=0)
+    def state(self) -> State:
+        """Where each partition starts; its centres and shifts."""
+        parts = enumerate(self.partitions)
+        arrays = {f"{i}.{name}": getattr(p, name) for i, p in parts for name in ("centres", "shifts")}
+        return {"from_raw": [p.from_raw for p in self.partitions]}, arrays
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        starts = enumerate(content["from_raw"])
+        return cls(tuple(ClusterShifts(arrays[f"{i}.centres"], arrays[f"{i}.shifts"], raw) for i, raw in starts))
+
+
+@dataclass(frozen=True)
+class ClusterRecipe:
+    """Shifts by cluster, averaged over all partitions that the best does not beat by a standard error."""
+
+    name: str = "shift by cluster"
+
+    def crossfit(self, rows: LearningRows) -> CrossFitted:
+        """Fit every partition from every start, out of fold, and keep those level with the best."""
+        at = rows.at
+        starts = [False] if np.array_equal(at.offset, at.raw) else [False, True]
+        tried: list[tuple[ClusterShifts, Array, Array]] = []
+        # clusters whose shifts are all that is wrong bend the global map: the confidence itself is the other start
+        for centres, from_raw in product(_centres(rows), starts):
+            start = at.start(from_raw)
+            shifts, left_out = crossfit_shifts(centres, rows, start)
+            loss = negative_log_likelihood(rows.correct, start + left_out)
+            tried.append((ClusterShifts(centres, shifts, from_raw), start - at.offset + left_out, loss))
+        best = min((loss for *_, loss in tried), key=lambda loss: np.average(loss, weights=rows.weight))
+        taken = [(partition, shift) for partition, shift, loss in tried if _level(loss, best, rows.weight)]
+        member = ClusterMember(tuple(partition for partition, _ in taken))
+        sizes = sorted({len(p.centres) for p in member.partitions})
+        return CrossFitted(member, np.mean([shift for _, shift in taken], axis=0), {"clusters": sizes})
 
 
 def nearest(rows: Array, centres: Array) -> NDArray[np.intp]:
@@ -126,54 +148,12 @@ def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
     True
     """
     likelihood = np.exp(log_likelihood - log_likelihood.max(1, keepdims=True))
-    prior = np.full(len(_GRID), 1 / len(_GRID))
-    for _ in range(_EM_STEPS):
+    prior = np.full(AUTO.shift_steps, 1 / AUTO.shift_steps)
+    for _ in range(AUTO.em_steps):
         posterior = likelihood * prior
         posterior /= posterior.sum(1, keepdims=True)
         prior = posterior.mean(0)
-    return posterior @ _GRID
-
-
-def crossfit_clusters(
-    components: Array,
-    y: Array,
-    offset: Array,
-    raw: Array,
-    folds: NDArray[np.integer],
-    rng: np.random.Generator,
-    weight: Array | None = None,
-) -> CrossFitted:
-    """Fit shifts by cluster, out of fold, averaged over all partitions that the best does not beat by a standard error.
-
-    Parameters
-    ----------
-    components : ndarray of shape (n, q), float32
-    y : ndarray of shape (n,), 0 or 1
-    offset : ndarray of shape (n,)
-        Out-of-fold log-odds of the global map.
-    raw : ndarray of shape (n,)
-        Log-odds of the confidence, the other start: clusters whose shifts are all that is wrong bend the global map.
-    folds : ndarray of shape (n,), int
-    rng : numpy.random.Generator
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    CrossFitted
-        With a `ClusterScore`; `shift` is told from `offset`, wherever it starts.
-    """
-    starts = [False] if np.array_equal(offset, raw) else [False, True]
-    tried: list[tuple[Partition, Array, Array]] = []
-    for centres, from_raw in product(_centres(components, rng), starts):
-        start = raw if from_raw else offset
-        shifts, left_out = crossfit_shifts(centres, components, y, start, folds, weight)
-        loss = negative_log_likelihood(y, start + left_out)
-        tried.append((Partition(centres, shifts, from_raw), start - offset + left_out, loss))
-    best = min((loss for *_, loss in tried), key=lambda loss: np.average(loss, weights=weight))
-    taken = [(partition, shift) for partition, shift, loss in tried if _level(loss, best, weight)]
-    score = ClusterScore(tuple(partition for partition, _ in taken))
-    sizes = sorted({len(p.centres) for p in score.partitions})
-    return CrossFitted(score, np.mean([shift for _, shift in taken], axis=0), {"clusters": sizes})
+    return posterior @ AUTO.shift_grid
 
 
 def _level(loss: Array, best: Array, weight: Array | None) -> bool:
@@ -182,41 +162,36 @@ def _level(loss: Array, best: Array, weight: Array | None) -> bool:
     return gain <= error
 
 
-def _centres(components: Array, rng: np.random.Generator) -> list[NDArray[np.float32]]:
+def _centres(learning: LearningRows) -> list[NDArray[np.float32]]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    rows = components
-    if len(rows) > _CENTRE_ROWS:
-        rows = rows[np.sort(rng.choice(len(rows), _CENTRE_ROWS, replace=False))]
-    most = min(len(components) // _LEAST_ROWS, len(np.unique(rows, axis=0)))
-    sizes = [k for k in N_CLUSTERS if k <= most]
+    rng = np.random.default_rng((learning.seed, _CENTRES))
+    rows = learning.at.inputs.components
+    if len(rows) > AUTO.centre_rows:
+        rows = rows[np.sort(rng.choice(len(rows), AUTO.centre_rows, replace=False))]
+    most = min(len(learning) // AUTO.least_cluster_rows, len(np.unique(rows, axis=0)))
+    sizes = [k for k in AUTO.n_clusters if k <= most]
     if not sizes:
         return [rows.mean(0, keepdims=True)]
-    seed = int(rng.integers(2**31))
+    seed, passes = int(rng.integers(2**31)), AUTO.centre_passes
     with warnings.catch_warnings():
         # centres of rows that differ by rounding alone coincide; the second of a pair holds no rows, and no shift
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return [KMeans(k, n_init=1, max_iter=50, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
+        return [KMeans(k, n_init=1, max_iter=passes, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
 
 
 def crossfit_shifts(
-    centres: NDArray[np.float32],
-    components: Array,
-    y: Array,
-    offset: Array,
-    folds: NDArray[np.integer],
-    weight: Array | None = None,
+    centres: NDArray[np.float32], rows: LearningRows, start: Array
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit the shifts of given clusters, out of fold.
 
     Parameters
     ----------
     centres : ndarray of shape (k, q), float32
-    components : ndarray of shape (n, q), float32
-    y, folds, weight
-        As in :func:`crossfit_clusters`.
-    offset : ndarray of shape (n,)
+        In the leading components.
+    rows : LearningRows
+    start : ndarray of shape (n,)
         Log-odds that the shifts start from.
 
     Returns
@@ -225,31 +200,33 @@ def crossfit_shifts(
         Of each cluster, from all rows.
     left_out : ndarray of shape (n,)
         Of each row, from the folds it is not in.
-
-    Examples
-    --------
-    >>> centres, x = np.array([[-1.0], [1.0]], np.float32), np.repeat([[-1.0], [1.0]], 400, axis=0)
-    >>> y, folds = np.r_[np.tile([0.0, 0, 0, 1], 100), np.tile([1.0, 1, 1, 0], 100)], np.arange(800) // 4 % 5
-    >>> crossfit_shifts(centres, x, y, np.zeros(800), folds)[0].round(1)
-    array([-1.1,  1.1])
     """
-    fold = np.unique(folds, return_inverse=True)[1]
-    cluster = nearest(components, centres)
-    likelihood = _log_likelihood(cluster, len(centres), y, offset, fold, weight)
+    fold = np.unique(rows.folds, return_inverse=True)[1]
+    cluster = nearest(rows.at.inputs.components, centres)
+    likelihood = _log_likelihood(rows, cluster, len(centres), start, fold)
     total = likelihood.sum(0)
     left_out = np.stack([posterior_shifts(total - part) for part in likelihood])
     return posterior_shifts(total), left_out[fold, cluster]
 
 
-def _log_likelihood(cluster, k, y, offset, fold, weight) -> NDArray[np.float64]:
+def _log_likelihood(rows: LearningRows, cluster: Array, k: int, start: Array, fold: Array) -> NDArray[np.float64]:
     """Log-likelihood of every shift of the grid, (folds, k, 161)."""
     from scipy.sparse import csr_array
 
     n_folds, out = int(fold.max()) + 1, 0.0
-    for i in range(0, len(y), _BLOCK_ROWS):
+    for i in range(0, len(rows), _BLOCK_ROWS):
         b = slice(i, i + _BLOCK_ROWS)
-        rows = -negative_log_likelihood(y[b], offset[b, None] + _GRID)
-        counted = np.ones(len(rows)) if weight is None else weight[b]
-        place = (fold[b] * k + cluster[b], np.arange(len(rows)))
-        out = out + csr_array((counted, place), shape=(n_folds * k, len(rows))) @ rows
-    return out.reshape(n_folds, k, len(_GRID))
+        likelihood = -negative_log_likelihood(rows.correct[b], start[b, None] + AUTO.shift_grid)
+        counted = np.ones(len(likelihood)) if rows.weight is None else rows.weight[b]
+        place = (fold[b] * k + cluster[b], np.arange(len(likelihood)))
+        # a sparse product sums rows by (fold, cluster) without a copy for each
+        out = out + csr_array((counted, place), shape=(n_folds * k, len(likelihood))) @ likelihood
+    return out.reshape(n_folds, k, AUTO.shift_steps)
+
+
+def recipes(rows: LearningRows) -> tuple[ClusterRecipe, ...]:
+    """Shifts by cluster serve any rows: a small table has one cluster."""
+    return (ClusterRecipe(),)
+
+
+FAMILY = Family(ClusterMember, recipes)

@@ -8,22 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.calibrators import logit
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-# Beyond this width the inputs are cut to their leading principal components.
-WIDEST = 384
-# At most this many rows learn the components.
-_PCA_ROWS = 20_000
-# Up to this many columns the inputs count as few: every direction can be learned.
-FEW_COLUMNS = 16
-_N_COMPONENTS = 50
-_OVERSAMPLING = 64
 _BLOCK_ROWS = 4_096
 
 
 @dataclass(frozen=True)
-class Inputs:
+class ScoreInputs:
     """One set of rows as the scores see them.
 
     Attributes
@@ -54,7 +47,7 @@ class Scaler:
     level: NDArray[np.float64]  # mean and sd of the clipped logit
     sorted_logit: NDArray[np.float64]  # at most 2,001 quantiles
 
-    def __call__(self, X: Array, confidence: Array) -> Inputs:
+    def __call__(self, X: Array, confidence: Array) -> ScoreInputs:
         """Scale rows.
 
         Parameters
@@ -64,7 +57,7 @@ class Scaler:
 
         Returns
         -------
-        Inputs
+        ScoreInputs
         """
         x = np.empty((len(X), self.rotation.shape[1] or len(self.mean)), np.float32)
         for i in range(0, len(X), _BLOCK_ROWS):  # a wide X is not copied whole
@@ -72,11 +65,11 @@ class Scaler:
             x[i : i + _BLOCK_ROWS] = part @ self.rotation if self.rotation.shape[1] else part
         x /= np.float32(self.distance)
         log_odds = logit(confidence)
-        level = (np.clip(log_odds, -4, 4) - self.level[0]) / self.level[1]
+        level = (np.clip(log_odds, -AUTO.level_clip, AUTO.level_clip) - self.level[0]) / self.level[1]
         low = np.searchsorted(self.sorted_logit, log_odds, "left")
         high = np.searchsorted(self.sorted_logit, log_odds, "right")
         rank = ((low + high) / (2 * len(self.sorted_logit)) - 0.5) * np.sqrt(12)
-        return Inputs(x, x @ self.component_axes, level.astype(np.float32), rank.astype(np.float32))
+        return ScoreInputs(x, x @ self.component_axes, level.astype(np.float32), rank.astype(np.float32))
 
     def state(self) -> dict[str, NDArray]:
         """Arrays to save."""
@@ -114,36 +107,39 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     """
     X = np.asarray(X, np.float32)
     n, d = X.shape
-    rows = X if n <= _PCA_ROWS else X[rng.choice(n, _PCA_ROWS, replace=False)]
+    rows = X if n <= AUTO.component_rows else X[rng.choice(n, AUTO.component_rows, replace=False)]
     mean = rows.mean(0, dtype=np.float64).astype(np.float32)
     sd = rows.std(0, dtype=np.float64)
     # A column that varies by rounding alone is constant.
     real = sd > 1e-6 * np.maximum(np.abs(mean), 1e-30)
     inverse = np.where(real, 1 / np.where(real, sd, 1.0), 0.0).astype(np.float32)
     centred = (rows - mean) * inverse
-    rotation = _components(centred, WIDEST) if d > WIDEST else np.zeros((d, 0), np.float32)
+    rotation = _components(centred, AUTO.widest) if d > AUTO.widest else np.zeros((d, 0), np.float32)
     x = centred @ rotation if rotation.shape[1] else centred
     pairs = rng.integers(0, len(x), (2, 1000))
     distances = np.linalg.norm(x[pairs[0]] - x[pairs[1]], axis=1)
     distance = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
     x = x / np.float32(distance)
-    axes = _components(x, _N_COMPONENTS)
+    axes = _components(x, AUTO.n_components)
     first = float((x @ axes[:, :1]).std()) if axes.shape[1] else 1.0
     log_odds = np.sort(logit(confidence))
-    clipped = np.clip(log_odds, -4, 4)
+    clipped = np.clip(log_odds, -AUTO.level_clip, AUTO.level_clip)
     level = np.array([clipped.mean(), max(clipped.std(), 1e-3)])
-    quantiles = log_odds if n <= 2001 else log_odds[np.linspace(0, n - 1, 2001).round().astype(int)]
+    q = AUTO.rank_quantiles
+    quantiles = log_odds if n <= q else log_odds[np.linspace(0, n - 1, q).round().astype(int)]
     return Scaler(mean, inverse, rotation, distance, axes / np.float32(max(first, 1e-6)), level, quantiles)
 
 
 def _components(x: Array, k: int) -> NDArray[np.float32]:
     """Leading right singular vectors with a fixed sign, (d, <= k)."""
     covariance = x.T @ x
-    if len(covariance) > 2 * WIDEST:
+    if len(covariance) > 2 * AUTO.widest:
         from sklearn.utils.extmath import randomized_svd
 
         # O(d^2 k); the whole decomposition takes O(d^3)
-        vectors, values, _ = randomized_svd(covariance, k, n_oversamples=_OVERSAMPLING, n_iter=8, random_state=0)
+        vectors, values, _ = randomized_svd(
+            covariance, k, n_oversamples=AUTO.component_oversampling, n_iter=AUTO.component_power_steps, random_state=0
+        )
     else:
         values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     order = np.argsort(values)[::-1][:k]

@@ -6,30 +6,32 @@ landmark rows (Williams & Seeger, 2001), with the offset of the global map: y ~ 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from miscal.estimators.auto.inputs import Inputs
+from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
 from miscal.estimators.auto.ridge import negative_log_likelihood, normal_matrix, ridge_path
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-PENALTIES = (1000.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
-_EXTRAS_SCALE = np.sqrt(1 / 0.3)
 _TILE = 8192
 
 
-def gaussian_gram(A: Array, B: Array, scale: float) -> NDArray[np.float32]:
-    """Gaussian kernel exp(-|a - b|^2 / (2 scale^2)) between rows.
+def gaussian_gram(A: Array, B: Array, sigma: float) -> NDArray[np.float32]:
+    """Gaussian kernel exp(-|a - b|^2 / sigma^2) between rows (the paper's convention, without a factor 2).
 
     Parameters
     ----------
     A : ndarray of shape (n, p)
     B : ndarray of shape (m, p)
-    scale : float
+    sigma : float
+        Bandwidth, positive, in units of the columns.
 
     Returns
     -------
@@ -46,177 +48,223 @@ def gaussian_gram(A: Array, B: Array, scale: float) -> NDArray[np.float32]:
     distance += (A**2).sum(1)[:, None]
     distance += (B**2).sum(1)
     np.maximum(distance, 0, out=distance)
-    distance *= np.float32(-1 / (2 * scale**2))
+    distance *= np.float32(-1 / sigma**2)
     # exp of less than -80 is 0 for us and twenty times slower to compute
     np.maximum(distance, -80, out=distance)
     return np.exp(distance, out=distance)
 
 
 @dataclass(frozen=True)
-class KernelSpec:
+class KernelRecipe:
     """A kernel over (inputs, confidence).
 
     Attributes
     ----------
     name : str
-    scale : float
-        Bandwidth on the scaled inputs, where two random rows are about 1 apart.
-    view : {"none", "line", "level", "rank", "joint"}
+    bandwidth : float
+        sigma of exp(-d^2 / sigma^2) on the scaled inputs, where two random rows are about 1 apart.
+    view : {"none", "line", "level", "rank", "refined level", "refined rank"}
         How the confidence enters: not at all, as a straight line in its logit, by its logit or by its rank. With the
         last two, u, the kernel is K(x) (0.3 + K(u)) + 0.3 K(u): a shift of its own for every place, and a reshaped
-        confidence curve as well. "joint": one Gaussian kernel over all columns the caller stacked.
+        confidence curve as well. "refined": one Gaussian kernel over the first stack's shift, leading components, and
+        the view of the confidence.
     from_raw : bool, default False
         The score starts from the log-odds of the confidence itself, not from those of the global map.
     """
 
     name: str
-    scale: float
+    bandwidth: float
     view: str = "none"
     from_raw: bool = False
 
-    def columns(self, inputs: Inputs) -> NDArray[np.float32]:
-        """Stack what the kernel needs, the confidence last, (n, p + 1)."""
-        views = {"line": inputs.level, "level": inputs.level, "rank": inputs.rank}
-        u = views.get(self.view, np.zeros(len(inputs.x), np.float32))
-        return np.concatenate([inputs.x, u[:, None]], 1)
+    @property
+    def refined(self) -> bool:
+        """Whether it stands on the first stack."""
+        return self.view.startswith("refined")
+
+    def columns(self, at: Query) -> NDArray[np.float32]:
+        """Stack what the kernel sees of rows, the view of the confidence last, (n, p + 1)."""
+        if self.refined:
+            return _refined_columns(self.view.removeprefix("refined "), at)
+        views = {"line": at.inputs.level, "level": at.inputs.level, "rank": at.inputs.rank}
+        u = views.get(self.view, np.zeros(len(at.inputs.x), np.float32))
+        return np.concatenate([at.inputs.x, u[:, None]], 1)
 
     def gram(self, A: Array, B: Array) -> NDArray[np.float32]:
         """Kernel between stacked rows, (n, m)."""
-        if self.view == "joint":
-            return gaussian_gram(A, B, self.scale)
-        K = gaussian_gram(A[:, :-1], B[:, :-1], self.scale)
+        if self.refined:
+            return gaussian_gram(A, B, self.bandwidth)
+        K = gaussian_gram(A[:, :-1], B[:, :-1], self.bandwidth)
         if self.view in ("none", "line"):
             return K
-        u = gaussian_gram(A[:, -1:], B[:, -1:], 0.7)
-        return K * (0.3 + u) + np.float32(0.3) * u
+        u = gaussian_gram(A[:, -1:], B[:, -1:], AUTO.confidence_bandwidth)
+        return K * (AUTO.alone_share + u) + np.float32(AUTO.alone_share) * u
+
+    def linear_columns(self, columns: Array, start: Array) -> NDArray[np.float32]:
+        """Unsmoothed columns: 1, confidence view, start / 3; a kernel without a view sees 1 alone, (n, 3)."""
+        sees = float(self.view != "none")
+        parts = [np.ones(len(columns)), sees * columns[:, -1], sees * start / AUTO.offset_scale]
+        return np.stack(parts, 1).astype(np.float32)
+
+    def crossfit(self, rows: LearningRows) -> CrossFitted:
+        """Fit with the penalty of the smallest out-of-fold log loss."""
+        columns, start = self.columns(rows.at), rows.at.start(self.from_raw)
+        base = columns[rows.landmarks]
+        whitening = _whitening(self.gram(base, base))
+        features = _features(self, columns, start, base, whitening)
+        scale = np.r_[np.ones(whitening.shape[1]), np.full(3, np.sqrt(AUTO.linear_variance))]
+        fits = _Folded(rows, features, start, scale)
+        shifts = fits.out_of_fold()
+        losses = negative_log_likelihood(rows.correct, start[:, None] + shifts)
+        best = int(np.average(losses, axis=0, weights=rows.weight).argmin())
+        b = fits.on_all_rows(AUTO.penalties[: best + 1])
+        member = KernelMember(self, base, whitening @ b[:-3], b[-3:])
+        settings = {"penalty": AUTO.penalties[best], "bandwidth": self.bandwidth}
+        return CrossFitted(member, start - rows.at.offset + shifts[:, best], settings)
 
 
-@dataclass(frozen=True)
-class KernelScore:
+def _refined_columns(view: str, at: Query) -> NDArray[np.float32]:
+    u = {"level": at.inputs.level, "rank": at.inputs.rank}[view]
+    size = dict(zip(("level", "rank"), AUTO.refined_component_scales, strict=True))[view]
+    leading = np.float32(size) * at.inputs.components[:, : AUTO.leading_components]
+    return np.concatenate([at.first[:, None].astype(np.float32), leading, u[:, None]], 1)
+
+
+def _whitening(gram: Array) -> NDArray[np.float32]:
+    """Map of kernels to the landmarks to features whose inner product is the kernel, (m, k)."""
+    values, vectors = eigh(gram.astype(np.float64), check_finite=False, driver="evd")
+    kept = values > AUTO.least_eigenvalue * values.max()
+    return (vectors[:, kept] / np.sqrt(values[kept])).astype(np.float32)
+
+
+def _features(recipe: KernelRecipe, columns: Array, start: Array, base: Array, whitening: Array) -> Array:
+    # (n, m): the only large array here
+    tiles = [recipe.gram(columns[i : i + _TILE], base) @ whitening for i in range(0, len(columns), _TILE)]
+    return np.concatenate([np.concatenate(tiles), recipe.linear_columns(columns, start)], 1)
+
+
+class _Folded:
+    """Ridge paths over all folds but one, and over all rows: their curvatures are sums of those of the folds."""
+
+    def __init__(self, rows: LearningRows, features: Array, start: Array, scale: Array) -> None:
+        self.rows, self.features, self.start, self.scale = rows, features, start, scale
+        self.names = np.unique(rows.folds)
+        self.normals = {k: self._normal(rows.folds == k) for k in self.names}
+
+    def _normal(self, inside: NDArray[np.bool_]) -> Array:
+        return normal_matrix(self.features[inside], self.start[inside], self.rows.weight_of(inside))
+
+    def out_of_fold(self) -> NDArray[np.float64]:
+        """Shifts of every row by penalty, (n, penalties)."""
+        shifts = np.zeros((len(self.rows), len(AUTO.penalties)))
+        for k in self.names:
+            rest = self.rows.folds != k
+            path = ridge_path(
+                self.features[rest],
+                self.rows.correct[rest],
+                self.start[rest],
+                penalties=AUTO.penalties,
+                scale=self.scale,
+                weight=self.rows.weight_of(rest),
+                normal=sum(self.normals[j] for j in self.names if j != k),
+            )
+            shifts[~rest] = self.features[~rest] @ path.coefficients
+        return shifts
+
+    def on_all_rows(self, penalties: tuple[float, ...]) -> NDArray[np.float32]:
+        """Coefficients at the last of the penalties, reached along the path."""
+        path = ridge_path(
+            self.features,
+            self.rows.correct,
+            self.start,
+            penalties=penalties,
+            scale=self.scale,
+            weight=self.rows.weight,
+            normal=sum(self.normals.values()),
+        )
+        return path.coefficients[:, -1]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMember:
     """A fitted kernel logistic score.
 
     Attributes
     ----------
-    spec : KernelSpec
+    recipe : KernelRecipe
     landmarks : ndarray of shape (m, p + 1), float32
     coefficients : ndarray of shape (m,), float32
         On the kernel to each landmark.
     linear : ndarray of shape (3,), float32
-        On 1, the confidence view and offset / 3.
+        On 1, the confidence view and start / 3.
     """
 
-    spec: KernelSpec
+    kind: ClassVar[str] = "kernel"
+
+    recipe: KernelRecipe
     landmarks: NDArray[np.float32]
     coefficients: NDArray[np.float32]
     linear: NDArray[np.float32]
 
-    def shift(self, columns: Array, offset: Array) -> NDArray[np.float64]:
-        """Logit shift of rows.
-
-        Parameters
-        ----------
-        columns : ndarray of shape (n, p + 1)
-            From ``spec.columns``.
-        offset : ndarray of shape (n,)
-            Log-odds of the global map.
-
-        Returns
-        -------
-        ndarray of shape (n,), float64; positive raises the confidence
-        """
+    def shift(self, at: Query) -> NDArray[np.float64]:
+        """Logit shift of rows over the offset, (n,); positive raises the confidence."""
+        columns, start = self.recipe.columns(at), at.start(self.recipe.from_raw)
         out = np.empty(len(columns))
         for i in range(0, len(columns), _TILE):
             part = columns[i : i + _TILE]
-            out[i : i + _TILE] = self.spec.gram(part, self.landmarks) @ self.coefficients
-        return out + _extras(self.spec, columns, offset) @ self.linear
+            out[i : i + _TILE] = self.recipe.gram(part, self.landmarks) @ self.coefficients
+        return start - at.offset + (out + self.recipe.linear_columns(columns, start) @ self.linear)
+
+    def state(self) -> State:
+        """Recipe, and arrays."""
+        names = ("landmarks", "coefficients", "linear")
+        return asdict(self.recipe), {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        return cls(KernelRecipe(**content), **arrays)
 
 
-def _extras(spec: KernelSpec, columns: Array, offset: Array) -> NDArray[np.float32]:
-    """Unsmoothed columns: 1, confidence view, offset / 3; a score without a view sees 1 alone."""
-    sees = float(spec.view != "none")
-    return np.stack([np.ones(len(columns)), sees * columns[:, -1], sees * offset / 3], 1).astype(np.float32)
+WIDE = "kernel of x, wide"
+"""Of many columns, the score of x alone that also places rows in the learned geometry."""
 
 
-@dataclass(frozen=True)
-class CrossFitted:
-    """A score with its out-of-fold shifts.
-
-    Attributes
-    ----------
-    score : object
-        Fitted on all rows.
-    shift : ndarray of shape (n,)
-        Out-of-fold logit shift of each training row.
-    settings : dict
-        What was chosen, for the table of candidates.
-    """
-
-    score: object
-    shift: NDArray[np.float64]
-    settings: dict
-
-
-def crossfit_kernel(
-    spec: KernelSpec,
-    columns: Array,
-    y: Array,
-    offset: Array,
-    folds: NDArray[np.integer],
-    landmarks: NDArray[np.integer],
-    weight: Array | None = None,
-) -> CrossFitted:
-    """Fit a kernel score with its penalty chosen by out-of-fold log loss.
-
-    Parameters
-    ----------
-    spec : KernelSpec
-    columns : ndarray of shape (n, p + 1), float32
-    y : ndarray of shape (n,), 0 or 1
-    offset : ndarray of shape (n,)
-        Out-of-fold log-odds of the global map.
-    folds : ndarray of shape (n,), int
-    landmarks : ndarray of shape (m,), int
-        Rows that span the function space.
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    CrossFitted
-        With a `KernelScore`.
-    """
-    base = columns[landmarks]
-    values, vectors = eigh(spec.gram(base, base).astype(np.float64), check_finite=False, driver="evd")
-    kept = values > 1e-6 * values.max()
-    whitening = (vectors[:, kept] / np.sqrt(values[kept])).astype(np.float32)
-    # (n, m): the only large array here
-    features = np.concatenate(
-        [
-            np.concatenate(
-                [spec.gram(columns[i : i + _TILE], base) @ whitening for i in range(0, len(columns), _TILE)]
-            ),
-            _extras(spec, columns, offset),
-        ],
-        1,
+def first_recipes(rows: LearningRows) -> tuple[KernelRecipe, ...]:
+    """Kernels of the first stack."""
+    if rows.few_columns:
+        narrow, middle, wide = AUTO.few_columns_bandwidths
+        return (
+            KernelRecipe("kernel of x, narrow", narrow),
+            KernelRecipe("kernel of x, middle", middle),
+            KernelRecipe(WIDE, wide),
+            KernelRecipe("kernel of x and confidence", AUTO.few_columns_joint_bandwidth, "level"),
+        )
+    narrow, wide = AUTO.many_columns_bandwidths
+    many = (
+        KernelRecipe("kernel of x, narrow", narrow),
+        KernelRecipe(WIDE, wide),
+        KernelRecipe("kernel of x and confidence, narrow", narrow, "level"),
+        KernelRecipe("kernel of x and confidence, wide", wide, "rank"),
     )
-    scale = np.r_[np.ones(whitening.shape[1]), np.full(3, _EXTRAS_SCALE)]
-    shifts = np.zeros((len(y), len(PENALTIES)))
-    names = np.unique(folds)
-    normals = {k: normal_matrix(features[folds == k], offset[folds == k], _take(weight, folds == k)) for k in names}
-    for k in names:
-        rest = folds != k
-        path = ridge_path(
-            features[rest], y[rest], offset[rest], penalties=PENALTIES, scale=scale, weight=_take(weight, rest),
-            normal=sum(normals[j] for j in names if j != k),
-        )  # fmt: skip
-        shifts[~rest] = features[~rest] @ path.coefficients
-    losses = np.average(negative_log_likelihood(y, offset[:, None] + shifts), axis=0, weights=weight)
-    best = int(losses.argmin())
-    normal = sum(normals.values())
-    path = ridge_path(features, y, offset, penalties=PENALTIES[: best + 1], scale=scale, weight=weight, normal=normal)
-    b = path.coefficients[:, best]
-    score = KernelScore(spec, base, whitening @ b[:-3], b[-3:])
-    return CrossFitted(score, shifts[:, best], {"penalty": PENALTIES[best], "bandwidth": spec.scale})
+    # with few rows the global map is noisy, and a score that does without it is worth having
+    raw = KernelRecipe("kernel of x from the raw confidence, wide", wide, "line", from_raw=True)
+    return (*many, raw) if rows.few_rows else many
 
 
-def _take(weight: Array | None, rows) -> Array | None:
-    return None if weight is None else weight[rows]
+def refined_recipes(rows: LearningRows) -> tuple[KernelRecipe, ...]:
+    """Kernels that stand on the first stack.
+
+    With few columns the local shift does their work, and better: rows lie so dense that the first stack's out-of-fold
+    values tell a refined kernel about the labels around them.
+    """
+    if rows.few_columns or rows.few_rows:
+        return ()
+    narrow = AUTO.many_columns_bandwidths[0]
+    return (
+        KernelRecipe("refined kernel, confidence level", narrow, "refined level"),
+        KernelRecipe("refined kernel, confidence rank", narrow, "refined rank"),
+    )
+
+
+FAMILY = Family(KernelMember, first_recipes)

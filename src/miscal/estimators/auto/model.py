@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.calibration.calibrators import logit
-from miscal.estimators.auto.clusters import ClusterScore
-from miscal.estimators.auto.evidence import Evidence
-from miscal.estimators.auto.inputs import Inputs, Scaler
-from miscal.estimators.auto.kernels import KernelScore
-from miscal.estimators.auto.local import LocalReadout, LocalShift
+from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
+from miscal.estimators.auto.inputs import Scaler, ScoreInputs
+from miscal.estimators.auto.kernels import KernelMember
+from miscal.estimators.auto.member import Query, State
+from miscal.estimators.auto.portfolio import Portfolio, under, with_prefix
+from miscal.estimators.auto.readout import LocalShift
+from miscal.estimators.auto.settings import AUTO
+from miscal.estimators.auto.structure import StructureEvidence
 from miscal.estimators.auto.support import Support
-from miscal.estimators.auto.trees import TreeScore, tree_columns
 
 Array = NDArray[np.floating]
 
-TREES, CLUSTERS, LOCAL = "boosted trees", "shift by cluster", "local shift"
-# components that join the score in the refined kernels and in the geometry
-_LEADING = 10
-
 
 @dataclass(frozen=True)
-class Candidate:
+class ScoreCandidate:
     """One row of the table of candidates.
 
     Attributes
@@ -48,137 +47,139 @@ class Candidate:
     chosen: bool
     settings: dict
 
+    def as_row(self) -> dict[str, Any]:
+        """Return the row for a table, its settings as columns of their own."""
+        row = dict(self.__dict__)
+        return row | row.pop("settings")
 
-@dataclass(frozen=True)
-class Scores:
-    """All fitted scores: what turns (inputs, offset) into a stacked logit shift.
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Inputs of the learned geometry, a function of X alone.
 
     Attributes
     ----------
-    kernels : tuple of KernelScore
-    trees : TreeScore or None
-    clusters : ClusterScore
-    first_weights : ndarray
-        Stack of kernels, trees and clusters. Where one of them alone is returned it has 1, the others 0.
-    shift_scale : float
-        Standard deviation of the first stack's out-of-fold shift.
-    refined : tuple of KernelScore
-    final_weights : ndarray
-        Stack of (first stack, refined..., local shift).
-    local_in_stack : bool
-    local_from_raw : bool
-        Whether the local shift starts from the confidence itself.
+    score : KernelMember or None
+        The score of x alone that comes before a wide input's leading components; None where the inputs are few.
+    scale : float
+        Standard deviation of that score, out of fold.
     """
 
-    kernels: tuple[KernelScore, ...]
-    trees: TreeScore | None
-    clusters: ClusterScore
-    first_weights: NDArray[np.float64]
-    shift_scale: float
-    refined: tuple[KernelScore, ...]
-    final_weights: NDArray[np.float64]
-    local_in_stack: bool
-    local_from_raw: bool
+    score: KernelMember | None = None
+    scale: float = 1.0
 
-    def members(self, inputs: Inputs, offset: Array, raw: Array) -> dict[str, NDArray[np.float64]]:
-        """Logit shifts over `offset`, (n,), of the first scores by name. `raw`: log-odds of confidences."""
-        found = {}
-        for k in self.kernels:
-            start = raw if k.spec.from_raw else offset
-            found[k.spec.name] = start - offset + k.shift(k.spec.columns(inputs), start)
-        if self.trees is not None:
-            found[TREES] = self.trees.shift(tree_columns(inputs))
-        return found | {CLUSTERS: self.clusters.shift(inputs.components, offset, raw)}
+    def __call__(self, inputs: ScoreInputs) -> NDArray[np.float32]:
+        """Place rows, (n, p)."""
+        if self.score is None:
+            return inputs.x
+        none = np.zeros(len(inputs.x))
+        return self.beside_components(self.score.shift(Query(inputs, none, none)), inputs)
 
-    def local(self, local: LocalReadout, offset: Array, raw: Array) -> NDArray[np.float64]:
-        """Local shift over `offset`, (n,), wherever it starts."""
-        return local.shift + (raw - offset if self.local_from_raw else 0)
+    def beside_components(self, score: Array, inputs: ScoreInputs) -> NDArray[np.float32]:
+        """Put a score, of unit size, before the leading components, (n, 1 + q)."""
+        leading = inputs.components[:, : AUTO.leading_components]
+        return np.concatenate([(score / self.scale)[:, None].astype(np.float32), leading], 1)
 
-    def shift(self, inputs: Inputs, offset: Array, raw: Array, local: LocalReadout) -> NDArray[np.float64]:
-        """Stacked logit shift over `offset`, (n,); positive raises the confidence. `raw`: log-odds of confidences."""
-        first = np.stack(list(self.members(inputs, offset, raw).values()), 1) @ self.first_weights
-        parts = [first]
-        if self.refined:
-            columns = refined_columns(inputs, first / self.shift_scale)
-            parts += [k.shift(c, offset) for k, c in zip(self.refined, columns, strict=True)]
-        if self.local_in_stack:
-            parts.append(self.local(local, offset, raw))
-        return np.stack(parts, 1) @ self.final_weights
+    def state(self) -> State:
+        """Scale, and the score where there is one."""
+        content, arrays = (None, {}) if self.score is None else self.score.state()
+        return {"scale": self.scale, "score": content}, arrays
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        score = None if content["score"] is None else KernelMember.from_state(content["score"], arrays)
+        return cls(score, content["scale"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AutoModel:
     """The fitted default estimator.
 
     Attributes
     ----------
-    global_map : calibrator
+    global_map : Calibrator
     scaler : Scaler
-    place_score : KernelScore or None
-        The score of x alone that is the first coordinate of a wide input's place.
-    place_scale : float
-        Standard deviation of that score, out of fold.
+    place : Placement
     local : LocalShift
-    scores : Scores or None
+    portfolio : Portfolio or None
         None where no local structure is claimed.
     support : Support
         Where there are rows learned from.
-    candidates : tuple of Candidate
-    evidence : Evidence
+    candidates : tuple of ScoreCandidate
+    evidence : StructureEvidence
         For local structure, out of fold.
     """
 
-    global_map: object
+    global_map: Calibrator
     scaler: Scaler
-    place_score: KernelScore | None
-    place_scale: float
+    place: Placement
     local: LocalShift
-    scores: Scores | None
+    portfolio: Portfolio | None
     support: Support
-    candidates: tuple[Candidate, ...]
-    evidence: Evidence
+    candidates: tuple[ScoreCandidate, ...]
+    evidence: StructureEvidence
 
     @property
     def structure(self) -> bool:
         """Whether local structure is claimed."""
-        return self.scores is not None
+        return self.portfolio is not None
 
-    def inputs(self, X: Array, confidence: Array | None = None) -> Inputs:
+    def inputs(self, X: Array, confidence: Array | None = None) -> ScoreInputs:
         """Scale rows; the geometry needs no confidence."""
         return self.scaler(X, np.full(len(X), 0.5) if confidence is None else confidence)
 
-    def place(self, inputs: Inputs) -> NDArray[np.float32]:
-        """Give the inputs of the learned geometry: a function of X alone, (n, p)."""
-        if self.place_score is None:
-            return inputs.x
-        score = self.place_score.shift(self.place_score.spec.columns(inputs), np.zeros(len(inputs.x)))
-        return beside_components(score / self.place_scale, inputs)
+    def placed(self, X: Array) -> NDArray[np.float32]:
+        """Give the inputs of the learned geometry for rows of X, (n, p)."""
+        return self.place(self.inputs(X))
 
-    def supported(self, inputs: Inputs) -> NDArray[np.bool_]:
-        """Tell rows with a training row near by, (n,). What a single score does not know it leaves at 0 by itself."""
-        return self.support.holds(inputs.x)
+    def base(self, confidence: Array) -> NDArray[np.float64]:
+        """Confidences by the global map alone, (n,), in [0, 1]."""
+        return np.clip(self.global_map.predict(confidence), 0.0, 1.0)
 
-    def corrected(
-        self, inputs: Inputs, confidence: Array, local: LocalReadout, supported: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        """Corrected confidences in [0, 1]; the global map's where the local support is missing."""
-        base = self.global_map.predict(confidence)
-        if self.scores is None:
+    def query(self, X: Array, confidence: Array) -> tuple[Query, NDArray[np.float32]]:
+        """Everything the scores see of rows, and the inputs of the learned geometry."""
+        inputs = self.inputs(X, confidence)
+        place = self.place(inputs)
+        at = Query(inputs, logit(self.base(confidence)), logit(confidence), readout=self.local.read(place))
+        return at, place
+
+    def corrected(self, at: Query, base: Array, supported: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Corrected confidences in [0, 1]; those of the global map, `base`, where the local support is missing."""
+        if self.portfolio is None:
             return base
-        offset = logit(base)
-        shift = self.scores.shift(inputs, offset, logit(confidence), local)
-        return np.where(supported, expit(offset + shift), base)
+        return np.where(supported, expit(at.offset + self.portfolio.shift(at)), base)
 
+    def state(self) -> State:
+        """Return everything learned: JSON values, and arrays."""
+        content: dict[str, Any] = {
+            "global_map": self.global_map.name,
+            "reach": self.support.reach,
+            "evidence": asdict(self.evidence),
+            "candidates": [asdict(c) for c in self.candidates],
+        }
+        arrays = {"landmarks": self.support.landmarks}
+        arrays |= with_prefix("global_map", self.global_map.state()) | with_prefix("scaler", self.scaler.state())
+        parts = {"place": self.place, "local": self.local, "portfolio": self.portfolio}
+        for name, part in parts.items():
+            content[name], held = (None, {}) if part is None else part.state()
+            arrays |= with_prefix(name, held)
+        return content, arrays
 
-def beside_components(score: Array, inputs: Inputs) -> NDArray[np.float32]:
-    """Put a score of unit size before the leading components, (n, 1 + q)."""
-    return np.concatenate([score[:, None].astype(np.float32), inputs.components[:, :_LEADING]], 1)
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from what :meth:`state` returned."""
 
+        def part(kind, name: str):
+            return None if content[name] is None else kind.from_state(content[name], under(name, arrays))
 
-def refined_columns(inputs: Inputs, first: Array) -> list[NDArray[np.float32]]:
-    """Stack what the refined kernels see: score, components, and a view of the confidence last."""
-    score = first[:, None].astype(np.float32)
-    return [
-        np.concatenate([score, np.float32(0.3) * inputs.components[:, :_LEADING], inputs.level[:, None]], 1),
-        np.concatenate([score, np.float32(0.5) * inputs.components[:, :_LEADING], inputs.rank[:, None]], 1),
-    ]
+        return cls(
+            global_map=CALIBRATORS[content["global_map"]].from_state(under("global_map", arrays)),
+            scaler=Scaler.from_state(under("scaler", arrays)),
+            place=part(Placement, "place"),
+            local=part(LocalShift, "local"),
+            portfolio=part(Portfolio, "portfolio"),
+            support=Support(arrays["landmarks"], content["reach"]),
+            candidates=tuple(ScoreCandidate(**c) for c in content["candidates"]),
+            evidence=StructureEvidence(**content["evidence"]),
+        )

@@ -20,12 +20,12 @@ _LEAST_VARIANCE = 0.02
 _BLOCK_ROWS = 4_096
 
 
-def negative_log_likelihood(y: Array, logit: Array) -> Array:
+def negative_log_likelihood(correct: Array, logit: Array) -> Array:
     """Negative log-likelihood of outcomes under log-odds, row by row.
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
+    correct : ndarray of shape (n,)
         Outcomes, 0 or 1.
     logit : ndarray of shape (n,) or (n, k)
         Log-odds of y = 1.
@@ -41,7 +41,7 @@ def negative_log_likelihood(y: Array, logit: Array) -> Array:
     >>> negative_log_likelihood(np.array([1.0]), np.array([0.0])).round(4)
     array([0.6931])
     """
-    target = y if logit.ndim == 1 else y[:, None]
+    target = correct if logit.ndim == 1 else correct[:, None]
     return np.logaddexp(0.0, logit) - target * logit
 
 
@@ -93,7 +93,7 @@ def normal_matrix(features: Array, offset: Array, weight: Array | None = None) -
 
 def ridge_path(
     features: Array,
-    y: Array,
+    correct: Array,
     offset: Array,
     *,
     penalties: tuple[float, ...],
@@ -110,7 +110,7 @@ def ridge_path(
     Parameters
     ----------
     features : ndarray of shape (n, p)
-    y : ndarray of shape (n,), 0 or 1
+    correct : ndarray of shape (n,), 0 or 1
     offset : ndarray of shape (n,)
         Log-odds that the shift is added to.
     penalties : tuple of float
@@ -136,43 +136,64 @@ def ridge_path(
     >>> bool(path.coefficients[0, 0] > 0)
     True
     """
-    w = np.ones(len(y)) if weight is None else weight
-    A = np.asarray(features, np.float32) * scale.astype(np.float32)
     if normal is None:
         normal = normal_matrix(features, offset, weight)
     prior = scale.astype(np.float32)
     values, vectors = eigh(normal * prior * prior[:, None], overwrite_a=True, check_finite=False, driver="evd")
-    values = np.maximum(values, 0.0).astype(np.float32)
-    b = np.zeros(A.shape[1], np.float32)
+    problem = _Problem(
+        A=np.asarray(features, np.float32) * prior,
+        correct=correct,
+        offset=offset,
+        weight=np.ones(len(correct)) if weight is None else weight,
+        values=np.maximum(values, 0.0).astype(np.float32),
+        vectors=vectors,
+    )
+    b = np.zeros(features.shape[1], np.float32)
     ordered = tuple(sorted(penalties, reverse=True))
     columns = []
     for penalty in ordered:
-        b = _descend(A, y, offset, w, penalty, b, values, vectors, max_steps)
+        b = problem.descend(b, penalty, max_steps)
         columns.append(b * scale)
     return RidgePath(ordered, np.stack(columns, 1).astype(np.float32))
 
 
-def _descend(A, y, offset, w, penalty, b, values, vectors, max_steps):
-    def objective(logit, c):
-        return float(w @ negative_log_likelihood(y, logit)) + 0.5 * penalty * float(c @ c)
+# nats that a step must gain to be worth another, and the shortest step that is tried
+_LEAST_GAIN, _SHORTEST_STEP = 1e-3, 0.03
 
-    logit = offset + A @ b
-    best = objective(logit, b)
-    for _ in range(max_steps):
-        gradient = A.T @ (w * (y - expit(logit))).astype(np.float32) - penalty * b
-        step = vectors @ ((vectors.T @ gradient) / (values + penalty))
-        # the logits are linear in the step: one product serves every halving
-        move = A @ step
-        size, candidate = 1.0, best
-        while size > 0.03:
-            candidate = objective(logit + size * move, b + size * step)
-            if candidate <= best:
-                break
-            size /= 2
-        if candidate > best:
-            return b
-        b, logit = (b + size * step).astype(np.float32), logit + size * move
-        if best - candidate < 1e-3:
-            return b
-        best = candidate
-    return b
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """A penalised likelihood in scaled coefficients, with the decomposed curvature at the offset."""
+
+    A: Array
+    correct: Array
+    offset: Array
+    weight: Array
+    values: Array
+    vectors: Array
+
+    def objective(self, logit: Array, b: Array, penalty: float) -> float:
+        return float(self.weight @ negative_log_likelihood(self.correct, logit)) + 0.5 * penalty * float(b @ b)
+
+    def descend(self, b: Array, penalty: float, max_steps: int) -> Array:
+        """Chord Newton from b: the curvature is not taken anew, and the line search makes up for it."""
+        logit = self.offset + self.A @ b
+        best = self.objective(logit, b, penalty)
+        for _ in range(max_steps):
+            gradient = self.A.T @ (self.weight * (self.correct - expit(logit))).astype(np.float32) - penalty * b
+            step = self.vectors @ ((self.vectors.T @ gradient) / (self.values + penalty))
+            # the logits are linear in the step: one product serves every halving
+            move = self.A @ step
+            size, candidate = 1.0, best
+            while size > _SHORTEST_STEP:
+                candidate = self.objective(logit + size * move, b + size * step, penalty)
+                if candidate <= best:
+                    break
+                size /= 2
+            if candidate > best:
+                return b
+            b, logit = (b + size * step).astype(np.float32), logit + size * move
+            if best - candidate < _LEAST_GAIN:
+                return b
+            best = candidate
+        return b

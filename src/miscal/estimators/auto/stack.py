@@ -8,15 +8,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-# Penalty on the distance of the weights from their prior, in nats: what a few dozen rows can outvote.
-_SHRINKAGE = 3.0
-
 
 def stack_weights(
-    shifts: Array, y: Array, offset: Array, weight: Array | None = None, prior: Array | None = None
+    shifts: Array, correct: Array, offset: Array, weight: Array | None = None, prior: Array | None = None
 ) -> NDArray[np.float64]:
     """Weights >= 0 of the members' logit shifts, by penalised likelihood.
 
@@ -24,7 +22,7 @@ def stack_weights(
     ----------
     shifts : ndarray of shape (n, k)
         Out-of-fold logit shifts of k members.
-    y : ndarray of shape (n,), 0 or 1
+    correct : ndarray of shape (n,), 0 or 1
     offset : ndarray of shape (n,)
         Log-odds of the global map, out of fold.
     weight : ndarray of shape (n,), optional
@@ -41,19 +39,19 @@ def stack_weights(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> s = rng.normal(size=(2000, 2))
-    >>> y = (rng.random(2000) < 1 / (1 + np.exp(-s[:, 0]))).astype(float)
-    >>> w = stack_weights(s, y, np.zeros(2000))
+    >>> correct = (rng.random(2000) < 1 / (1 + np.exp(-s[:, 0]))).astype(float)
+    >>> w = stack_weights(s, correct, np.zeros(2000))
     >>> bool(w[0] > 0.8) and bool(w[1] < 0.2)
     True
     """
     k = shifts.shape[1]
-    w = np.ones(len(y)) if weight is None else weight
+    w = np.ones(len(correct)) if weight is None else weight
     prior = np.full(k, 1 / k) if prior is None else prior
 
     def loss(beta):
         logit = offset + shifts @ beta
-        value = w @ negative_log_likelihood(y, logit) + _SHRINKAGE * np.sum((beta - prior) ** 2)
-        gradient = shifts.T @ (w * (expit(logit) - y)) + 2 * _SHRINKAGE * (beta - prior)
+        value = w @ negative_log_likelihood(correct, logit) + AUTO.stack_shrinkage * np.sum((beta - prior) ** 2)
+        gradient = shifts.T @ (w * (expit(logit) - correct)) + 2 * AUTO.stack_shrinkage * (beta - prior)
         return value, gradient
 
     return minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k).x
@@ -61,7 +59,7 @@ def stack_weights(
 
 def stack_out_of_fold(
     shifts: Array,
-    y: Array,
+    correct: Array,
     offset: Array,
     folds: NDArray[np.integer],
     weight: Array | None = None,
@@ -72,7 +70,7 @@ def stack_out_of_fold(
     Parameters
     ----------
     shifts : ndarray of shape (n, k)
-    y, offset : ndarray of shape (n,)
+    correct, offset : ndarray of shape (n,)
     folds : ndarray of shape (n,), int
     weight : ndarray of shape (n,), optional
     prior : ndarray of shape (k,), optional
@@ -90,10 +88,10 @@ def stack_out_of_fold(
     >>> out.shape
     (4,)
     """
-    out = np.zeros(len(y))
+    out = np.zeros(len(correct))
     for k in np.unique(folds):
         inside = folds == k
         rest = ~inside
         w = None if weight is None else weight[rest]
-        out[inside] = shifts[inside] @ stack_weights(shifts[rest], y[rest], offset[rest], w, prior)
+        out[inside] = shifts[inside] @ stack_weights(shifts[rest], correct[rest], offset[rest], w, prior)
     return out

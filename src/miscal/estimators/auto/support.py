@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from miscal.estimators.auto.local import BANK_ROWS
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-_NEARLY_ALL = 0.99
 # distances come from differences of squares in double precision
 _ROUNDING = 1e-6
 
@@ -62,7 +61,7 @@ def find_support(x: NDArray[np.float32], drawn: NDArray[np.integer], rng: np.ran
     [True, True, False]
     """
     support = Support(x[drawn], _reach(x[drawn]))
-    some = x if len(x) <= BANK_ROWS else x[rng.choice(len(x), BANK_ROWS, replace=False)]
+    some = x if len(x) <= AUTO.bank_rows else x[rng.choice(len(x), AUTO.bank_rows, replace=False)]
     far = some[~support.holds(some)]
     chosen = [support.landmarks]
     while len(far):
@@ -79,12 +78,12 @@ def _reach(landmarks: Array) -> float:
     landmarks does not stretch it.
     """
     different = np.unique(landmarks, axis=0).astype(np.float64)
-    rounding = _ROUNDING * float(np.quantile(np.linalg.norm(different, axis=1), _NEARLY_ALL))
+    rounding = _ROUNDING * float(np.quantile(np.linalg.norm(different, axis=1), AUTO.support_share))
     if len(different) == 1:
         return rounding
     distance = cdist(different, different)
     np.fill_diagonal(distance, np.inf)
-    return max(2 * float(np.quantile(distance.min(1), _NEARLY_ALL)), rounding)
+    return max(AUTO.support_stretch * float(np.quantile(distance.min(1), AUTO.support_share)), rounding)
 
 
 def _nearest(x: Array, landmarks: Array) -> NDArray[np.float64]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.estimators.auto.inputs import Inputs
-from miscal.estimators.auto.kernels import CrossFitted
+from miscal.estimators.auto.inputs import ScoreInputs
+from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
 from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.settings import AUTO
 
-Array = NDArray[np.floating]
-
-_ROUNDS = 200
-_SETTINGS = {
+# shallow trees, slow steps, half the columns and two thirds of the rows at a time: the usual choice for a weak signal;
+# set by hand
+_LIGHTGBM = {
     "objective": "binary",
     "learning_rate": 0.05,
     "num_leaves": 8,
     "max_depth": 3,
-    "min_data_in_leaf": 30,
     "lambda_l2": 5.0,
     "feature_fraction": 0.5,
     "bagging_fraction": 0.7,
@@ -33,12 +34,12 @@ _SETTINGS = {
 }
 
 
-def tree_columns(inputs: Inputs) -> NDArray[np.float32]:
+def tree_columns(inputs: ScoreInputs) -> NDArray[np.float32]:
     """Columns the trees may split: inputs (their leading components where there are many), logit of the confidence.
 
     Parameters
     ----------
-    inputs : Inputs
+    inputs : ScoreInputs
 
     Returns
     -------
@@ -49,7 +50,7 @@ def tree_columns(inputs: Inputs) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True)
-class TreeScore:
+class TreeMember:
     """A fitted boosted score, kept as LightGBM's text form (no pickle).
 
     Attributes
@@ -57,61 +58,64 @@ class TreeScore:
     text : str
     """
 
+    kind: ClassVar[str] = "trees"
+
     text: str
 
-    def shift(self, columns: Array) -> NDArray[np.float64]:
-        """Logit shift of rows, (n,); positive raises the confidence."""
+    def shift(self, at: Query) -> NDArray[np.float64]:
+        """Logit shift of rows over the offset, (n,); positive raises the confidence."""
         import lightgbm
 
-        return lightgbm.Booster(model_str=self.text).predict(columns, raw_score=True, num_threads=1)
+        booster = lightgbm.Booster(model_str=self.text)
+        return booster.predict(tree_columns(at.inputs), raw_score=True, num_threads=1)
+
+    def state(self) -> State:
+        """Return the text as bytes."""
+        return {}, {"text": np.frombuffer(self.text.encode(), np.uint8)}
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        return cls(arrays["text"].tobytes().decode())
 
 
-def crossfit_trees(
-    columns: Array,
-    y: Array,
-    offset: Array,
-    folds: NDArray[np.integer],
-    seed: int,
-    weight: Array | None = None,
-) -> CrossFitted:
-    """Boost trees on the offset, out of fold, with the number of rounds chosen by out-of-fold log loss.
+@dataclass(frozen=True)
+class TreeRecipe:
+    """Trees boosted on the offset, their number chosen by out-of-fold log loss."""
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n, p + 1)
-        From `tree_columns`.
-    y : ndarray of shape (n,), 0 or 1
-    offset : ndarray of shape (n,)
-    folds : ndarray of shape (n,), int
-    seed : int
-    weight : ndarray of shape (n,), optional
+    name: str = "boosted trees"
 
-    Returns
-    -------
-    CrossFitted
-        With a `TreeScore`.
-    """
+    def crossfit(self, rows: LearningRows) -> CrossFitted:
+        """Boost out of fold, and on all rows."""
+        columns, stops = tree_columns(rows.at.inputs), AUTO.tree_rounds
+        shifts = np.zeros((len(rows), len(stops)))
+        for k in np.unique(rows.folds):
+            inside = np.flatnonzero(rows.folds == k)
+            booster = _boost(rows, columns, np.flatnonzero(rows.folds != k), stops[-1])
+            for j, rounds in enumerate(stops):
+                shifts[inside, j] = booster.predict(
+                    columns[inside], raw_score=True, num_iteration=rounds, num_threads=1
+                )
+        losses = negative_log_likelihood(rows.correct, rows.at.offset[:, None] + shifts)
+        best = int(np.average(losses, axis=0, weights=rows.weight).argmin())
+        final = _boost(rows, columns, np.arange(len(rows)), stops[best])
+        return CrossFitted(TreeMember(final.model_to_string()), shifts[:, best], {"rounds": stops[best]})
+
+
+def _boost(rows: LearningRows, columns: NDArray[np.float32], some: NDArray[np.integer], rounds: int):
     import lightgbm
 
-    settings = {**_SETTINGS, "seed": seed}
-    # leaves of 30 rows leave a small table no splits at all
-    settings["min_data_in_leaf"] = int(np.clip(len(y) // 100, 5, 30))
+    leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
+    settings = {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf}
+    data = lightgbm.Dataset(
+        columns[some], rows.correct[some], weight=rows.weight_of(some), init_score=rows.at.offset[some]
+    )
+    return lightgbm.train(settings, data, rounds)
 
-    def boost(rows, rounds):
-        data = lightgbm.Dataset(
-            columns[rows], y[rows], weight=None if weight is None else weight[rows], init_score=offset[rows]
-        )
-        return lightgbm.train(settings, data, rounds)
 
-    stops = (25, 50, 100, 150, _ROUNDS)
-    shifts = np.zeros((len(y), len(stops)))
-    for k in np.unique(folds):
-        rest = np.flatnonzero(folds != k)
-        inside = np.flatnonzero(folds == k)
-        booster = boost(rest, _ROUNDS)
-        for j, rounds in enumerate(stops):
-            shifts[inside, j] = booster.predict(columns[inside], raw_score=True, num_iteration=rounds, num_threads=1)
-    losses = np.average(negative_log_likelihood(y, offset[:, None] + shifts), axis=0, weights=weight)
-    best = int(losses.argmin())
-    final = boost(np.arange(len(y)), stops[best])
-    return CrossFitted(TreeScore(final.model_to_string()), shifts[:, best], {"rounds": stops[best]})
+def recipes(rows: LearningRows) -> tuple[TreeRecipe, ...]:
+    """Trees, where there are enough rows for them."""
+    return (TreeRecipe(),) if len(rows) >= AUTO.least_tree_rows else ()
+
+
+FAMILY = Family(TreeMember, recipes)

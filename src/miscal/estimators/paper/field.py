@@ -9,18 +9,19 @@ bank that a kernel average means nothing. X is used as it is; the paper does not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map
+from miscal.data.triples import Triples
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.kernel import nearest, smooth
+from miscal.estimators.paper.correction import choose_alpha, range_aware
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
 
@@ -33,66 +34,6 @@ MIN_MASS = 1.0
 MIN_TRAIN, MIN_VAL = 20, 2
 """Fewest rows to train on, the mass a row should have, and to choose by."""
 
-ALPHAS = np.geomspace(0.01, 100.0, 161)
-"""Scales tried for the range-aware map."""
-
-
-def range_aware(confidence: np.ndarray, delta: np.ndarray, alpha: float) -> np.ndarray:
-    """Correct confidences by the paper's range-aware map (equation 6).
-
-    f + D with D = -f tanh(alpha |delta|) where delta < 0 and (1 - f) tanh(alpha |delta|) elsewhere.
-
-    Parameters
-    ----------
-    confidence : array of shape (n,), in [0, 1]
-    delta : array of shape (n,)
-        The field, negative where over-confident.
-    alpha : float
-        Scale, not negative; 0 changes nothing.
-
-    Returns
-    -------
-    array of shape (n,)
-        In [0, 1], lower than the confidence where delta < 0 and higher where delta > 0.
-
-    Examples
-    --------
-    >>> range_aware(np.array([0.9, 0.9]), np.array([-0.2, 0.2]), alpha=2.0).round(3)
-    array([0.558, 0.938])
-    """
-    pull = np.tanh(alpha * np.abs(delta))
-    room = np.where(delta < 0, -confidence, 1.0 - confidence)
-    return np.clip(confidence + room * pull, 0.0, 1.0)
-
-
-def choose_alpha(
-    confidence: np.ndarray, correct: np.ndarray, delta: np.ndarray, weight: np.ndarray | None = None
-) -> float:
-    """Return the scale of :func:`range_aware`, of those in ``ALPHAS``, with the smallest Brier score.
-
-    Parameters
-    ----------
-    confidence, correct, delta : arrays of shape (n,)
-        Of validation rows; correct is 0 or 1, delta negative where over-confident.
-    weight : array of shape (n,), optional
-
-    Returns
-    -------
-    float
-        The smaller of equally good ones.
-
-    Examples
-    --------
-    >>> f, y = np.full(100, 0.5), np.repeat([1.0, 0.0], [75, 25])
-    >>> alpha = choose_alpha(f, y, delta=np.full(100, 0.25))
-    >>> range_aware(f, np.full(100, 0.25), alpha)[0].round(2)
-    np.float64(0.75)
-    """
-    briers = [
-        np.average(np.square(correct - range_aware(confidence, delta, alpha)), weights=weight) for alpha in ALPHAS
-    ]
-    return float(ALPHAS[int(np.argmin(briers))])
-
 
 class PaperField:
     """The miscalibration field by the paper's method.
@@ -104,6 +45,9 @@ class PaperField:
     max_epochs, patience : int, default 100 and 20
     bank_size : int, default 20,000
         Most rows in the bank.
+    neighbours : int, optional
+        Average over that many nearest bank rows alone, the paper's optional top-k; by default over the whole bank.
+        Training and the choice of (sigma, lambda) are without it.
     stop_hopeless : bool, default True
         Stop settings that cannot catch up (see :mod:`miscal.estimators.paper.grid`).
     random_state : int or Generator, default 0
@@ -117,6 +61,10 @@ class PaperField:
         One row per setting: sigma, lambda, proxy, epoch, n_epochs, stopped, chosen.
     sigma_, penalty_, epoch_, alpha_
         Chosen bandwidth, lambda, epoch (from 1) and scale of the correction.
+    settings_ : dict
+        sigma, lambda, epoch and alpha.
+    structure_ : bool
+        True: the method has no test of structure and always claims some.
     global_map_ : Calibrator
         What a reliability diagram can show: the visible part is its prediction minus f.
     phi_ : Representation
@@ -129,10 +77,15 @@ class PaperField:
     >>> rng = np.random.default_rng(0)
     >>> X, f = rng.normal(size=(400, 2)), np.full(400, 0.5)
     >>> y = (rng.random(400) < np.where(X[:, 0] > 0, 0.9, 0.1)).astype(int)
-    >>> field = PaperField(sigmas=[0.3], lambdas=[0.01], max_epochs=3, n_jobs=1).fit(X, y, confidence=f)
-    >>> field.estimate([[-2.0, 0.0], [2.0, 0.0]], [0.5, 0.5]).delta.round(1)
+    >>> rows = Triples.of(X, confidence=f, correct=y)
+    >>> field = PaperField(sigmas=[0.3], lambdas=[0.01], max_epochs=3, n_jobs=1).fit(rows)
+    >>> field.estimate(np.array([[-2.0, 0.0], [2.0, 0.0]], "float32"), np.array([0.5, 0.5])).delta.round(1)
     array([-0.4,  0.4])
     """
+
+    folds_keep_choices: ClassVar[bool] = True
+    chooses_on_validation: ClassVar[bool] = True
+    structure_: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -142,38 +95,24 @@ class PaperField:
         max_epochs: int = MAX_EPOCHS,
         patience: int = PATIENCE,
         bank_size: int = BANK_SIZE,
+        neighbours: int | None = None,
         stop_hopeless: bool = True,
         random_state: int | np.random.Generator = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.sigmas, self.lambdas = sigmas, lambdas
         self.max_epochs, self.patience, self.bank_size = max_epochs, patience, bank_size
+        self.neighbours_of_query = _checked_neighbours(neighbours)
         self.stop_hopeless, self.random_state, self.n_jobs = stop_hopeless, random_state, n_jobs
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        confidence: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        split: Any = None,
-    ) -> PaperField:
+    def fit(self, rows: Triples) -> PaperField:
         """Learn phi, its bank, the global map and the scale of the correction.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Finite. Used as it is: columns of very different scale are the caller's to mend.
-        y : array-like of shape (n,), 0 or 1
-        confidence : array-like of shape (n,), in [0, 1]
-        sample_weight : array-like of shape (n,), optional
-        groups : array-like of shape (n,), optional
-            Rows that stay together when validation rows are drawn.
-        split : array-like of shape (n,), optional
-            'train' or 'val' per row. Without it, one row (or group) in nine is drawn for validation, as in the
-            paper's 80/10/10.
+        rows : Triples
+            X is used as it is: columns of very different scale are the caller's to mend. A split of 'train' and 'val'
+            is used; without one, one row (or group) in nine is drawn for validation, as in the paper's 80/10/10.
 
         Returns
         -------
@@ -183,31 +122,44 @@ class PaperField:
         Raises
         ------
         InputError
-            For input that cannot be used, or fewer than 20 training or 2 validation rows.
+            For another split, or fewer than 20 training or 2 validation rows.
         """
-        n = check_lengths(X=X, y=y, confidence=confidence, sample_weight=sample_weight, groups=groups, split=split)
-        X, f, y = check_features(X), check_confidence(confidence), check_correct(y, name="y")
-        weight = check_weight(sample_weight, n)
+        X, f, y = rows.X, rows.confidence, rows.correct
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         rng = np.random.default_rng(self.random_state)
-        train, val = _train_and_val(n, split, groups, weight, rng)
-        residual = (y - f).astype(np.float32)
-        data, seed = draw_training(X, residual, weight.astype(np.float32), train, val, self.bank_size, rng)
+        train, val = _train_and_val(rows, weight, rng)
+        data, seed = draw_training(rows, weight, train, val, self.bank_size, rng)
         self._keep_choice(data, seed=seed)
         self.bank_rows_ = train[data.bank]
         self.bank_residual_, self.bank_weight_ = data.residual[data.bank], data.weight[data.bank]
         self.bank_coordinates_ = self._embed(data.X[data.bank])
-        self.global_map_ = held_out_global_map(f, y, weight, train, val)
+        self.global_map_ = held_out_global_map(y, f, weight, train, val)
         delta = self._local(X[val], f[val])[0]
-        self.alpha_ = choose_alpha(f[val], y[val], delta, weight[val])
+        self.alpha_ = choose_alpha(y[val], f[val], delta, weight[val])
         return self
 
-    def estimate(self, X: Any, confidence: Any) -> FieldEstimate:
+    @property
+    def settings_(self) -> dict[str, Any]:
+        """What was chosen, as JSON values."""
+        return {"sigma": self.sigma_, "lambda": self.penalty_, "epoch": self.epoch_, "alpha": self.alpha_}
+
+    def for_folds(self) -> PaperField:
+        """Return the estimator of a fold: with the chosen sigma, lambda and number of epochs once there are any."""
+        same = {"bank_size": self.bank_size, "neighbours": self.neighbours_of_query, "random_state": self.random_state}
+        if not hasattr(self, "sigma_"):
+            grid = {"sigmas": self.sigmas, "lambdas": self.lambdas, "max_epochs": self.max_epochs}
+            more = {"patience": self.patience, "stop_hopeless": self.stop_hopeless}
+            return PaperField(**grid, **more, **same, n_jobs=1)
+        chosen = {"sigmas": [self.sigma_], "lambdas": [self.penalty_], "max_epochs": self.epoch_}
+        return PaperField(**chosen, **same, n_jobs=1)
+
+    def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Estimate the field.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        confidence : array-like of shape (n,), in [0, 1]
+        X : float32 array of shape (n, d)
+        confidence : float64 array of shape (n,), in [0, 1]
 
         Returns
         -------
@@ -215,15 +167,9 @@ class PaperField:
             `delta` is the kernel average of the bank's residuals where the mass is at least ``MIN_MASS``, else
             the global map's; `corrected` the range-aware map, there the global map. Not clipped: f + delta may
             leave [0, 1], as in the paper.
-
-        Raises
-        ------
-        InputError
-            For input that cannot be used.
         """
-        check_lengths(X=X, confidence=confidence)
-        f = check_confidence(confidence)
-        delta, mass, visible, coordinates = self._local(self._checked(X), f)
+        f = confidence
+        delta, mass, visible, coordinates = self._local(X, f)
         supported = mass >= MIN_MASS
         return FieldEstimate(
             delta=delta,
@@ -236,25 +182,28 @@ class PaperField:
             standard_error=self._standard_error(coordinates, delta, mass),
         )
 
-    def kernel_average(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return equation 2 alone, for rows whose confidence is not known: average and mass, float64 (n,)."""
-        average, mass = self._average(self._embed(self._checked(X)))
-        return average.astype(np.float64), mass.astype(np.float64)
+    def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
+        """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""
+        if confidence is not None:
+            return self.estimate(X, confidence).delta
+        average, mass = self._average(self._embed(X))
+        mean = np.average(self.bank_residual_, weights=self.bank_weight_)
+        return np.where(mass > 0, average.astype(np.float64), mean)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: np.ndarray) -> np.ndarray:
         """Return phi(X): unit rows, float64 (n, k)."""
-        return self._embed(self._checked(X)).astype(np.float64)
+        return self._embed(X).astype(np.float64)
 
-    def mass(self, X: Any) -> np.ndarray:
+    def mass(self, X: np.ndarray) -> np.ndarray:
         """Return the sum of kernel weights at each row, float64 (n,)."""
-        return self.kernel_average(X)[1]
+        return self._average(self._embed(X))[1].astype(np.float64)
 
-    def neighbours(self, X: Any, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Find the rows that an estimate rests on most.
 
         Parameters
         ----------
-        X : array-like of shape (q, d)
+        X : float32 array of shape (q, d)
         n : int, default 10
             Neighbours per row; no more than the bank has.
 
@@ -265,7 +214,7 @@ class PaperField:
         weight : float64 array of shape (q, n)
             Their kernel weights, in [0, 1].
         """
-        index, distance = nearest(self._embed(self._checked(X)), self.bank_coordinates_, n)
+        index, distance = nearest(self._embed(X), self.bank_coordinates_, n)
         return self.bank_rows_[index], np.exp(-np.square(distance.astype(np.float64) / self.sigma_))
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -276,6 +225,7 @@ class PaperField:
             "lambda": self.penalty_,
             "epoch": self.epoch_,
             "alpha": self.alpha_,
+            "neighbours": self.neighbours_of_query,
             "selection": self.selection_,
             "global_map": self.global_map_.name,
         }
@@ -286,7 +236,7 @@ class PaperField:
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PaperField:
         """Rebuild a fitted field from what :meth:`state` returned."""
-        self = cls()
+        self = cls(neighbours=content["neighbours"])
         self.phi_ = Representation(tuple(content["sizes"]))
         self.phi_.load_state_dict(
             {name: torch.tensor(value) for name, value in _under("phi.", arrays).items()}, strict=True
@@ -323,18 +273,16 @@ class PaperField:
         return np.where(mass >= MIN_MASS, average, visible), mass.astype(np.float64), visible, coordinates
 
     def _average(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return smooth(coordinates, self.bank_coordinates_, self.bank_residual_, self.sigma_, weight=self.bank_weight_)
+        return self._smooth(coordinates, self.bank_residual_, self.sigma_)
+
+    def _smooth(self, coordinates: np.ndarray, values: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+        some = None if self.neighbours_of_query is None else min(self.neighbours_of_query, len(self.bank_rows_))
+        return smooth(coordinates, self.bank_coordinates_, values, sigma, weight=self.bank_weight_, neighbours=some)
 
     def _standard_error(self, coordinates: np.ndarray, delta: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """sqrt(sum w K^2 (r - delta)^2) / sum w K; K^2 is the kernel of bandwidth sigma / sqrt 2."""
         r = self.bank_residual_
-        moments, squares = smooth(
-            coordinates,
-            self.bank_coordinates_,
-            np.stack([r, np.square(r)], 1),
-            self.sigma_ / np.sqrt(2),
-            weight=self.bank_weight_,
-        )
+        moments, squares = self._smooth(coordinates, np.stack([r, np.square(r)], 1), self.sigma_ / np.sqrt(2))
         first, second = moments.astype(np.float64).T
         spread = np.maximum(second - 2 * delta * first + np.square(delta), 0.0)
         return np.sqrt(spread * squares) / mass
@@ -342,12 +290,6 @@ class PaperField:
     def _embed(self, X: np.ndarray) -> np.ndarray:
         with one_thread():
             return self.phi_.embed(torch.from_numpy(np.require(X, requirements="W"))).numpy()
-
-    def _checked(self, X: Any) -> np.ndarray:
-        X = check_features(X)
-        if X.shape[1] != self.phi_.sizes[0]:
-            raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {self.phi_.sizes[0]}")
-        return X
 
 
 _BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
@@ -357,19 +299,24 @@ def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _train_and_val(
-    n: int, split: Any, groups: Any, weight: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def _checked_neighbours(neighbours: int | None) -> int | None:
+    if neighbours is not None and neighbours < 1:
+        raise InputError(f"neighbours must be at least 1, or None for the whole bank; got {neighbours}")
+    return neighbours
+
+
+def _train_and_val(rows: Triples, weight: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return row numbers to train on and to choose by; rows of weight 0 are absent."""
-    if split is None:
-        unit = np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    if rows.split is None:
+        unit = np.arange(len(rows)) if rows.group is None else np.unique(rows.group, return_inverse=True)[1]
         n_units = int(unit.max()) + 1
         is_val = np.isin(unit, rng.permutation(n_units)[: max(1, n_units // 9)])
     else:
-        names = np.asarray(split)
-        if not np.isin(names, ["train", "val"]).all():
-            raise InputError(f"split must hold only 'train' and 'val'; it holds {sorted(set(names.tolist()))[:5]}")
-        is_val = names == "val"
+        if (rows.split == "test").any():
+            raise InputError(
+                "split must hold only 'train' and 'val' here; it holds 'test': leave those rows out of a fit"
+            )
+        is_val = rows.split == "val"
     train, val = np.flatnonzero(~is_val & (weight > 0)), np.flatnonzero(is_val & (weight > 0))
     if len(train) < MIN_TRAIN or len(val) < MIN_VAL:
         raise InputError(
@@ -380,21 +327,15 @@ def _train_and_val(
 
 
 def draw_training(
-    X: np.ndarray,
-    residual: np.ndarray,
-    weight: np.ndarray,
-    train: np.ndarray,
-    val: np.ndarray,
-    bank_size: int,
-    rng: np.random.Generator,
+    rows: Triples, weight: np.ndarray, train: np.ndarray, val: np.ndarray, bank_size: int, rng: np.random.Generator
 ) -> tuple[TrainingData, int]:
     """Draw the bank from the training rows, then the seed of the search.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-    residual, weight : ndarray of shape (n,), float32
-        y - f, and row weights.
+    rows : Triples
+    weight : ndarray of shape (n,)
+        Row weights.
     train, val : ndarray of int
         Row numbers.
     bank_size : int
@@ -406,6 +347,7 @@ def draw_training(
     data : TrainingData
     seed : int
     """
+    residual, weight = rows.residual.astype(np.float32), weight.astype(np.float32)
     bank = np.sort(rng.permutation(len(train))[:bank_size])
-    data = TrainingData(X[train], residual[train], weight[train], X[val], residual[val], weight[val], bank)
+    data = TrainingData(rows.X[train], residual[train], weight[train], rows.X[val], residual[val], weight[val], bank)
     return data, int(rng.integers(2**31))

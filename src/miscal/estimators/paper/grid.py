@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.base.threads import one_thread
+from miscal.base.threads import n_workers, one_thread
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
 
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -31,7 +31,7 @@ ROUND = 10
 
 
 @dataclass(frozen=True)
-class Candidate:
+class GridCandidate:
     """One row of the selection table.
 
     ``proxy`` is the validation Brier score of f + delta_hat at the setting's best epoch ``epoch`` (from 1), out of
@@ -53,10 +53,10 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Search:
+class GridSearch:
     """All candidates of a grid in grid order, their trained states, and which is chosen."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[GridCandidate, ...]
     trainings: tuple[Training, ...]
 
     @property
@@ -75,7 +75,7 @@ def search(
     max_epochs: int = MAX_EPOCHS,
     patience: int = PATIENCE,
     stop_hopeless: bool = True,
-) -> Search:
+) -> GridSearch:
     """Train the grid and choose by the proxy.
 
     Parameters
@@ -93,7 +93,7 @@ def search(
 
     Returns
     -------
-    Search
+    GridSearch
 
     Raises
     ------
@@ -128,19 +128,6 @@ def search(
                 if training.finished or stopped:
                     training.release()
     return _search(trainings)
-
-
-def n_workers(n_jobs: int | None, n_tasks: int) -> int:
-    """Return the processes to use: at most one per task; by default the cores allowed here (affinity, cgroup).
-
-    Examples
-    --------
-    >>> n_workers(2, 24), n_workers(8, 3), n_workers(None, 1)
-    (2, 3, 1)
-    """
-    if n_jobs is not None and n_jobs < 1:
-        raise InputError(f"n_jobs must be at least 1, or None for all allowed cores; {n_jobs} came")
-    return max(1, min(joblib.cpu_count() if n_jobs is None else n_jobs, n_tasks))
 
 
 def _advance_all(
@@ -185,16 +172,16 @@ def _hopeless(trainings: list[Training], weight: np.ndarray) -> np.ndarray:
     return mean > HOPELESS * deviation + 1e-12
 
 
-def _search(trainings: list[Training]) -> Search:
+def _search(trainings: list[Training]) -> GridSearch:
     rows = [_candidate(training) for training in trainings]
     best = min(range(len(rows)), key=lambda i: rows[i].proxy)
     rows[best] = replace(rows[best], chosen=True)
-    return Search(tuple(rows), tuple(trainings))
+    return GridSearch(tuple(rows), tuple(trainings))
 
 
-def _candidate(training: Training) -> Candidate:
+def _candidate(training: Training) -> GridCandidate:
     ended = "epochs" if training.epoch >= training.max_epochs else "patience"
-    return Candidate(
+    return GridCandidate(
         sigma=training.sigma,
         penalty=training.penalty,
         proxy=training.best_proxy,
@@ -207,5 +194,5 @@ def _candidate(training: Training) -> Candidate:
 def _check_grid(sigmas: Sequence[float], penalties: Sequence[float]) -> None:
     if len(sigmas) == 0 or len(penalties) == 0 or min(sigmas) <= 0 or min(penalties) < 0:
         raise InputError(
-            f"sigmas must be positive and lambdas not negative, one of each at least; {sigmas} and {penalties} came"
+            f"sigmas must be positive and lambdas not negative, one of each at least; got {sigmas} and {penalties}"
         )

@@ -1,10 +1,11 @@
 // What the points can be coloured by. A colouring is {label, kind, code: row -> palette index, palette, names}.
-const SHADES = 9;
-const MAX_LEVELS = 10;
-const SEQUENCE = 7;
+const SHADES = LEGEND.field.length;
+const MAX_LEVELS = LEGEND.categories.length;
+const SEQUENCE = LEGEND.numbers.length;
 
 const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-const cssPalette = (stem, n) => Array.from({ length: n }, (_, i) => cssColour(`${stem}${i}`));
+// The colours of these names, and last the one of rows that have no value.
+const cssPalette = (names) => [...names, "none"].map(cssColour);
 
 function fieldColouring() {
   const code = MAP.delta.map((value) => {
@@ -12,12 +13,12 @@ function fieldColouring() {
     const share = (Math.min(Math.max(value / MAP.limit, -1), 1) + 1) / 2;
     return Math.min(Math.floor(share * SHADES), SHADES - 1);
   });
-  return { label: "Field (over \u2194 under)", kind: "field", code, palette: () => [...cssPalette("d", SHADES), cssColour("none")] };
+  return { label: "Field", kind: "field", code, palette: () => cssPalette(LEGEND.field) };
 }
 
 function regimeColouring() {
-  const palette = () => ["over", "good", "under", "none"].map(cssColour);
-  return { label: "Regime", kind: "levels", code: MAP.regime, palette, names: REGIME_WORDS };
+  const palette = () => LEGEND.regimes.map((each) => cssColour(each.colour));
+  return { label: "Regime", kind: "levels", code: MAP.regime, palette, names: LEGEND.regimes.map((each) => each.name) };
 }
 
 // Categories: the commonest get a colour each, the rest share one.
@@ -27,7 +28,7 @@ function levelColouring(label, coded) {
   const more = coded.levels.length - shown;
   names.push(more > 0 ? `other (${count(more)} values)` : "none");
   const code = coded.codes.map((value) => (value < 0 || value >= shown ? shown : value));
-  return { label, kind: "levels", code, names, palette: () => [...cssPalette("c", shown), cssColour("none")] };
+  return { label, kind: "levels", code, names, palette: () => cssPalette(LEGEND.categories.slice(0, shown)) };
 }
 
 function numberColouring(label, values) {
@@ -39,7 +40,7 @@ function numberColouring(label, values) {
     return high > low ? Math.min(Math.floor((SEQUENCE * (value - low)) / (high - low)), SEQUENCE - 1) : 0;
   });
   const ends = known.length ? [number(Number(low.toPrecision(4))), number(Number(high.toPrecision(4)))] : [DASH, DASH];
-  return { label, kind: "number", code, ends, palette: () => [...cssPalette("s", SEQUENCE), cssColour("none")] };
+  return { label, kind: "number", code, ends, palette: () => cssPalette(LEGEND.numbers) };
 }
 
 function outcomeColouring() {

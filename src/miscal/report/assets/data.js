@@ -1,8 +1,9 @@
 // The map's rows, column by column. null and -1 mean "there is none".
 const MAP = JSON.parse(document.getElementById("map-data").textContent);
-const GRID = 4095;
-const REGIMES = ["over", "good", "under", "none"];
-const REGIME_WORDS = ["over-confident", "well calibrated", "under-confident", "no local estimate"];
+// What regimes are called and which colours are drawn with, from the same list as the rest of the page.
+const LEGEND = MAP.legend;
+
+const outcome = (i) => (MAP.correct[i] === null ? DASH : MAP.correct[i] === 1 ? "right" : "wrong");
 
 const residualOf = (i) =>
   MAP.correct[i] === null || MAP.confidence[i] === null ? null : MAP.correct[i] - MAP.confidence[i];

@@ -15,7 +15,7 @@ function levelButton(colouring, colour, selection, name, code, n) {
   if (!n) return null;
   const button = element("button", "level");
   button.type = "button";
-  button.title = `Select the ${count(n)} rows: ${name}`;
+  button.title = `Select the ${count(n)} rows with ${colouring.label}: ${name}`;
   button.append(swatch(colour), element("span", "level-name", name), element("span", "level-n", count(n)));
   button.addEventListener("click", (event) => {
     const rows = [];

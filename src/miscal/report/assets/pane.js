@@ -11,8 +11,8 @@ function makePane(figure, positions, selection) {
   };
 
   // Positions on the screen: the unit square, zoomed about view.x and view.y.
-  pane.screenX = (i) => MARGIN + (pane.width - 2 * MARGIN) * (0.5 + pane.view.scale * (positions.x[i] / GRID - pane.view.x));
-  pane.screenY = (i) => MARGIN + (pane.height - 2 * MARGIN) * (0.5 - pane.view.scale * (positions.y[i] / GRID - pane.view.y));
+  pane.screenX = (i) => MARGIN + (pane.width - 2 * MARGIN) * (0.5 + pane.view.scale * (positions.x[i] / MAP.grid - pane.view.x));
+  pane.screenY = (i) => MARGIN + (pane.height - 2 * MARGIN) * (0.5 - pane.view.scale * (positions.y[i] / MAP.grid - pane.view.y));
   pane.has = (i) => positions.x[i] >= 0 && positions.y[i] >= 0;
   pane.radius = () => Math.min(4.2, Math.max(1.5, 60 / Math.sqrt(MAP.n)) * Math.pow(pane.view.scale, 0.35));
 

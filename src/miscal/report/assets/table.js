@@ -4,7 +4,7 @@ const FIRST_ROWS = 50;
 function tableColumns() {
   const columns = [
     { name: "Row", text: (i) => count(MAP.row[i]), key: (i) => MAP.row[i], numeric: true },
-    { name: "Field", text: (i) => points(MAP.delta[i]), key: (i) => MAP.delta[i], numeric: true, title: "percentage points; negative: over-confident" },
+    { name: "Field", text: (i) => points(MAP.delta[i]), key: (i) => MAP.delta[i], numeric: true, title: "Field in percentage points; negative means over-confident" },
     { name: "Confidence", text: (i) => percent(MAP.confidence[i]), key: (i) => MAP.confidence[i], numeric: true },
     { name: "Corrected", text: (i) => percent(MAP.corrected[i]), key: (i) => MAP.corrected[i], numeric: true },
     { name: "Answer", text: outcome, key: (i) => MAP.correct[i] },
@@ -93,7 +93,9 @@ function describe(selection) {
   if (!rows.length) return "";
   const test = rows.filter((i) => levelOf(MAP.split, i) === "test").length;
   const label = selection.label ? ` (${selection.label})` : "";
-  return `${count(rows.length)} of ${count(MAP.n)} rows selected${label}, ${count(test)} of them test rows.`;
+  const verb = (n) => (n === 1 ? "is" : "are");
+  const inTest = `${test ? count(test) : "none"} of them ${verb(test)} in the test set`;
+  return `${count(rows.length)} of ${count(MAP.n)} rows ${verb(rows.length)} selected${label}; ${inTest}.`;
 }
 
 function figures(selection) {
@@ -135,7 +137,7 @@ function listenToChosen(place, selection) {
     common.textContent = "";
     if (!selection.size) return;
     for (const [name, value] of figures(selection)) list.append(element("dt", "", name), element("dd", "", value));
-    const found = typical(selection).map((each) => `${each.name} (${percent(each.here)} here, ${percent(each.all)} of the map)`);
-    if (found.length) common.textContent = `More common here: ${found.join("; ")}.`;
+    const found = typical(selection).map((each) => `${each.name} (${percent(each.here)} against ${percent(each.all)})`);
+    if (found.length) common.textContent = `More common in the selection than on the whole map: ${found.join("; ")}.`;
   });
 }

@@ -3,9 +3,9 @@ const MAX_META = 5;
 
 function rowFacts(i) {
   const facts = [
-    ["field", MAP.delta[i] === null ? DASH : `${points(MAP.delta[i])} points, ${REGIME_WORDS[MAP.regime[i]]}`],
+    ["field", MAP.delta[i] === null ? DASH : `${points(MAP.delta[i])} points, ${LEGEND.regimes[MAP.regime[i]].name}`],
     ["confidence", `${percent(MAP.confidence[i])}, answer ${outcome(i)}`],
-    ["corrected", percent(MAP.corrected[i])],
+    ["corrected confidence", percent(MAP.corrected[i])],
   ];
   if (MAP.subregime.codes[i] >= 0) facts.push(["subregime", levelOf(MAP.subregime, i)]);
   for (const column of MAP.meta.slice(0, MAX_META)) facts.push([column.name, metaText(column, i) || DASH]);
@@ -13,7 +13,7 @@ function rowFacts(i) {
 }
 
 function fillTip(tip, i) {
-  const head = element("div", "tip-head", `row ${count(MAP.row[i])} \u00b7 ${levelOf(MAP.split, i)}`);
+  const head = element("div", "tip-head", `Row ${count(MAP.row[i])} \u00b7 ${levelOf(MAP.split, i)}`);
   const parts = [head];
   if (MAP.text && MAP.text[i]) parts.push(element("p", "tip-text", MAP.text[i]));
   const list = element("dl");

@@ -1,9 +1,9 @@
 """The parts of the page, in order.
 
-A panel is a module with ``NAME`` (its anchor and template), ``TITLE``, ``SHORT`` (for the contents) and
-``context(source) -> dict``. A new panel is one such file, one template and one line here.
+A panel is one module with its :class:`~miscal.report.panel.Panel`, template and all, and its line here.
 """
 
+from miscal.report.panel import Panel
 from miscal.report.panels import (
     atlas,
     corrections,
@@ -17,15 +17,15 @@ from miscal.report.panels import (
     warnings,
 )
 
-PANELS = (
-    verdict,
-    warnings,
-    regimes,
-    reliability,
-    histogram,
-    atlas,
-    subregimes,
-    corrections,
-    making,
-    glossary,
+PANELS: tuple[Panel, ...] = (
+    verdict.PANEL,
+    warnings.PANEL,
+    regimes.PANEL,
+    reliability.PANEL,
+    histogram.PANEL,
+    atlas.PANEL,
+    subregimes.PANEL,
+    corrections.PANEL,
+    making.PANEL,
+    glossary.PANEL,
 )

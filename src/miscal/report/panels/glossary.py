@@ -1,15 +1,83 @@
 """The words and signs of the page, for someone who never saw the paper."""
 
-from typing import Any
+from dataclasses import dataclass
 
+from miscal.report.numbers import brief
+from miscal.report.panel import Panel
 from miscal.report.source import Source
-from miscal.report.words import finite
 
-NAME = "glossary"
-TITLE = "Words and signs"
-SHORT = "Glossary"
+ENTRIES = {
+    "Confidence": (
+        "The probability, from 0 to 100 %, that the model gives to its answer being right. Of the answers "
+        "that a calibrated model gives with 80 % confidence, 80 % are right, and likewise at every other confidence."
+    ),
+    "Residual": (
+        "The outcome (1 if the answer is right, 0 if it is wrong) minus the confidence, in percentage points. A "
+        "negative mean residual means that the model is over-confident: it is right less often than its "
+        "confidence says. A positive one means that it is under-confident."
+    ),
+    "Field": (
+        "The residual to be expected at a given input, estimated from similar inputs. It has a sign and a size at "
+        "every input, including new ones."
+    ),
+    "Visible and hidden": (
+        "Visible miscalibration depends on the confidence alone, so a reliability diagram shows it. Hidden "
+        "miscalibration differs between inputs of equal confidence. It can cancel in a reliability diagram; to find it "
+        "is the purpose of this page."
+    ),
+    "Regime": (
+        "All rows whose field is more than {threshold} below zero (over-confident), more than {threshold} above zero "
+        "(under-confident), or between the two (well calibrated). A subregime is a part of a regime whose rows lie "
+        "close together."
+    ),
+    "At least … points": (
+        "A one-sided 95 % lower confidence limit. Before the outcomes of the test rows were used, the field said in "
+        "which direction the model errs on each of them. The better the outcomes agree with these directions, the "
+        "higher the limit of the mean absolute miscalibration. Such a limit is too high in at most 5 % of all runs."
+    ),
+    "smECE and its floor": (
+        "The smooth calibration error: the average distance between confidence and accuracy, smoothed over the "
+        "confidence. Even a perfectly calibrated model shows some error by chance; the floor says how much."
+    ),
+    "(3.9x)": (
+        "In the name of a subregime, this says that the value before it is 3.9 times as frequent in the subregime as "
+        "in all rows."
+    ),
+    "Worst-slice gap": (
+        "The smECE of the worse calibrated of the over- and under-confident regimes, minus the smECE of all rows. A "
+        "large gap means that the average over all rows hides how badly calibrated a regime is."
+    ),
+    "p": (
+        "The probability that chance alone would show an effect at least as large. Small values, such as those below "
+        "0.05, are evidence against chance."
+    ),
+    "Test rows": (
+        "Rows that were set aside: nothing was fitted to their outcomes or chosen by them. Only numbers from test rows "
+        "count as evidence."
+    ),
+}
+
+TEMPLATE = """
+<dl class="glossary">
+{% for entry in view %}
+<div><dt>{{ entry.word }}</dt><dd>{{ entry.meaning }}</dd></div>
+{% endfor %}
+</dl>
+"""
 
 
-def context(source: Source) -> dict[str, Any]:
-    """Return the threshold; the entries are in the template."""
-    return {"epsilon": finite(source.summary["settings"].get("epsilon"))}
+@dataclass(frozen=True)
+class Entry:
+    """A word and what it means."""
+
+    word: str
+    meaning: str
+
+
+def view(source: Source) -> list[Entry]:
+    """Return the entries, with the run's own threshold."""
+    threshold = "the threshold" if source.epsilon is None else f"{brief(source.epsilon)} points"
+    return [Entry(word, meaning.format(threshold=threshold)) for word, meaning in ENTRIES.items()]
+
+
+PANEL = Panel("glossary", "Words and signs", view, TEMPLATE, contents="Glossary")

@@ -1,99 +1,240 @@
 """How the run was made: data, settings, candidates, versions, timing."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from miscal.discovery.summary import Selection, Summary
+from miscal.report.legend import PANES, STAGES, key_label
+from miscal.report.map_data import projection
+from miscal.report.numbers import DASH, finite
+from miscal.report.panel import Panel
 from miscal.report.source import Source
-from miscal.report.words import clean, finite, metric, plain, seconds, short
+from miscal.report.texts import setting, short
 
-NAME = "making"
-TITLE = "How this was made"
-SHORT = "Method"
 MAX_CANDIDATES = 60
+#: Scores of a candidate, which stand last in the table; lower is better.
 SCORES = ("proxy", "log_loss", "brier")
 
+TEMPLATE = """
+{% macro facts(rows) %}
+<dl class="facts wide">
+{% for fact in rows %}
+<dt title="{{ fact.label | short(200) }}">{{ fact.label | short(60) }}</dt><dd>{{ fact.text }}</dd>
+{% endfor %}
+</dl>
+{% endmacro %}
+<div class="halves">
+<div><h3>Data</h3>{{ facts(view.data) }}</div>
+<div><h3>Settings</h3>
+{{ facts(view.settings) if view.settings else "No settings were recorded." }}
+{% if view.details %}
+<details><summary>All other settings</summary>{{ facts(view.details) }}</details>
+{% endif %}
+</div>
+{% if view.chosen %}
+<div><h3>What was chosen</h3>{{ facts(view.chosen) }}</div>
+{% endif %}
+{% if view.map %}
+<div><h3>Map</h3>{{ facts(view.map) }}</div>
+{% endif %}
+{% if view.versions %}
+<div><h3>Software versions</h3>{{ facts(view.versions) }}</div>
+{% endif %}
+{% if view.stages %}
+<div><h3>Time taken</h3>
+<table class="timing"><tbody>
+{% for stage in view.stages %}
+<tr><th scope="row" title="{{ stage.label | short(200) }}">{{ stage.label | short(40) }}</th>
+<td class="number">{{ stage.seconds | seconds }}</td>
+<td class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="time" x="0" y="1"
+width="{{ stage.width }}" height="6"/></svg></td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
+</div>
+<h3>Candidates</h3>
+{% if view.candidates %}
+<p class="lead">These candidates were compared before the test rows were used. The proxy is the Brier score of
+confidence
+plus field on validation rows.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Candidates">
+<table class="candidates">
+<thead><tr>{% for column in view.columns %}
+<th scope="col"{% if column.score %} class="number"{% endif %}>{{ column.label | short(40) }}</th>{% endfor %}
+<th scope="col"></th></tr></thead>
+<tbody>
+{% for candidate in view.candidates %}
+<tr{% if candidate.chosen %} class="chosen-row"{% endif %}>
+{% for column in view.columns %}
+<td{% if column.score %} class="number"{% endif %}>{{ candidate.cells[loop.index0] }}</td>
+{% endfor %}
+<td>{{ "chosen" if candidate.chosen }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% if view.hidden > 0 %}
+<p class="caption">{{ view.hidden | count }} more candidates are listed in summary.json.</p>
+{% endif %}
+{% else %}
+<p class="empty">No candidates were compared in this run.</p>
+{% endif %}
+"""
 
-def context(source: Source) -> dict[str, Any]:
-    """Tables of facts, and of candidates."""
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of a list: what it is called, and its value in words."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the run with its time; `width` is its share of the longest, in percent."""
+
+    label: str
+    seconds: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of candidates."""
+
+    key: str
+
+    @property
+    def label(self) -> str:
+        """Its head."""
+        return key_label(self.key)
+
+    @property
+    def score(self) -> bool:
+        """Whether it holds a score rather than a setting."""
+        return self.key in SCORES
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A line of the table of candidates."""
+
+    chosen: bool
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class View:
+    """Lists of facts, and the table of candidates."""
+
+    data: list[Fact]
+    settings: list[Fact]
+    details: list[Fact]
+    chosen: list[Fact]
+    map: list[Fact]
+    versions: list[Fact]
+    stages: list[Stage]
+    columns: list[Column]
+    candidates: list[Candidate]
+    hidden: int
+
+
+def view(source: Source) -> View:
+    """Return how the run was made."""
     summary = source.summary
-    return {
-        "data": _data(summary),
-        "settings": _facts(summary["settings"]),
-        "versions": _facts(summary["versions"]),
-        "map": _facts({k: v for k, v in (summary["map"] or {}).items() if k.endswith("method")}),
-        "timing": _timing(summary["timing"]),
-        **_candidates(summary["selection"]),
-    }
-
-
-def _data(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    data = dict(summary["data"])
-    columns = data.pop("columns", None) or {}
-    splits = ", ".join(f"{summary[f'n_{name}']:,} {word}" for name, word in _SPLITS)
-    return [
-        ("rows", f"{summary['n']:,}: {splits}"),
-        *_facts({label: data.pop(key, None) for key, label in _DATA}),
-        *_facts({f"column of {key}": value for key, value in columns.items() if value not in (None, [], "")}),
-        *_facts(data),
-    ]
-
-
-_SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
-_DATA = (
-    ("path", "file"),
-    ("sha256", "sha256"),
-    ("x_source", "source of the inputs"),
-    ("n_features", "features"),
-)
-
-
-def _facts(values: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(clean(key).replace("_", " "), short(plain(value), 600)) for key, value in values.items()]
-
-
-def _timing(timing: dict[str, Any]) -> list[dict[str, Any]]:
-    stages = {key: finite(value) for key, value in timing.items()}
-    longest = max((v for k, v in stages.items() if v and k != "total"), default=0)
-    return [
-        {
-            "stage": clean(key).replace("_", " "),
-            "seconds": seconds(value),
-            "width": round(100 * value / longest, 1) if value and longest and key != "total" else 0,
-        }
-        for key, value in stages.items()
-    ]
-
-
-def _candidates(selection: dict[str, Any]) -> dict[str, Any]:
-    """Return the table of candidates: settings first, scores last, the chosen one marked."""
-    candidates = [c for c in selection.get("candidates") or [] if isinstance(c, dict)]
-    keys = list(dict.fromkeys(key for candidate in candidates for key in candidate if key != "chosen"))
-    columns = [key for key in keys if key not in SCORES] + [key for key in SCORES if key in keys]
-    shown = candidates[:MAX_CANDIDATES] + [c for c in candidates[MAX_CANDIDATES:] if c.get("chosen")]
-    return {
-        "chosen": _facts(_chosen(selection)),
-        "columns": [{"label": _label(key), "score": key in SCORES} for key in columns],
-        "candidates": [
-            {
-                "chosen": bool(candidate.get("chosen")),
-                "cells": [{"text": _cell(candidate.get(key), key), "score": key in SCORES} for key in columns],
-            }
+    selection = summary.selection
+    shown = _shown(selection)
+    columns = _columns(selection)
+    simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
+    # what was chosen is a list of its own
+    nested = {key: value for key, value in summary.settings.items() if key not in simple and value != selection.chosen}
+    made = {"learned": summary.map.learned_method, "raw": summary.map.raw_method} if summary.map else {}
+    return View(
+        data=_data(summary),
+        settings=_facts(simple),
+        details=_leaves(nested),
+        chosen=_facts(selection.chosen),
+        map=[_fact(PANES[name], projection(method)) for name, method in made.items()],
+        versions=[_fact(name, version) for name, version in summary.versions.items()],
+        stages=_stages(summary.timing),
+        columns=columns,
+        candidates=[
+            Candidate(bool(candidate.get("chosen")), [_cell(candidate.get(column.key), column) for column in columns])
             for candidate in shown
         ],
-        "hidden": len(candidates) - len(shown),
+        hidden=len(selection.candidates) - len(shown),
+    )
+
+
+def _data(summary: Summary) -> list[Fact]:
+    data, columns = summary.data, summary.data.columns
+    named = {
+        "confidence": columns.confidence,
+        "outcome": columns.correct,
+        "inputs": columns.x,
+        "text": columns.text,
+        "metadata": columns.metadata,
     }
+    splits = f"{summary.n_train:,} for training, {summary.n_val:,} for validation, {summary.n_test:,} for testing"
+    return [
+        Fact("Rows", f"{summary.n:,} ({splits})"),
+        _fact("File", data.path),
+        _fact("SHA-256", data.sha256),
+        _fact("Source of the inputs", data.x_source),
+        _fact("Numbers per input", data.n_features),
+        *(_fact(f"Column of {name}", value) for name, value in named.items() if value),
+    ]
 
 
-def _chosen(selection: dict[str, Any]) -> dict[str, Any]:
-    chosen = selection.get("chosen")
-    rest = {key: value for key, value in selection.items() if key not in ("chosen", "candidates")}
-    return {**(chosen if isinstance(chosen, dict) else {"choice": chosen} if chosen else {}), **rest}
+def _fact(label: str, value: Any) -> Fact:
+    return Fact(label, short(setting(value), 600))
 
 
-def _label(key: str) -> str:
-    return {"proxy": "proxy", "log_loss": "log loss", "brier": "Brier"}.get(key, clean(key).replace("_", " "))
+def _facts(values: Mapping[str, Any]) -> list[Fact]:
+    return [_fact(key_label(key), value) for key, value in values.items()]
 
 
-def _cell(value: Any, key: str) -> str:
-    if key in SCORES:
-        return f"{value:.5f}" if finite(value) is not None else metric(None)
-    return "–" if value is None else short(plain(value), 60)
+def _leaves(values: Mapping[str, Any], above: str = "") -> list[Fact]:
+    """Facts of nested settings, each under its whole name."""
+    facts = []
+    for key, value in values.items():
+        label = f"{above}{key_label(key)}"
+        facts += _leaves(value, f"{label}: ") if isinstance(value, Mapping) else [_fact(label, value)]
+    return facts
+
+
+def _stages(timing: dict[str, float]) -> list[Stage]:
+    parts = {key: value for key, value in timing.items() if key != "total"}
+    longest = max(parts.values(), default=0.0)
+    return [
+        Stage(
+            STAGES.get(key) or key_label(key),
+            value,
+            round(100 * value / longest, 1) if key in parts and longest > 0 else 0.0,
+        )
+        for key, value in timing.items()
+    ]
+
+
+def _shown(selection: Selection) -> list[dict[str, Any]]:
+    """Return the first candidates, and after them every chosen one."""
+    first, rest = selection.candidates[:MAX_CANDIDATES], selection.candidates[MAX_CANDIDATES:]
+    return [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
+
+
+def _columns(selection: Selection) -> list[Column]:
+    """Return what candidates are told by: settings first, scores last."""
+    keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
+    settings = [key for key in keys if key not in SCORES]
+    return [Column(key) for key in (*settings, *(key for key in SCORES if key in keys))]
+
+
+def _cell(value: Any, column: Column) -> str:
+    if column.score:
+        return DASH if finite(value) is None else f"{value:.5f}"
+    return DASH if value is None else short(setting(value), 60)
+
+
+PANEL = Panel("making", "How this report was made", view, TEMPLATE, contents="Method")

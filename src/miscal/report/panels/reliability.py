@@ -1,60 +1,138 @@
 """Reliability diagrams of all rows and of each regime, before and after correction."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from miscal.report.drawing import Scale, reliability_dots
-from miscal.report.panels.regimes import LABELS
+from miscal.discovery.summary import SmoothEce, Summary
+from miscal.report.drawing import Dot, Scale, reliability_dots
+from miscal.report.legend import SLICES
+from miscal.report.panel import Panel
 from miscal.report.source import Source
 
-NAME = "reliability"
-TITLE = "Reliability before and after correction"
-SHORT = "Reliability"
 CURVES = ("all", "over", "under")
 X = Scale(0.0, 1.0, 38.0, 248.0)
 Y = Scale(0.0, 1.0, 220.0, 10.0)
-TICKS = (0, 0.25, 0.5, 0.75, 1)
-STATES = (("raw", "before"), ("corrected", "after"))
+TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.25, 0.5, 0.75, 1))
+STATES = {"raw": "before", "corrected": "after"}
+
+TEMPLATE = """
+<p class="lead">Each dot stands for a group of test rows with similar confidence. On the diagonal, accuracy equals
+confidence; below it the model is over-confident, above it under-confident. Opposite errors cancel in the diagram of all
+rows and become visible in the diagrams of the regimes.</p>
+{% for row in view.rows %}
+{% if row.heading %}
+<h3>{{ row.heading }}</h3>
+{% endif %}
+<div class="trio">
+{% for plot in row.diagrams %}
+<figure class="reliability {{ plot.name }}">
+<figcaption><b>{{ plot.label }}{{ ", " ~ plot.when ~ " correction" if not row.heading }}</b>
+<span class="aside">{{ plot.n | count }} test rows</span></figcaption>
+{% if plot.dots %}
+<svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram, {{ plot.label | lower }}, {{ plot.when }}
+correction:
+{{ plot.dots | length }} groups of rows, smECE {{ plot.smece.value | metric }}">
+{% for x, y, label in view.ticks %}
+<path class="grid" d="M{{ x }} {{ view.y.start }}V{{ view.y.stop }}M{{ view.x.start }} {{ y }}H{{ view.x.stop }}"/>
+<text class="tick" x="{{ x }}" y="234" text-anchor="middle">{{ label }}</text>
+<text class="tick" x="33" y="{{ y + 3.5 }}" text-anchor="end">{{ label }}</text>
+{% endfor %}
+<path class="diagonal" d="M{{ view.x.start }} {{ view.y.start }}L{{ view.x.stop }} {{ view.y.stop }}"/>
+<text class="axis" x="143" y="252" text-anchor="middle">confidence, %</text>
+<text class="axis" transform="translate(9 115) rotate(-90)" text-anchor="middle">accuracy, %</text>
+{% if plot.name == "all" and plot.when == "before" %}
+<text class="zone" x="244" y="213" text-anchor="end">over-confident</text>
+<text class="zone" x="43" y="22">under-confident</text>
+{% endif %}
+<path class="whisker" d="{% for dot in plot.dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
+<path class="curve" d="{% for dot in plot.dots %}{{ "L" if loop.index0 else "M" }}{{ dot.x }} {{ dot.y }}{% endfor %}"/>
+{% for dot in plot.dots %}
+{% set spread = dot.interval | bounds("percent") %}
+<circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"><title>{{ dot.n | count }} rows: \
+confidence {{ dot.confidence | percent }}, accuracy {{ dot.accuracy | percent }} (95 % interval \
+{{ spread }})</title></circle>
+{% endfor %}
+</svg>
+<p class="under-figure">smECE <b>{{ plot.smece.value | metric }}</b>
+{%- if plot.smece.floor is not none %}, floor {{ plot.smece.floor | metric }}{% endif %}
+{%- if plot.smece.p_value is not none %}, {{ plot.smece.p_value | p_value }}{% endif %}
+</p>
+{% else %}
+<p class="empty">There are too few test rows for a reliability curve.</p>
+{% endif %}
+</figure>
+{% endfor %}
+</div>
+{% endfor %}
+{% if view.missing %}
+<p class="empty">There is no diagram of the {{ view.missing | listed }} regime, because no test row belongs to it.</p>
+{% endif %}
+<p class="caption">Vertical lines are 95&nbsp;% intervals of the accuracy in each group; larger dots stand for more
+rows.
+After correction, the regimes are still those of the uncorrected confidences. A small p-value means that a calibrated
+model would rarely show so large an smECE.</p>
+"""
 
 
-def context(source: Source) -> dict[str, Any]:
-    """Two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn."""
+@dataclass(frozen=True)
+class Diagram:
+    """One reliability diagram, with the smECE that stands below it."""
+
+    name: str
+    label: str
+    when: str
+    n: int
+    dots: list[Dot]
+    smece: SmoothEce
+
+
+@dataclass(frozen=True)
+class Row:
+    """Diagrams side by side, under a heading where there is more than one row."""
+
+    heading: str
+    diagrams: list[Diagram]
+
+
+@dataclass(frozen=True)
+class View:
+    """The rows of diagrams, the regimes that have none, and the axes."""
+
+    rows: list[Row]
+    missing: list[str]
+    x: Scale = X
+    y: Scale = Y
+    ticks: Any = TICKS
+
+
+def view(source: Source) -> View:
+    """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn."""
     summary = source.summary
-    shown = [name for name in CURVES if name == "all" or _rows(summary, name)]
+    sizes = {"all": summary.n_test, **{regime.name: regime.n for regime in summary.regimes}}
+    shown = [name for name in CURVES if name == "all" or sizes.get(name)]
     rows = [
-        {"word": word, "diagrams": [_diagram(summary, name, state, word) for name in shown]} for state, word in STATES
+        Row(f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
+        for state, when in STATES.items()
     ]
     if len(shown) == 1:
-        rows = [{"word": None, "diagrams": [row["diagrams"][0] for row in rows]}]
-    return {
-        "rows": rows,
-        "missing": [LABELS[name].lower() for name in CURVES if name not in shown],
-        "x": X,
-        "y": Y,
-        "ticks": [(share, f"{100 * share:.0f}") for share in TICKS],
-    }
+        rows = [Row("", [row.diagrams[0] for row in rows])]
+    return View(rows=rows, missing=[SLICES[name].lower() for name in CURVES if name not in shown])
 
 
-def _diagram(summary: dict[str, Any], name: str, state: str, word: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "label": LABELS[name],
-        "word": word,
-        "dots": reliability_dots(summary["curves"][name][state], X, Y),
-        "smece": _smece(summary, name, state),
-        "n": _rows(summary, name),
-    }
+def _diagram(summary: Summary, name: str, state: str, n: int) -> Diagram:
+    curve = getattr(getattr(summary.curves, name), state)
+    smece = _smece(summary, name) if state == "raw" else _corrected_smece(summary, name)
+    return Diagram(name, SLICES[name], STATES[state], n, reliability_dots(curve, X, Y), smece)
 
 
-def _smece(summary: dict[str, Any], name: str, state: str) -> dict[str, Any]:
-    """Return the smECE beside a diagram, with floor and p-value where the summary has them."""
-    if state == "raw":
-        regimes = {regime["name"]: regime["smece"] for regime in summary["regimes"]}
-        return (summary["global"]["smece"] if name == "all" else regimes.get(name)) or {"value": None}
-    corrected = summary["correction"].get("miscal")
-    return {"value": corrected[name]["smece"] if corrected else None}
+def _smece(summary: Summary, name: str) -> SmoothEce:
+    regimes = {regime.name: regime.smece for regime in summary.regimes}
+    return summary.global_.smece if name == "all" else regimes[name]
 
 
-def _rows(summary: dict[str, Any], name: str) -> int:
-    if name == "all":
-        return summary["n_test"]
-    return next((regime["n"] for regime in summary["regimes"] if regime["name"] == name), 0)
+def _corrected_smece(summary: Summary, name: str) -> SmoothEce:
+    comparison = summary.correction.get("miscal")
+    return SmoothEce(value=getattr(comparison, name).smece if comparison else None)
+
+
+PANEL = Panel("reliability", "Reliability before and after correction", view, TEMPLATE, contents="Reliability")

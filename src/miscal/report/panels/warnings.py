@@ -1,14 +1,20 @@
 """What the reader must know before trusting the numbers."""
 
-from typing import Any
-
+from miscal.report.panel import Panel
 from miscal.report.source import Source
 
-NAME = "warnings"
-TITLE = "Before you read on"
-SHORT = "Warnings"
+TEMPLATE = """
+<ul>
+{% for text in view %}
+<li>{{ text | short(600) }}</li>
+{% endfor %}
+</ul>
+"""
 
 
-def context(source: Source) -> dict[str, Any]:
-    """Return the warnings of the run."""
-    return {"warnings": [text for text in source.summary["warnings"] if text.strip()]}
+def view(source: Source) -> list[str] | None:
+    """Return the warnings of the run; None where there are none."""
+    return [text for text in source.summary.warnings if text.strip()] or None
+
+
+PANEL = Panel("warnings", "Before you read on", view, TEMPLATE)

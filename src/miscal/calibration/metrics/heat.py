@@ -1,0 +1,219 @@
+"""Residuals smoothed by the reflected Gaussian, at any bandwidth: bin once, transform once, damp and transform back.
+
+The Gaussian kernel reflected at 0 and 1 is the heat kernel of [0, 1] with insulated ends, so cosines diagonalise it::
+
+    K_sigma(t, v) = 1 + 2 sum_k exp(-(pi k sigma)^2 / 2) cos(pi k t) cos(pi k v)
+    g_sigma(t)    = sum_i w_i r_i K_sigma(t, f_i) = A_0 + 2 sum_k exp(-(pi k sigma)^2 / 2) A_k cos(pi k t)
+
+with the moments A_k = sum_i w_i r_i cos(pi k f_i), which no bandwidth enters. Every step works on many residual
+vectors at once, because the bootstrap and the draws of a calibrated model need that.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+BINNING_ERROR = 5e-6
+"""Largest change of a value by linear binning. A smaller one costs cells; half of the 1e-5 that `smece` promises."""
+
+SMALLEST_SIGMA = 1e-5
+"""No kernel narrower than this is evaluated, so a smaller smECE is only right to about this much. It bounds the number
+of cells; it equals the accuracy that `smece` promises."""
+
+_MODES_PER_SIGMA = 2.2
+"""Cosines kept per 1 / sigma: those beyond are damped by exp(-(pi * 2.2)^2 / 2) = 4e-11, far below any tolerance."""
+
+_INTEGRATION_ERROR, _POINTS_PER_SIGMA, _LEAST_INTERVALS = 1.2e-7, 6, 256
+"""Allowed error of the integral of |g|, which is about (h / sigma)^3 sigma / 50 on a grid of step h (checked against
+grids 16 times as fine), and the coarsest grids that may be asked for. A smaller error costs longer transforms; this one
+is far below the tolerance of the search, which would otherwise follow the error."""
+
+_BIN_BLOCK = 1 << 15
+"""Rows binned at a time. Temporaries of 256 KB are used again, larger ones are fresh memory pages each time: the column
+"binning" of `benchmarks/bench_smece.py` shows it."""
+
+LEAST_CELLS, _MAX_CELLS = 512, 1 << 22
+"""Fewer cells would save no time; more would take over 32 MB, and 2^21 are 16 for each `SMALLEST_SIGMA` already."""
+
+
+def power_of_two(x: float) -> int:
+    """Return the smallest power of two that is at least `x`, and at least 1.
+
+    Examples
+    --------
+    >>> power_of_two(5.0), power_of_two(0.1)
+    (8, 1)
+    """
+    return 1 << max(0, math.ceil(math.log2(x)))
+
+
+def cells_needed(sigma: float, absolute: float = 0.5) -> int:
+    """Return the number of cells of [0, 1] that linear binning needs at bandwidth `sigma`.
+
+    Linear binning keeps sum and first moment of what it moves, and adds a variance of at most h^2 / 4. That changes
+    the integral of |g| by at most ``absolute`` h^2 / 8 times the integral of |K''|, which is 0.97 / sigma^2. Residuals
+    that cancel inside a cell are missing from ``absolute``: hence at least 16 cells per sigma.
+
+    Parameters
+    ----------
+    sigma : float
+        Bandwidth, > 0; below `SMALLEST_SIGMA` that is taken.
+    absolute : float, default 0.5
+        Sum of absolute binned residuals, or a guess of it.
+
+    Returns
+    -------
+    int
+        A power of two, from 512 to 2^22.
+
+    Examples
+    --------
+    >>> cells_needed(0.1), cells_needed(0.001), cells_needed(0.001, 0.01)
+    (2048, 131072, 16384)
+    """
+    per_sigma = max(16.0, math.sqrt(0.97 * absolute / (8 * BINNING_ERROR)))
+    return min(max(LEAST_CELLS, power_of_two(per_sigma / max(sigma, SMALLEST_SIGMA))), _MAX_CELLS)
+
+
+def _intervals_needed(sigma: float) -> int:
+    """Return the size of the grid on which |g| is integrated, by the error that `_integral_of_absolute` leaves."""
+    h = min(sigma / _POINTS_PER_SIGMA, sigma * (50 * _INTEGRATION_ERROR / sigma) ** (1 / 3))
+    return max(_LEAST_INTERVALS, power_of_two(1 / h))
+
+
+def bin_residuals(location: np.ndarray, value: np.ndarray, n_cells: int) -> np.ndarray:
+    """Spread each value linearly over the two nodes around its location.
+
+    Parameters
+    ----------
+    location : float array of shape (n,)
+        In [0, 1].
+    value : float array of shape (n,)
+        What is spread: w_i r_i, any sign.
+    n_cells : int
+        Cells of [0, 1]; the nodes are ``arange(n_cells + 1) / n_cells``.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n_cells + 1,). Sum and first moment of the values are kept exactly.
+
+    Examples
+    --------
+    >>> bin_residuals(np.array([0.25, 1.0]), np.array([1.0, -2.0]), 2)
+    array([ 0.5,  0.5, -2. ])
+    """
+    total = np.zeros(n_cells + 2)
+    offset = np.zeros(n_cells + 2)
+    for start in range(0, len(location), _BIN_BLOCK):
+        place = location[start : start + _BIN_BLOCK] * n_cells
+        cell = place.astype(np.intp)
+        part = value[start : start + _BIN_BLOCK]
+        total += np.bincount(cell, part, n_cells + 2)
+        offset += np.bincount(cell, part * (place - cell), n_cells + 2)
+    total -= offset
+    total[1:] += offset[:-1]
+    return total[:-1]
+
+
+def cosine_moments(nodes: np.ndarray) -> np.ndarray:
+    """Return A_k = sum_j b_j cos(pi k j / M) of binned residuals b.
+
+    Parameters
+    ----------
+    nodes : float array of shape (B, M + 1)
+        Residual mass at the nodes j / M, one row per problem.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (B, M + 1), k = 0 to M. A_0 is the mean residual (positive: under-confident).
+
+    Examples
+    --------
+    >>> cosine_moments(np.array([[1.0, 0.0, 0.0]]))
+    array([[1., 1., 1.]])
+    """
+    from scipy.fft import dct
+
+    halved = 0.5 * nodes  # the type-1 transform counts inner nodes twice
+    halved[:, [0, -1]] = nodes[:, [0, -1]]
+    return dct(halved, type=1, axis=1, overwrite_x=True)
+
+
+def _integral_of_absolute(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integrate |g| over [0, 1] from values on an even grid with both ends; and sum |g'| over the crossings of 0.
+
+    The trapezoid rule is spectrally accurate for g itself, which is smooth and even about both ends; what |g| adds is
+    a corner at each crossing. By the Euler-Maclaurin sum a corner of slope -s to s, a share q into its interval, costs
+    s h^2 (q (1 - q) - 1/6), where s h = a + b and q = a / (a + b) for the absolute values a, b on its two sides.
+    """
+    size, n = np.abs(g), g.shape[1] - 1
+    total = size.sum(axis=1) - 0.5 * (size[:, 0] + size[:, -1])
+    row, at = np.nonzero(g[:, :-1] * g[:, 1:] < 0)
+    a, b = size[row, at], size[row, at + 1]
+    rise = a + b
+    corner = a * b / rise - rise / 6
+    return (total - np.bincount(row, corner, len(g))) / n, np.bincount(row, rise, len(g)) * n
+
+
+def smoothed(moments: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return smECE_sigma and its derivative by sigma, one bandwidth per row of moments.
+
+    The smoothed residuals obey the heat equation, dg / dsigma = sigma g'', and g' is 0 at both ends: the integral of
+    sign(g) g'' over the stretches between the crossings is -2 times the sum of |g'| at the crossings.
+
+    Parameters
+    ----------
+    moments : float array of shape (B, K)
+        A_0 to A_{K-1} of each problem.
+    sigma : float array of shape (B,)
+        Bandwidths, at least `SMALLEST_SIGMA`.
+
+    Returns
+    -------
+    value : numpy.ndarray
+        float64, shape (B,): the integral of |g_sigma|, between |A_0| and the mean absolute residual.
+    derivative : numpy.ndarray
+        float64, shape (B,), at most 0; to a few parts in a hundred.
+
+    Examples
+    --------
+    >>> smoothed(np.array([[0.2, 0.0, 0.0]]), np.array([0.5]))
+    (array([0.2]), array([-0.]))
+    """
+    value, crossings = _integral_of_absolute(smoothed_density(moments, sigma))
+    return value, -2 * sigma * crossings
+
+
+def smoothed_density(moments: np.ndarray, sigma: np.ndarray | float) -> np.ndarray:
+    """Return g_sigma on an even grid of [0, 1], both ends included, fine enough for the smallest sigma.
+
+    Parameters
+    ----------
+    moments : float array of shape (B, K)
+        A_0 to A_{K-1} of each problem.
+    sigma : float array of shape (B,), or float
+        Bandwidths, at least `SMALLEST_SIGMA`.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (B, T + 1); positive where residuals are (under-confident).
+
+    Examples
+    --------
+    >>> smoothed_density(np.array([[0.2, 0.0]]), 0.5)[0, :2]
+    array([0.2, 0.2])
+    """
+    from scipy.fft import dct
+
+    smallest = float(np.min(sigma))
+    n_modes = min(moments.shape[1], math.ceil(_MODES_PER_SIGMA / smallest))
+    exponent = np.square(np.arange(n_modes) * (math.pi / math.sqrt(2)))
+    padded = np.zeros((len(moments), _intervals_needed(smallest) + 1))
+    damping = np.maximum(-exponent * np.reshape(np.square(sigma), (-1, 1)), -200.0)  # denormal numbers are slow
+    np.multiply(moments[:, :n_modes], np.exp(damping, out=damping), out=padded[:, :n_modes])
+    return dct(padded, type=1, axis=1, overwrite_x=True)

@@ -1,0 +1,229 @@
+"""The metrics of all rows: one entry each, and whatever lists metrics goes through the entries.
+
+To add a metric, write its function beside those like it (`scores.py` for means over rows) and its entry in `METRICS`.
+It then appears in :func:`global_scores`, under ``global`` in ``summary.json`` and, with ``compares_corrections=True``,
+in the tables that compare corrections, those of the report included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from miscal.base.errors import InputError
+from miscal.calibration.metrics.inference import RandomState, measure_ece, measure_smece
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.scores import brier, ece, log_loss, log_losses, mean_interval, squared_errors, wilson
+from miscal.calibration.metrics.smooth import smece
+
+
+class Estimate(Protocol):
+    """A value with its interval; `MeanEstimate` and `ErrorEstimate` say more."""
+
+    @property
+    def value(self) -> float:
+        """The metric, in its unit."""
+        ...
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Low and high at 95 %; None where a single row leaves it undefined."""
+        ...
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a set of rows.
+
+    Attributes
+    ----------
+    name : str
+        Its key in ``summary.json``.
+    label : str
+        What tables call it.
+    value : callable
+        ``value(correct, confidence, sample_weight=None)`` gives the number alone, a float.
+    estimate : callable
+        ``estimate(correct, confidence, sample_weight=None, n_draws=1000, random_state=0)`` gives it with its interval,
+        an `Estimate`. `mean_of` and `share_of` make one from values of rows.
+    lower_is_better : bool or None, default None
+        Which of two corrections it prefers; None where it describes the rows and prefers neither.
+    compares_corrections : bool, default False
+        Whether tables that compare corrections have a column of it.
+    """
+
+    name: str
+    label: str
+    value: Callable[..., float]
+    estimate: Callable[..., Estimate]
+    lower_is_better: bool | None = None
+    compares_corrections: bool = False
+
+    def __post_init__(self) -> None:
+        if self.compares_corrections and self.lower_is_better is None:
+            raise InputError(
+                f"metric {self.name!r} is to compare corrections, so it must say which it prefers: "
+                "give lower_is_better=True or lower_is_better=False; it is None"
+            )
+
+
+RowValues = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From outcomes and confidences of shape (n,) to one value per row."""
+
+
+def mean_of(values: RowValues, *, low: float = -np.inf, high: float = np.inf) -> Callable[..., Estimate]:
+    """Estimate the mean of a value of each row, with Student's interval, cut to where the mean can lie.
+
+    Parameters
+    ----------
+    values : callable
+        ``values(correct, confidence)`` gives float64 of shape (n,).
+    low, high : float, default unbounded
+        Between which the mean lies for certain.
+
+    Returns
+    -------
+    callable
+        For `Metric.estimate`; it draws nothing.
+
+    Examples
+    --------
+    >>> mean_of(squared_errors, low=0.0)([1, 0], [0.5, 0.9]).interval[0]
+    0.0
+    """
+
+    def estimate(correct: Any, confidence: Any, *, sample_weight: Any = None, **_draws: Any) -> Estimate:
+        y, f, weight = check_rows(correct, confidence, sample_weight)
+        found = mean_interval(values(y, f), sample_weight=weight)
+        if found.interval is None:
+            return found
+        return replace(found, interval=(max(found.interval[0], low), min(found.interval[1], high)))
+
+    return estimate
+
+
+def share_of(values: RowValues) -> Callable[..., Estimate]:
+    """Estimate the share of rows with a value of 1 rather than 0, with Wilson's interval.
+
+    Parameters
+    ----------
+    values : callable
+        ``values(correct, confidence)`` gives 0 or 1 for each row, float64 of shape (n,).
+
+    Returns
+    -------
+    callable
+        For `Metric.estimate`; it draws nothing. With weights the interval takes the effective number of rows.
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in share_of(lambda y, f: y)([1] * 10, [0.5] * 10).interval]
+    [0.72, 1.0]
+    """
+
+    def estimate(correct: Any, confidence: Any, *, sample_weight: Any = None, **_draws: Any) -> Estimate:
+        y, f, weight = check_rows(correct, confidence, sample_weight)
+        found = mean_interval(values(y, f), sample_weight=weight)
+        low, high = wilson(np.clip(found.value, 0.0, 1.0), 1 / np.square(weight).sum())
+        return replace(found, interval=(float(low), float(high)))
+
+    return estimate
+
+
+def _outcome(y: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return y
+
+
+def _confidence(_: np.ndarray, f: np.ndarray) -> np.ndarray:
+    return f
+
+
+def _weighted_mean(values: RowValues) -> Callable[..., float]:
+    def value(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+        y, f, weight = check_rows(correct, confidence, sample_weight)
+        return float(weight @ values(y, f))
+
+    return value
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", "Accuracy", _weighted_mean(_outcome), share_of(_outcome)),
+        Metric("confidence", "Mean confidence", _weighted_mean(_confidence), mean_of(_confidence, low=0.0, high=1.0)),
+        Metric("smece", "smECE", smece, measure_smece, lower_is_better=True, compares_corrections=True),
+        Metric("ece", "ECE", ece, measure_ece, lower_is_better=True),
+        Metric(
+            "brier",
+            "Brier",
+            brier,
+            mean_of(squared_errors, low=0.0, high=1.0),
+            lower_is_better=True,
+            compares_corrections=True,
+        ),
+        Metric("log_loss", "Log loss", log_loss, mean_of(log_losses), lower_is_better=True, compares_corrections=True),
+    )
+}
+"""Every metric by name, in the order in which tables list them."""
+
+
+def correction_metrics() -> list[Metric]:
+    """Return the metrics by which corrections are compared, in the order of their columns.
+
+    Examples
+    --------
+    >>> [metric.label for metric in correction_metrics()]
+    ['smECE', 'Brier', 'Log loss']
+    """
+    return [metric for metric in METRICS.values() if metric.compares_corrections]
+
+
+def global_scores(
+    correct: Any,
+    confidence: Any,
+    *,
+    sample_weight: Any = None,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> dict[str, Estimate]:
+    """Measure all rows by every metric.
+
+    Parameters
+    ----------
+    correct : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    confidence : array-like of shape (n,)
+        Confidences in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default. Means take them as the importance of independent rows.
+    n_draws : int, default 1000
+        Draws for the floors and p-values of smECE and ECE.
+    random_state : int or numpy.random.Generator, default 0
+        Source of randomness.
+
+    Returns
+    -------
+    dict of str to Estimate
+        One entry for each of `METRICS`: accuracy (Wilson interval), confidence, brier and log_loss (Student intervals)
+        as `MeanEstimate`; smece and ece (over 15 bins of equal width) as `ErrorEstimate`, with floor and p-value.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> scores = global_scores([1, 0, 0, 0] * 25, [0.5] * 100, n_draws=100)
+    >>> accuracy, brier = scores["accuracy"], scores["brier"]
+    >>> round(accuracy.value, 4), [round(end, 2) for end in accuracy.interval], round(brier.value, 4)
+    (0.25, [0.18, 0.34], 0.25)
+    """
+    y, f, weight = check_rows(correct, confidence, sample_weight)
+    return {
+        name: metric.estimate(y, f, sample_weight=weight, n_draws=n_draws, random_state=random_state)
+        for name, metric in METRICS.items()
+    }

@@ -1,0 +1,60 @@
+"""The summary of a run in a few lines for a terminal."""
+
+from pathlib import Path
+
+from miscal.discovery.summary import Measure, Summary
+
+
+def summary_lines(summary: Summary, out: Path) -> list[str]:
+    """Tell what a run found.
+
+    Parameters
+    ----------
+    summary : Summary
+        The run.
+    out : Path
+        Its folder.
+
+    Returns
+    -------
+    list of str
+        Lines to print: the verdict, what was learned from, the key numbers, warnings, where the report is.
+    """
+    return [
+        summary.verdict,
+        "",
+        f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)",
+        *_inputs(summary),
+        f"model       accuracy {_shown(summary.global_.accuracy)}, confidence {_shown(summary.global_.confidence)}",
+        *_regimes(summary),
+        *_log_loss(summary),
+        *(f"warning     {warning}" for warning in summary.warnings),
+        f"report      {out / 'report.html'}",
+    ]
+
+
+def _inputs(summary: Summary) -> list[str]:
+    return [f"inputs      {summary.data.x_source}"] if summary.data.x_source else []
+
+
+def _shown(measure: Measure) -> str:
+    if measure.value is None:
+        return "undefined"
+    if measure.interval is None:
+        return f"{measure.value:.3f}"
+    low, high = measure.interval
+    return f"{measure.value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _regimes(summary: Summary) -> list[str]:
+    return [
+        f"{regime.name:<12}{regime.share:.0%} of the test rows, accuracy minus confidence {_shown(regime.residual)}"
+        for regime in summary.regimes
+        if regime.name != "good" and regime.n
+    ]
+
+
+def _log_loss(summary: Summary) -> list[str]:
+    losses = {name: scores.all.log_loss for name, scores in summary.correction.items()}
+    known = [f"{name} {loss:.4f}" for name, loss in losses.items() if loss is not None]
+    return [f"log loss    {', '.join(known)}"] if known else []

@@ -1,0 +1,52 @@
+"""What every encoder offers."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+State = tuple[dict[str, Any], dict[str, np.ndarray]]
+"""The saved form of an encoder: JSON-able settings and named arrays."""
+
+
+class Encoder(Protocol):
+    """What every encoder offers.
+
+    `fit` and `transform` take what the readers have checked: a finite float32 matrix, columns without missing values,
+    or texts. `kind` names the class in a saved model; that of an encoder of text begins with ``text-``, and its
+    constructor takes a column and a ``seed``.
+    """
+
+    kind: str
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of x."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns of x, where they have any."""
+        ...
+
+    def describe(self) -> str:
+        """Say in one phrase, for the summary, how x was made."""
+        ...
+
+    def fit(self, values: Any) -> Self:
+        """Learn from train and validation rows."""
+        ...
+
+    def transform(self, values: Any) -> np.ndarray:
+        """Return x, float32 (n, n_features), finite."""
+        ...
+
+    def state(self) -> State:
+        """Return the saved form: JSON-able settings and named arrays."""
+        ...
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
+        """Rebuild the encoder that `state` described."""
+        ...

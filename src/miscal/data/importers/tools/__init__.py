@@ -1,0 +1,25 @@
+"""One module per tool whose logs can be imported; nothing else is to be done to add one.
+
+A module offers ``LOOKED_FOR`` (what its logs are called, for messages), ``logs(folder)`` (their paths in a folder) and
+``read(path)`` (a :class:`~miscal.data.importers.rows.Log`). Its name, with hyphens, is what the tool is called.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+
+def tool_names() -> tuple[str, ...]:
+    """Return the tools whose logs can be imported, by name; no importer is loaded for it.
+
+    Examples
+    --------
+    >>> tool_names()
+    ('helm', 'inspect', 'lm-eval')
+    """
+    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(__path__)))
+
+
+def importer(name: str) -> ModuleType:
+    """Load the importer of a tool that `tool_names` lists."""
+    return import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -1,0 +1,200 @@
+"""Logs of Inspect: ``.eval`` archives and ``.json`` files.
+
+The confidence is the probability of the letter that was answered, renormalised over the letters of the choices, at
+the token that gave the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from miscal.base.errors import CorruptFile
+from miscal.data.importers import archive
+from miscal.data.importers.inspect_answers import (
+    answer_of,
+    letter_shares,
+    right_positions,
+    sent_order,
+    shuffles,
+    top_of,
+    verdict,
+)
+from miscal.data.importers.json_files import parsed, whole
+from miscal.data.importers.rows import Log, Row, UnusableLog, UnusableRow, log_of, scalars
+
+LOOKED_FOR = "*.eval or *.json"
+
+_SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)")
+
+
+def logs(folder: Path) -> list[Path]:
+    """Find the logs."""
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".eval", ".json") and path.is_file())
+
+
+def read(path: Path) -> Log:
+    """Read one log.
+
+    Raises
+    ------
+    UnusableLog
+        If it is no log of Inspect, or its samples hold no log-probabilities.
+    """
+    with path.open("rb") as stream:
+        packed = stream.read(4) == archive.MAGIC
+    if not packed:
+        header, samples = _loaded(path)
+        return _log(path, header, iter(samples))
+    with archive.opened(path) as members:
+        return _log(path, _header(path, members), _unpacked(path, members))
+
+
+# --- the two forms of a log ----------------------------------------------------------------------------------------
+
+
+def _loaded(path: Path) -> tuple[dict[str, Any], list[Any]]:
+    log = whole(path)
+    if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
+        raise UnusableLog(f"{path} is not a log of Inspect, which is an object with the key eval")
+    if not isinstance(log.get("samples"), list):
+        raise UnusableLog(
+            f"{path} holds no samples: it was written without them (--no-log-samples), or the run stopped early"
+        )
+    return log, log["samples"]
+
+
+def _header(path: Path, members: archive.Archive) -> dict[str, Any]:
+    """Return the header; of a run that broke off, what was known at its start."""
+    for name in ("header.json", "_journal/start.json"):
+        if name in members.names:
+            header = parsed(members.read(name), f"{path}/{name}")
+            if isinstance(header, dict) and isinstance(header.get("eval"), dict):
+                return header
+    raise UnusableLog(f"{path} is not a log of Inspect: the archive has no header.json with the key eval")
+
+
+def _unpacked(path: Path, members: archive.Archive) -> Iterator[Any]:
+    """Yield the samples one by one: together they may be larger than memory."""
+    for name in members.names:
+        if _SAMPLE.fullmatch(name):
+            sample = parsed(members.read(name), f"{path}/{name}")
+            beside = name.removesuffix("sample.json") + "metadata.json"
+            if name.endswith("/sample.json") and beside in members.names and isinstance(sample, dict):
+                sample["metadata"] = parsed(members.read(beside), f"{path}/{beside}")
+            yield sample
+
+
+# --- rows ----------------------------------------------------------------------------------------------------------
+
+
+def _log(path: Path, header: dict[str, Any], samples: Iterator[Any]) -> Log:
+    run, shuffled = header["eval"], shuffles(header)
+    origin = {"task": run.get("task"), "model": run.get("model")}
+    rows, left_out = [], defaultdict(list)
+    for number, sample in enumerate(samples):
+        if not isinstance(sample, dict) or "id" not in sample:
+            raise CorruptFile(f"{path}: sample {number} is not an object with an id; the log is damaged")
+        name = f"{sample['id']}/epoch {sample.get('epoch', 1)}"
+        try:
+            rows.append(_row(name, sample, origin, shuffled=shuffled))
+        except UnusableRow as reason:
+            left_out[str(reason)].append(name)
+    _refuse_without_probabilities(path, rows, left_out)
+    return log_of(path, rows, left_out, _notes(path, header, rows))
+
+
+NO_LOGPROBS = "no log-probabilities of the generated tokens"
+NO_TOP = "no top_logprobs, so the probabilities of the other letters are unknown"
+
+
+def _refuse_without_probabilities(path: Path, rows: list[Row], left_out: dict[str, list[str]]) -> None:
+    if not rows and left_out.keys() & {NO_LOGPROBS, NO_TOP}:
+        raise UnusableLog(
+            f"{path} holds no probabilities: run it again with logprobs and top_logprobs of at least the number of "
+            "choices (inspect eval --logprobs --top-logprobs 10), on a service that returns them"
+        )
+
+
+def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> Row:
+    choices = sample.get("choices")
+    if not isinstance(choices, list) or not 2 <= len(choices) <= 26:
+        raise UnusableRow("fewer than 2 or more than 26 choices")
+    if sample.get("error"):
+        raise UnusableRow("the sample ended in an error")
+    choices = tuple(str(choice) for choice in choices)
+    score = verdict(sample.get("scores"))
+    token = answer_of(_tokens(sample), len(choices))
+    order = sent_order(score, choices, shuffled=shuffled)
+    sent = letter_shares(token, len(choices))
+    probs = [0.0] * len(choices)
+    for place, share in enumerate(sent.shares):
+        probs[order[place]] = share
+    predicted = order[sent.answered]
+    if score.answer not in (None, predicted):
+        raise UnusableRow("the answer that was scored differs from the letter that was generated")
+    right = right_positions(sample.get("target"), len(choices))
+    return Row(
+        id=name,
+        text=_text(sample.get("input")),
+        confidence=probs[predicted],
+        correct=score.correct,
+        predicted=predicted,
+        choices=choices,
+        choice_probs=tuple(probs),
+        candidate_mass=sent.mass,
+        answer_index=right[0] if len(right) == 1 else None,
+        metadata={
+            **origin,
+            "sample_id": str(sample["id"]),
+            "epoch": sample.get("epoch", 1),
+            "truncated": sent.n_missing > 0,
+            **scalars(sample.get("metadata") if isinstance(sample.get("metadata"), dict) else None),
+        },
+    )
+
+
+def _tokens(sample: dict[str, Any]) -> list[dict[str, Any]]:
+    output = sample.get("output")
+    outputs = output.get("choices") if isinstance(output, dict) else None
+    first = outputs[0] if isinstance(outputs, list) and outputs else None
+    logprobs = first.get("logprobs") if isinstance(first, dict) else None
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(content, list) or not content:
+        raise UnusableRow(NO_LOGPROBS)
+    tokens = [token for token in content if isinstance(token, dict)]
+    if not any(len(top_of(token)) > 1 for token in tokens):
+        raise UnusableRow(NO_TOP)
+    return tokens
+
+
+def _text(given: Any) -> str | None:
+    """Return the input; of messages, the last of the user."""
+    if isinstance(given, list):
+        asked = [one.get("content") for one in given if isinstance(one, dict) and one.get("role") == "user"]
+        given = asked[-1] if asked else None
+        if isinstance(given, list):
+            parts = [part.get("text") for part in given if isinstance(part, dict)]
+            given = "\n".join(part for part in parts if isinstance(part, str))
+    return given if isinstance(given, str) else None
+
+
+def _notes(path: Path, header: dict[str, Any], rows: list[Row]) -> list[str]:
+    notes = [
+        "Inspect: confidence is the probability of the letter answered, renormalised over all letters; where the model "
+        "reasoned first, it is the probability given that reasoning"
+    ]
+    if header.get("status") != "success":
+        notes.append(f"{path.name}: the run did not finish (status {header.get('status', 'unknown')})")
+    cut = sum(row.metadata["truncated"] for row in rows)
+    if cut:
+        notes.append(
+            f"{path.name}: in {cut} rows some letters are not among the top_logprobs; their probability is taken as 0 "
+            "(see column truncated)"
+        )
+    if len({row.metadata["sample_id"] for row in rows}) < len(rows):
+        notes.append("samples occur once per epoch: keep the rows of each together with --group sample_id")
+    return notes

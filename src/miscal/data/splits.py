@@ -1,0 +1,217 @@
+"""How triples are split into rows to learn from, to choose by and to test on: what belongs together stays together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from miscal.base.errors import InputError
+from miscal.data.triples import SPLITS, Triples
+
+SHARES = {"train": 0.8, "val": 0.1, "test": 0.1}
+
+MIN_ROWS = 100
+"""The fewest rows a field can be fitted, chosen and tested on."""
+
+MIN_SPLIT = {"train": 50, "val": 5, "test": 5}
+"""The fewest rows of each split."""
+
+LARGE_DUPLICATE = 0.01
+"""An input repeated in more than this share of the rows does not keep its rows on one side ..."""
+
+FEW_REPEATS = 20
+"""... unless it is so few: where rows are few, several answers to each question must not straddle."""
+
+
+def input_ids(inputs: np.ndarray | Iterable[str]) -> np.ndarray:
+    """Give equal inputs equal numbers, in order of appearance.
+
+    Parameters
+    ----------
+    inputs : float array of shape (n, d), or n str
+        Equal means equal bytes; -0.0 counts as 0.0.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n,), from 0.
+
+    Examples
+    --------
+    >>> input_ids(np.array([[1.0], [2.0], [1.0]])).tolist(), input_ids(["a", "b", "a"]).tolist()
+    ([0, 1, 0], [0, 1, 0])
+    """
+    if isinstance(inputs, np.ndarray):
+        keys = (hashlib.blake2b((row + 0.0).tobytes(), digest_size=16).digest() for row in inputs)
+    else:
+        keys = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in inputs)
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
+
+
+def split_rows(triples: Triples, *, seed: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Split rows 80/10/10 at random, equal inputs and groups on one side.
+
+    Equal inputs are equal rows of `X`, or equal texts where `X` was made from text. An input that fills more than
+    1 % of the rows, and more than 20, would distort the split: its rows are split at random, and a warning says so.
+    Groups that the user named always stay together.
+
+    Parameters
+    ----------
+    triples : Triples
+    seed : int
+        Fixes the split.
+
+    Returns
+    -------
+    split : str array of shape (n,)
+        'train', 'val' or 'test'.
+    warnings : tuple of str
+
+    Examples
+    --------
+    >>> t = Triples.of(np.arange(10.0)[:, None], confidence=[0.5] * 10, correct=[0, 1] * 5)
+    >>> split, warnings = split_rows(t, seed=0)
+    >>> sorted(split.tolist()).count("train"), warnings
+    (8, ())
+    """
+    return split_by(_own_inputs(triples), triples.group, seed=seed)
+
+
+def split_by(inputs: np.ndarray | Iterable[str], group: np.ndarray | None, *, seed: int) -> tuple[np.ndarray, tuple]:
+    """Split rows as :func:`split_rows` does, from the inputs (matrix or texts) and groups themselves."""
+    ids = input_ids(inputs)
+    units, warnings = _units(ids, group)
+    return _fill(units, np.random.default_rng(seed)), warnings
+
+
+def straddling(triples: Triples) -> tuple[str, ...]:
+    """Warn of inputs that occur on more than one side of the split that the triples carry."""
+    return straddling_inputs(_own_inputs(triples), triples.split)
+
+
+def straddling_inputs(inputs: np.ndarray | Iterable[str], split: np.ndarray | None) -> tuple[str, ...]:
+    """Warn, with a count, of inputs (matrix or texts) that occur on more than one side of `split`."""
+    if split is None:
+        return ()
+    ids = input_ids(inputs)
+    sides = np.zeros((ids.max() + 1, len(SPLITS)), dtype=bool)
+    sides[ids, [SPLITS.index(name) for name in split]] = True
+    both = sides.sum(axis=1) > 1
+    if not both.any():
+        return ()
+    return (
+        f"{int(both.sum())} inputs ({int(both[ids].sum())} rows) occur in more than one split. The split column is "
+        "used as it is, so values on test rows may be too good",
+    )
+
+
+def _own_inputs(triples: Triples) -> np.ndarray | tuple[str, ...]:
+    made_from_text = str(triples.source.get("x", {}).get("kind", "")).startswith("text")
+    return triples.text if made_from_text and triples.text is not None else triples.X
+
+
+def _units(ids: np.ndarray, group: np.ndarray | None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Give rows that must stay together the same number, and say which could not."""
+    n = len(ids)
+    size = np.bincount(ids)[ids]
+    warnings = []
+    large = size > max(LARGE_DUPLICATE * n, FEW_REPEATS)
+    repeated = (size > 1) & ~large
+    if repeated.any():
+        warnings.append(
+            f"{int(repeated.sum())} rows have the same input as another row; rows with equal inputs are kept in one "
+            "split"
+        )
+    if large.any():
+        warnings.append(
+            f"{len(np.unique(ids[large]))} inputs each make up more than 1 % of the rows "
+            f"({int(large.sum())} rows in all); these rows are split "
+            + ("at random; name a group column to keep them together" if group is None else "by their group alone")
+        )
+        ids = np.where(large, ids.max() + 1 + np.arange(n), ids)
+    _, ids = np.unique(ids, return_inverse=True)
+    if group is None:
+        return ids, tuple(warnings)
+    return _joined(ids, group, warnings)
+
+
+def _joined(ids: np.ndarray, group: np.ndarray, warnings: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Rows hang together that share an input or a group, or do so by way of other rows."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, codes = np.unique(group, return_inverse=True)
+    n_ids, n = ids.max() + 1, len(ids)
+    nodes = n_ids + codes.max() + 1
+    _, component = connected_components(coo_array((np.ones(n), (ids, n_ids + codes)), shape=(nodes, nodes)), False)
+    _, units = np.unique(component[ids], return_inverse=True)
+    largest = np.bincount(units).max()
+    if largest > SHARES["test"] * n:
+        warnings.append(f"the largest group holds {largest} of {n} rows, so the splits cannot be 80/10/10")
+    return units, tuple(warnings)
+
+
+def _fill(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Deal the units out in random order, each to the split that is shortest of its share.
+
+    With single rows this is a uniformly random split of exact sizes; with large units every split gets some as long
+    as there are three.
+    """
+    size = np.bincount(units).tolist()
+    targets = [SHARES[name] for name in SPLITS]
+    filled = [0.0] * len(SPLITS)  # rows over share: equal for all when the shares are exact
+    chosen = np.empty(len(size), dtype=np.int64)
+    for unit in rng.permutation(len(size)).tolist():
+        side = 2 if filled[2] <= filled[1] else 1
+        side = 0 if filled[0] < filled[side] else side
+        filled[side] += size[unit] / targets[side]
+        chosen[unit] = side
+    return np.array(SPLITS)[chosen[units]]
+
+
+def check_trainable(correct: np.ndarray, split: np.ndarray) -> None:
+    """Refuse what no field can be fitted on.
+
+    Parameters
+    ----------
+    correct : float array of shape (n,)
+        Outcomes, 0 or 1.
+    split : str array of shape (n,)
+        'train', 'val' or 'test'.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 100 rows, fewer than 50 / 5 / 5 to train, choose and test on, or the training rows
+        have one outcome only.
+
+    Examples
+    --------
+    >>> check_trainable(np.array([0.0, 1.0]), np.array(["train", "test"]))
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed (50 to train, 5 to choose, ...
+    """
+    needed = "(" + ", ".join(f"{MIN_SPLIT[s]} to {w}" for s, w in zip(SPLITS, _PURPOSE, strict=True)) + ")"
+    if len(correct) < MIN_ROWS:
+        raise InputError(
+            f"too few rows: got {len(correct)}; at least {MIN_ROWS} are needed {needed}, "
+            "and some thousands for a detailed field"
+        )
+    counts = {name: int((split == name).sum()) for name in SPLITS}
+    if any(counts[name] < MIN_SPLIT[name] for name in SPLITS):
+        raise InputError(
+            f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; the least that is needed "
+            f"is {needed}"
+        )
+    for name, part in (("", correct), ("of split 'train' ", correct[split == "train"])):
+        if part.min() == part.max():
+            raise InputError(
+                f"correct has one class only: all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 must occur"
+            )
+
+
+_PURPOSE = ("train", "choose", "test")

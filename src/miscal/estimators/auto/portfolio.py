@@ -1,0 +1,143 @@
+"""The ordered portfolio of the default estimator, once: which scores there are, and how their shifts are put together.
+
+    first scores --weights--> first stack --> refined kernels --+
+                                   |                            +--weights--> shift
+                                   +------------ local shift ---+
+
+While the scores are fitted their shifts are out of fold; afterwards they are told for new rows. Both go through
+:func:`weighted`. A new score is one module with a :class:`~miscal.estimators.auto.member.Family`, and its line in
+``FIRST``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.estimators.auto import clusters, kernels, trees
+from miscal.estimators.auto.local import LocalMember
+from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Member, Query, Recipe, State
+
+Array = NDArray[np.floating]
+
+FIRST: tuple[Family, ...] = (
+    kernels.FAMILY,
+    trees.FAMILY,
+    clusters.FAMILY,
+)
+"""The scores of the first stack, in the order of the table of candidates."""
+
+FIRST_STACK = "first stack"
+"""Name of the first stack among the parts of the last one."""
+
+
+def crossfit_all(recipes: Sequence[Recipe], rows: LearningRows) -> dict[str, CrossFitted]:
+    """Cross-fit recipes on the same rows, by name."""
+    return {recipe.name: recipe.crossfit(rows) for recipe in recipes}
+
+
+def first_recipes(rows: LearningRows) -> list[Recipe]:
+    """Scores of the first stack that serve these rows."""
+    return [recipe for family in FIRST for recipe in family.recipes(rows)]
+
+
+def shifts_of(fitted: Mapping[str, CrossFitted]) -> dict[str, Array]:
+    """Out-of-fold shifts by name."""
+    return {name: score.shift for name, score in fitted.items()}
+
+
+def columns(shifts: Mapping[str, Array]) -> NDArray[np.float64]:
+    """Shifts side by side, (n, k)."""
+    return np.stack(list(shifts.values()), 1)
+
+
+def weighted(shifts: Mapping[str, Array], weights: Mapping[str, float]) -> NDArray[np.float64]:
+    """Sum shifts by their named weights, (n,).
+
+    Examples
+    --------
+    >>> weighted({"a": np.ones(2), "b": np.array([0.0, 2.0])}, {"a": 0.5, "b": 0.25}).tolist()
+    [0.5, 1.0]
+    """
+    return columns(shifts) @ np.array([weights[name] for name in shifts])
+
+
+@dataclass(frozen=True, eq=False)
+class Portfolio:
+    """Fitted scores with their weights.
+
+    Attributes
+    ----------
+    first : dict of str to Member
+        The scores of the first stack.
+    first_weights : dict of str to float
+        Where one of them alone is returned it has 1, the others 0.
+    first_scale : float
+        Standard deviation of the first stack's out-of-fold shift.
+    later : dict of str to Member
+        What stands beside the first stack in the last one: refined kernels, the local shift.
+    weights : dict of str to float
+        Of the first stack and of each of ``later``.
+    """
+
+    first: dict[str, Member]
+    first_weights: dict[str, float]
+    first_scale: float
+    later: dict[str, Member]
+    weights: dict[str, float]
+
+    def first_shifts(self, at: Query) -> dict[str, NDArray[np.float64]]:
+        """Logit shift of rows by each score of the first stack, (n,) each."""
+        return {name: member.shift(at) for name, member in self.first.items()}
+
+    def shift(self, at: Query) -> NDArray[np.float64]:
+        """Logit shift of rows over the offset, (n,); positive raises the confidence."""
+        first = weighted(self.first_shifts(at), self.first_weights)
+        refining = replace(at, first=first / self.first_scale)
+        later = {name: member.shift(refining) for name, member in self.later.items()}
+        return weighted({FIRST_STACK: first, **later}, self.weights)
+
+    def state(self) -> State:
+        """Return weights, and the members by name."""
+        content: dict[str, Any] = {
+            "first_weights": self.first_weights,
+            "first_scale": self.first_scale,
+            "weights": self.weights,
+        }
+        arrays: dict[str, np.ndarray] = {}
+        for stage in ("first", "later"):
+            content[stage] = []
+            for place, (name, member) in enumerate(getattr(self, stage).items()):
+                told, held = member.state()
+                content[stage].append({"name": name, "kind": member.kind, "content": told})
+                arrays |= with_prefix(f"{stage}{place}", held)
+        return content, arrays
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from what :meth:`state` returned."""
+        kinds = {member.kind: member for member in (*(family.member for family in FIRST), LocalMember)}
+
+        def members(stage: str) -> dict[str, Member]:
+            return {
+                one["name"]: kinds[one["kind"]].from_state(one["content"], under(f"{stage}{place}", arrays))
+                for place, one in enumerate(content[stage])
+            }
+
+        numbers = {name: content[name] for name in ("first_weights", "first_scale", "weights")}
+        return cls(first=members("first"), later=members("later"), **numbers)
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Name arrays below a prefix."""
+    return {f"{prefix}.{name}": np.asarray(value) for name, value in arrays.items()}
+
+
+def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays named below a prefix, without it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

@@ -1,0 +1,151 @@
+"""Every number that the default estimator was given rather than learned, with what it trades and where it comes from.
+
+"Set by hand" means that the number was chosen when its part was written and has not been tuned by any committed command
+since. None was chosen on a test row of the real sets. What all of them together are worth is measured by
+`benchmarks/worlds.py` and `benchmarks/real_sets.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class AutoSettings:
+    """The constants of ``method="auto"``; all sizes are numbers of rows unless a comment says otherwise."""
+
+    # --- inputs ---
+    # columns kept of a wide embedding, as principal components: time against detail; set by hand
+    widest: int = 384
+    # rows that learn the components: their error is below that of the labels long before; set by hand
+    component_rows: int = 20_000
+    # columns up to which every direction can be learned and the local shift always joins; set by hand
+    few_columns: int = 16
+    # leading components for trees and clusters: more only add noise columns; set by hand
+    n_components: int = 50
+    # extra directions and power steps of the randomised decomposition (Halko et al., 2011, advise 5 to 10 and 2; the
+    # spectra of embeddings fall slowly)
+    component_oversampling: int = 64
+    component_power_steps: int = 8
+    # logits of the confidence beyond this say the same: stated confidences of 0 and 1 would stretch the level
+    level_clip: float = 4.0
+    # quantiles that stand for the confidences learned from: a rank is right to 1 / 2,000
+    rank_quantiles: int = 2_001
+
+    # --- rows and folds ---
+    # fewest rows of positive weight to learn from: some fewer than a run asks for, whose folds leave rows out
+    least_rows: int = 20
+    # folds of the cross-fitting, and rows from which three folds lose little and save two fifths of the time
+    n_folds: int = 5
+    many_rows: int = 50_000
+    n_folds_of_many: int = 3
+
+    # --- kernel scores ---
+    # landmarks that span the kernels (Williams & Seeger, 2001): cost grows with their square; set by hand
+    landmarks: int = 500
+    # bandwidths sigma of exp(-d^2 / sigma^2), where two random rows are about 1 apart; set by hand
+    many_columns_bandwidths: tuple[float, float] = (0.7 * sqrt(2), 1.4 * sqrt(2))
+    few_columns_bandwidths: tuple[float, float, float] = (0.2 * sqrt(2), 0.4 * sqrt(2), 0.8 * sqrt(2))
+    few_columns_joint_bandwidth: float = 0.6 * sqrt(2)
+    confidence_bandwidth: float = 0.7 * sqrt(2)
+    # share of the kernel in x alone, and in the confidence alone, beside their product; set by hand
+    alone_share: float = 0.3
+    # penalties tried, by out-of-fold log loss: from "no shift" to hardly any smoothing
+    penalties: tuple[float, ...] = (1000.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+    # prior variance of intercept and slope in the confidence, in that of a kernel coefficient; set by hand
+    linear_variance: float = 1 / 0.3
+    # the offset enters the linear part over this, so that it is of about unit size
+    offset_scale: float = 3.0
+    # eigenvalues of the landmarks' kernel below this share of the largest are rounding
+    least_eigenvalue: float = 1e-6
+
+    # --- refined kernels ---
+    # fewer rows do not carry a second stage of scores; set by hand
+    least_refined_rows: int = 2_000
+    # components beside the first stack's score in refined kernels and in the geometry, and their size beside it
+    leading_components: int = 10
+    refined_component_scales: tuple[float, float] = (0.3, 0.5)
+
+    # --- boosted trees ---
+    # fewer rows leave a tree no leaves to speak of; set by hand, as the settings in trees.py
+    least_tree_rows: int = 300
+    # rounds tried, by out-of-fold log loss
+    tree_rounds: tuple[int, ...] = (25, 50, 100, 150, 200)
+    # rows of a leaf: a hundredth of all, within these; leaves of 30 rows leave a small table no splits at all
+    leaf_rows: tuple[int, int] = (5, 30)
+    leaf_share: int = 100
+
+    # --- shift by cluster: chosen on `benchmarks/worlds.py --first-seed 10 --seeds 6` ---
+    n_clusters: tuple[int, ...] = (4, 8, 16, 32, 64, 128)
+    # fewer rows to a cluster say nothing beyond the prior
+    least_cluster_rows: int = 25
+    # rows that learn the centres, and passes of k-means: both cost time and change shifts by less than their error
+    centre_rows: int = 20_000
+    centre_passes: int = 50
+    # shifts of a cluster: from -4 to 4 log-odds; half a step of 0.05 is at most 0.006 in probability
+    shift_reach: float = 4.0
+    shift_steps: int = 161
+    # steps of EM: the prior of most likelihood has a few atoms, approached slowly; after so many it is still smooth
+    em_steps: int = 200
+
+    # --- local shift ---
+    # rows read from: a query costs one kernel weight for each (the paper's bank is of the same size)
+    bank_rows: int = 20_000
+    # dimensions of the learned geometry: noise joins with every further one; set by hand
+    dimensions: int = 6
+    # batch and rate of Adam; the rate falls by a cosine to 0
+    batch: int = 1_024
+    rate: float = 0.05
+    # Adam steps in a fold and in the last fit; a wide place starts from a fitted score and has less far to go
+    fold_steps: int = 40
+    final_steps: int = 60
+    # rows whose leave-one-out loss compares starts and ridges, with few columns and with many: a weak signal needs
+    # many, but a wide place has its signal in the score, and fewer rows tell starts apart
+    compared_rows: tuple[int, int] = (10_000, 3_000)
+    # prior precisions of the shift, by leave-one-out log loss
+    ridges: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0)
+    # damped Newton steps of the readout, and the largest of them in log-odds: time against a rest that the ridge
+    # makes small; set by hand
+    newton_steps: int = 3
+    newton_limit: float = 2.0
+    # the search for one direction: random ones beside the axes, angles in two dimensions, cells of its grid, bandwidths
+    # in standard deviations, and the ridge in it
+    random_directions: int = 32
+    plane_angles: int = 60
+    direction_cells: int = 1_024
+    direction_bandwidths: tuple[float, ...] = (0.04, 0.08, 0.16, 0.32, 0.64)
+    direction_ridge: float = 5.0
+    # inverse bandwidth of the start in the whole space, and size of the axes beside a single direction, which must not
+    # be 0 or no gradient would find them
+    whole_start: float = 1.5
+    idle_axis: float = 0.1
+    # share of the local shift that must improve the other parts' stack by a standard error for it to join
+    trial_share: float = 0.2
+
+    # --- stack and claim ---
+    # pull of the weights to their prior, in nats: what a few dozen rows can outvote; set by hand
+    stack_shrinkage: float = 3.0
+    # score that counts beside any gain: the one-sided 1 % point of the standard normal
+    least_score: float = 2.326
+    # levels of the confidence in the score test: five, more where a stratum would hold over 200 rows, fewer where it
+    # would hold under 10
+    least_levels: int = 5
+    stratum_rows: int = 200
+    least_stratum_rows: int = 10
+
+    # --- support ---
+    # a row is supported within `support_stretch` times the distance that this share of the landmarks have to their
+    # nearest other: rows of the same kind are left out in less than 1 in 100, and what lies apart is told; set by hand
+    support_share: float = 0.99
+    support_stretch: float = 2.0
+
+    @property
+    def shift_grid(self) -> np.ndarray:
+        """Shifts of a cluster that are weighed, in log-odds, (161,)."""
+        return np.linspace(-self.shift_reach, self.shift_reach, self.shift_steps)
+
+
+AUTO = AutoSettings()

@@ -1,0 +1,88 @@
+"""The estimators by name. One is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from miscal.base.errors import InputError
+
+if TYPE_CHECKING:
+    from miscal.estimators.protocol import Estimator
+
+ESTIMATORS = {
+    "auto": "miscal.estimators.auto.field:AutoField",
+    "paper": "miscal.estimators.paper.field:PaperField",
+}
+"""Name of a method: the module and the class that meets :class:`miscal.estimators.protocol.Estimator`."""
+
+_COMMON = ("random_state", "n_jobs")
+
+
+def estimator_class(method: str) -> type[Estimator]:
+    """Look an estimator up by name.
+
+    Parameters
+    ----------
+    method : str
+        One of ``ESTIMATORS``.
+
+    Returns
+    -------
+    type
+
+    Raises
+    ------
+    InputError
+        If there is no such method.
+
+    Examples
+    --------
+    >>> estimator_class("auto").__name__
+    'AutoField'
+    """
+    if method not in ESTIMATORS:
+        raise InputError(f"method must be one of {', '.join(ESTIMATORS)}; got {method!r}")
+    module, name = ESTIMATORS[method].split(":")
+    return getattr(import_module(module), name)
+
+
+def make_estimator(
+    method: str, *, random_state: Any = 0, n_jobs: int | None = None, options: Mapping[str, Any] | None = None
+) -> Estimator:
+    """Make an unfitted estimator.
+
+    Parameters
+    ----------
+    method : str
+        One of ``ESTIMATORS``.
+    random_state : int or numpy.random.Generator, default 0
+    n_jobs : int, optional
+    options : mapping of str to object, optional
+        Settings of the method by name, for instance ``{"neighbours": 50}`` for "paper".
+
+    Returns
+    -------
+    Estimator
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or the method has no such option.
+
+    Examples
+    --------
+    >>> make_estimator("auto", options={"neighbours": 50})
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: method="auto" has no option 'neighbours'; it has no options at all
+    """
+    kind, options = estimator_class(method), dict(options or {})
+    allowed = [name for name in signature(kind).parameters if name not in _COMMON]
+    for name in options:
+        if name not in allowed:
+            known = f"its options are {', '.join(allowed)}" if allowed else "it has no options at all"
+            raise InputError(f'method="{method}" has no option {name!r}; {known}')
+    return kind(random_state=random_state, n_jobs=n_jobs, **options)

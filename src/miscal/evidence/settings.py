@@ -1,0 +1,84 @@
+"""Every number that the certificates and the audits were set to, with what it trades and where it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SIGNIFICANCE = 0.05
+"""Largest p-value that counts as a rejection, everywhere in miscal: a convention, one false alarm in twenty."""
+
+
+@dataclass(frozen=True)
+class EvidenceSettings:
+    """Settings of the claim, the certificates and the audits.
+
+    Size and coverage under the defaults are measured by ``benchmarks/bench_certificates.py`` (the certificates) and
+    ``benchmarks/nulls.py`` and ``benchmarks/power.py`` (the claim). "Not tuned" means: set once, never varied.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> replace(EVIDENCE_DEFAULTS, n_draws=499).n_draws
+    499
+    """
+
+    # The claim and its limits.
+    significance: float = SIGNIFICANCE
+    """False claims against power. A convention."""
+    confidence_level: float = 0.95
+    """Coverage of the one-sided lower limits against their height. A convention."""
+    z_significance: float = 1.6449
+    """Normal quantile of a one-sided test at 5 %, for the size that a test set would have detected."""
+    z_power: float = 0.8416
+    """Normal quantile of the 80 % power that is stated. A higher power promises less. Cohen (1988) suggests 80 %."""
+    total_limit: str = "agreement"
+    """Which entry of :data:`miscal.evidence.limits.LIMITS` bounds the total miscalibration: exact for every n."""
+    hidden_limit: str = "covariance"
+    """Which entry bounds the hidden miscalibration: robust to errors of mu(f) and of the strata, not to both."""
+
+    # Draws: time and memory against Monte-Carlo error.
+    n_draws: int = 1_999
+    """Draws behind the hidden limit and p-value; the smallest p-value is 1 / 2,000. Not tuned."""
+    drawn_rows: int = 5_000
+    """Up to so many rows everything is drawn; above, only sums that are not near to normal (time against exactness)."""
+    normal_ratio: float = 0.03
+    """Largest sum E|part|^3 / variance^1.5 that counts as near to normal (speed against size). A skewness as large as
+    this makes a normal p-value of 0.05 one of 0.051, and of 0.001 one of 0.0011 (first Edgeworth term)."""
+    keys_in_memory: int = 1 << 16
+    """Sort keys that a block of shuffles holds (memory against calls). Not tuned."""
+    draws_in_memory: int = 1 << 19
+    """Expected draws that a block of Bernoulli sums holds (memory against calls). Not tuned."""
+    least_octave: int = -40
+    """Probabilities below 2**-40 are drawn in one group: finer groups would save nothing. Not tuned."""
+    drawn_halvings: int = 12
+    """Bisection steps of a limit from draws: 1 / 4,096, finer than their Monte-Carlo error. Not tuned."""
+    halvings: int = 20
+    """Bisection steps of a limit without draws: one part in a million. Not tuned."""
+
+    # E[y | f] and the strata of near-equal confidence.
+    stratum_rows: int = 8
+    """Rows of a stratum: more leave a trend in f inside a stratum (size), fewer leave less to compare (power).
+    ``benchmarks/bench_certificates.py`` holds the size with 8; other values were not compared."""
+    smallest_window: int = 16
+    """Rows of the narrowest window of the local linear fit that is tried (bias against noise). Not tuned."""
+
+    # The exact law of a count, by Fourier inversion: time against the last digits.
+    count_deviations: float = 8.0
+    """Standard deviations on both sides of the mean that the window holds: what is left out is below 1e-14."""
+    count_margin: float = 32.0
+    """Counts added to them on both sides, for laws so narrow that 8 standard deviations are less than one count."""
+    count_exponent: float = 42.0
+    """Frequencies at which the transform is below exp(-42) = 6e-19, so lost in rounding, are left out."""
+
+    # The audits.
+    null_draws: int = 20
+    """Refits under a null; each costs a whole fit. The paper's number."""
+    n_seeds: int = 5
+    """Seeds whose fields are compared; each costs a whole fit. Not tuned."""
+    epsilons: tuple[float, ...] = (0.01, 0.05, 0.10, 0.15)
+    """Thresholds at which the regimes are cut again. The paper's numbers."""
+    bootstrap_draws: int = 1_000
+    """Resampled test sets: time against the noise of the 2.5 % and 97.5 % quantiles. Not tuned."""
+
+
+EVIDENCE_DEFAULTS = EvidenceSettings()

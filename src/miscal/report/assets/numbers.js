@@ -1,0 +1,27 @@
+// Numbers as the rest of the page writes them.
+const MINUS = "\u2212";
+const DASH = "\u2013";
+
+function points(value) {
+  if (value === null) return DASH;
+  const text = Math.abs(100 * value).toFixed(1);
+  if (Number(text) === 0) return "0.0";
+  return (value > 0 ? "+" : MINUS) + text;
+}
+
+const percent = (value) => (value === null ? DASH : `${(100 * value).toFixed(1)}\u202f%`);
+const count = (value) => value.toLocaleString("en-US");
+const number = (value) => String(value).replace("-", MINUS);
+
+function mean(rows, valueOf) {
+  let total = 0;
+  let n = 0;
+  for (const i of rows) {
+    const value = valueOf(i);
+    if (value !== null) {
+      total += value;
+      n += 1;
+    }
+  }
+  return n ? total / n : null;
+}

@@ -1,0 +1,144 @@
+"""What things are called on the page and the colours they are drawn in: the only list, for panels, styles and program.
+
+Panels read the names, :func:`colour_rules` writes the colours as CSS variables, and :func:`for_program` hands both to
+the page's own program.
+"""
+
+from typing import Any
+
+#: Regimes by their name in the summary, in the order of the page.
+REGIMES = {"over": "Over-confident", "under": "Under-confident", "good": "Well calibrated"}
+#: The slices that corrections and reliability are shown on.
+SLICES = {"all": "All rows", **REGIMES}
+#: Corrections by their name in the summary, in the order of the page.
+CORRECTIONS = {
+    "raw": "Uncorrected",
+    "miscal": "miscal (local)",
+    "isotonic": "Isotonic regression",
+    "temperature": "Temperature scaling",
+    "platt": "Platt scaling",
+}
+#: Both views of the map, by the names of their columns.
+PANES = {"learned": "Learned geometry", "raw": "Raw inputs"}
+PROJECTIONS = {"pca": "principal components", "umap": "UMAP projection"}
+#: Settings, scores of candidates and stages of a run by their keys; keys that are not here are shown as they are.
+KEYS = {
+    "seed": "Random seed",
+    "epsilon": "Threshold of the regimes",
+    "level": "Significance level",
+    "global_map": "Map of the confidence alone",
+    "structure": "Local structure found",
+    "gain": "Gain in log loss per row",
+    "gain_error": "Standard error of the gain",
+    "score": "Score test of local structure (z)",
+    "sigma": "Kernel width (sigma)",
+    "lambda": "Weight of the mass penalty (lambda)",
+    "alpha": "Strength of the correction (alpha)",
+    "epoch": "Chosen epoch",
+    "n_epochs": "Epochs",
+    "name": "Candidate",
+    "proxy": "Proxy",
+    "log_loss": "Log loss",
+    "brier": "Brier score",
+}
+STAGES = {
+    "read": "Reading the data",
+    "split": "Splitting the rows",
+    "field": "Learning the field",
+    "regimes": "Finding the regimes",
+    "corrections": "Fitting the corrections",
+    "map": "Making the map",
+    "measures": "Measuring the test rows",
+}
+
+#: The shades of the field from over- to under-confident, the colours of categories, and those of numbers.
+FIELD = tuple(f"d{step}" for step in range(9))
+CATEGORIES = tuple(f"c{step}" for step in range(10))
+NUMBERS = tuple(f"s{step}" for step in range(7))
+#: Every colour of the page by its CSS variable: on a light and on a dark screen.
+COLOURS = {
+    "paper": ("#fff", "#15181c"),
+    "ink": ("#1a1e23", "#e6e9ec"),
+    "muted": ("#5b6570", "#9aa5b0"),
+    "rule": ("#dfe3e7", "#2e343b"),
+    "soft": ("#f5f6f8", "#1d2126"),
+    "link": ("#1d5f99", "#7db6ea"),
+    "warn": ("#8a5a00", "#e6bd63"),
+    "warn-soft": ("#fdf6e3", "#2a2415"),
+    "over": ("#bf4a12", "#f0884a"),
+    "under": ("#1d68ab", "#62a9e8"),
+    "good": ("#8b939c", "#7f8993"),
+    "none": ("#c9ced3", "#4a525a"),
+    "d0": ("#8c2d04", "#ff9a55"),
+    "d1": ("#c4500f", "#e9762f"),
+    "d2": ("#e58a4b", "#b8602f"),
+    "d3": ("#f2c09a", "#7d5137"),
+    "d4": ("#d6d8da", "#4c535a"),
+    "d5": ("#a9cbe6", "#3b5f7d"),
+    "d6": ("#5e9dcd", "#3f82b8"),
+    "d7": ("#2470b2", "#57a4e2"),
+    "d8": ("#083f7a", "#8cc6fa"),
+    "c0": ("#3b6fb6", "#79a8e8"),
+    "c1": ("#e08214", "#f0a04b"),
+    "c2": ("#2f9e78", "#58c49f"),
+    "c3": ("#c2478b", "#e27fb4"),
+    "c4": ("#7a5fb5", "#ab96e0"),
+    "c5": ("#a6761d", "#cda35a"),
+    "c6": ("#4bb3d1", "#79d0e8"),
+    "c7": ("#d9534a", "#f0857d"),
+    "c8": ("#7f9a2d", "#b3cc66"),
+    "c9": ("#5a6470", "#9aa5b0"),
+    "s0": ("#f0dd93", "#33507f"),
+    "s1": ("#d7c08a", "#4a618a"),
+    "s2": ("#b5a584", "#6a7590"),
+    "s3": ("#8f8a80", "#8f8c8a"),
+    "s4": ("#6a6f7c", "#b5a687"),
+    "s5": ("#45557a", "#d8c184"),
+    "s6": ("#14386e", "#ffe08a"),
+}
+
+#: Regimes in the order of the field; a row's code is its place here, the last one for rows without a local estimate.
+CODES = ("over", "good", "under", "none")
+
+
+def regime_code(name: str | None) -> int:
+    """Return the place of a regime in the order of the field, the last place where there is none.
+
+    Examples
+    --------
+    >>> [regime_code(name) for name in ("over", "good", "under", None)]
+    [0, 1, 2, 3]
+    """
+    return CODES.index(name) if name in CODES else len(CODES) - 1
+
+
+def key_label(key: str) -> str:
+    """Return what a key of the settings is called on the page.
+
+    Examples
+    --------
+    >>> key_label("seed"), key_label("on_invalid")
+    ('Random seed', 'On invalid')
+    """
+    return KEYS.get(key) or key[:1].upper() + key[1:].replace("_", " ")
+
+
+def colour_rules() -> str:
+    """Return the colours as style rules: a CSS variable each, and a line colour for each shade of the field."""
+    light, dark = (" ".join(f"--{name}: {shades[place]};" for name, shades in COLOURS.items()) for place in range(2))
+    return (
+        f"\n:root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        + " ".join(f".{name} {{ stroke: var(--{name}); }}" for name in FIELD)
+        + "\n"
+    )
+
+
+def for_program() -> dict[str, Any]:
+    """Return the names, and the variables of the colours, that the page's program draws with."""
+    names = {**{name: label.lower() for name, label in REGIMES.items()}, "none": "no local estimate"}
+    return {
+        "regimes": [{"name": names[code], "colour": code} for code in CODES],
+        "field": FIELD,
+        "categories": CATEGORIES,
+        "numbers": NUMBERS,
+    }

@@ -1,0 +1,267 @@
+"""Where a model comes from: hub id, folder or .gguf file, pinned to a revision, and refused if it brings code."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from miscal.base.errors import FileError, InputError, MiscalError, TrustError
+from miscal.scoring.registry import BASE_MODELS, SMOLLM2, resolve_name
+
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = ("auto", "float32", "bfloat16")
+ATTEMPTS = 5
+_SECRETS = re.compile(r"(hf_[A-Za-z0-9]{4,}|(?:(?<=://)|(?<=:/))[^/\s@]+@|(?<=[Bb]earer )\S+)")
+_RUNS_CODE = ("auto_map", "_attn_implementation_internal", "trust_remote_code", "custom_pipelines")
+_KERNEL = re.compile(r"_implementation(_internal)?$")  # a name with a slash there is code fetched from the hub
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What to load and how.
+
+    Parameters
+    ----------
+    model : str
+        Hub id, folder, ``.gguf`` file, or a short name of `miscal.scoring.registry`.
+    revision : str, optional
+        Branch, tag or commit on the hub; resolved to a commit and recorded.
+    dtype : {"auto", "float32", "bfloat16"}, default "auto"
+        "auto" takes bfloat16 where the machine computes well in it.
+    device : str, default "auto"
+        "auto" takes the first GPU if there is one.
+    trust_remote_code : bool, default False
+        Whether code that a checkpoint brings may run.
+    threads : int, optional
+        Threads of torch on the CPU; default: as torch is set.
+    """
+
+    model: str
+    revision: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    trust_remote_code: bool = False
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise InputError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """Where a model lies: folder or hub id, pinned revision, and the .gguf file in the folder if there is one."""
+
+    location: str
+    revision: str
+    gguf_file: str | None
+    local: bool
+
+
+def redact(text: object) -> str:
+    """Blank out access tokens and user parts of addresses.
+
+    >>> redact("401 for https://me:pw@host/x with hf_abcdEFGH")
+    '401 for https://***host/x with ***'
+    """
+    return _SECRETS.sub("***", str(text))
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return what an error says in its first line, without secrets; its type where it says nothing.
+
+    >>> first_line(OSError("no route for hf_abcdEFGH\nmore")), first_line(OSError())
+    ('no route for ***', 'OSError')
+    """
+    return next(iter(redact(error).strip().splitlines()), type(error).__name__)
+
+
+def bfloat16_is_fast(device: torch.device) -> bool:
+    """Tell whether the machine multiplies bfloat16 matrices faster than float32 ones."""
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    if device.type != "cpu":
+        return False
+    checks = (getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"))
+    return any(check() for check in checks if check is not None)
+
+
+def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
+    """Turn the name of a dtype into the dtype."""
+    import torch
+
+    if dtype == "auto":
+        return torch.bfloat16 if bfloat16_is_fast(device) else torch.float32
+    return getattr(torch, dtype)
+
+
+def fingerprint(paths: Sequence[Path]) -> str:
+    """Name the content of weight files: sha256 over names, sizes, first and last MiB of each."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size}:".encode())
+        with path.open("rb") as stream:
+            digest.update(stream.read(1 << 20))
+            stream.seek(max(0, size - (1 << 20)))
+            digest.update(stream.read(1 << 20))
+    return digest.hexdigest()
+
+
+def locate(spec: ModelSpec) -> ModelSource:
+    """Find the model and pin its revision.
+
+    Raises
+    ------
+    FileError
+        If a folder holds no model, or a hub id cannot be reached and is not in the cache.
+    TrustError
+        If the folder's weights are pickles, or its configuration asks for code of its own.
+    """
+    name = resolve_name(spec.model)
+    if "://" in name:
+        raise FileError(
+            f"model must be a hub id (owner/name), a folder or a .gguf file; got the address {redact(name)}"
+        )
+    path = Path(name)
+    if path.suffix == ".gguf" or path.is_dir():
+        if spec.revision:
+            raise InputError(f"revision can be given for models of the hub only; {path} is local, so leave it out")
+        return _locate_local(path, spec)
+    if path.is_absolute() or name.count("/") != 1:
+        near = difflib.get_close_matches(name.lower(), [*BASE_MODELS, SMOLLM2], 1)
+        raise FileError(
+            f"model must be a folder, a .gguf file, a hub id of the form owner/name or a short name "
+            f"({', '.join([*BASE_MODELS, SMOLLM2])}); got "
+            f"{redact(name)!r}{f' (did you mean {near[0]}?)' if near else ''}"
+        )
+    return ModelSource(name, _pin(name, spec.revision), None, local=False)
+
+
+def _locate_local(path: Path, spec: ModelSpec) -> ModelSource:
+    if not path.exists():
+        raise FileError(f"model {path}: this file does not exist")
+    folder = path if path.is_dir() else path.parent
+    ggufs = [path] if path.is_file() else sorted(folder.glob("*.gguf"))
+    weights = sorted(folder.glob("*.safetensors"))
+    if path.is_file() or (ggufs and not weights):
+        if len(ggufs) != 1:
+            raise InputError(f"model {path}: the folder holds {len(ggufs)} .gguf files; name the one to load")
+        return ModelSource(str(folder), fingerprint(ggufs), ggufs[0].name, local=True)
+    if not (folder / "config.json").exists():
+        raise FileError(f"model {path}: the folder holds neither config.json nor a .gguf file")
+    if not weights:
+        raise TrustError(
+            f"model {path}: the folder holds no .safetensors weights, and others are never loaded, since pickles can "
+            "run code"
+        )
+    if not spec.trust_remote_code:
+        refuse_code(folder)
+    extra = [folder / name for name in ("config.json", "tokenizer.json") if (folder / name).exists()]
+    return ModelSource(str(folder), fingerprint([*weights, *extra]), None, local=True)
+
+
+def asks_for_code(value: Any) -> str | None:
+    """Return the first key, at any depth of a configuration, that names code to run; None if there is none."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if (key in _RUNS_CODE and inner) or (_KERNEL.search(str(key)) and "/" in json.dumps(inner, default=str)):
+                return key
+            found = asks_for_code(inner)
+            if found:
+                return found
+    if isinstance(value, list):
+        return next(filter(None, map(asks_for_code, value)), None)
+    return None
+
+
+def refuse_code(folder: Path) -> None:
+    """Refuse a folder whose configuration files name code to run.
+
+    Raises
+    ------
+    TrustError
+        Naming the file and the key.
+    """
+    for path in sorted(folder.glob("*.json")):
+        if path.name.endswith(".index.json") or path.name == "tokenizer.json":
+            continue
+        try:
+            key = asks_for_code(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise FileError(f"model file {path}: cannot be read as JSON ({error})") from error
+        if key:
+            raise TrustError(
+                f"model file {path}: {key!r} would run code that comes with the model; if you trust it, add "
+                "--trust-remote-code"
+            )
+
+
+def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause: float = 1.0) -> T:
+    """Call up to five times, waiting longer each time; the last error then becomes one line.
+
+    Raises
+    ------
+    FileError
+        If the last attempt fails too. Access tokens are blanked out of its text.
+    """
+    for attempt in range(attempts):
+        try:
+            return call()
+        except MiscalError:
+            raise
+        except Exception as error:
+            if not _comes_from_outside(error):
+                raise
+            if attempt == attempts - 1 or _is_final(error):
+                tried = f" (tried {attempt + 1} times)" if attempt else ""
+                raise FileError(f"{what}: {first_line(error)}{tried}") from None
+            time.sleep(pause * 2**attempt)
+    raise AssertionError("unreachable")
+
+
+def _comes_from_outside(error: Exception) -> bool:
+    """Tell what disk, network and their contents did from faults of code.
+
+    The hub's client lets errors of its HTTP library through, which has changed its name and is no OSError.
+    """
+    return isinstance(error, OSError | ValueError) or any(kind.__name__ == "HTTPError" for kind in type(error).__mro__)
+
+
+def _is_final(error: Exception) -> bool:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None:
+        return status != 429 and status < 500
+    return isinstance(error, ValueError) or "offline" in str(error).lower()
+
+
+def _pin(name: str, revision: str | None) -> str:
+    """Resolve a hub revision to a commit, from the cache if the hub cannot be reached."""
+    from huggingface_hub import HfApi, constants, snapshot_download
+
+    def cached() -> str:
+        return Path(snapshot_download(name, revision=revision, local_files_only=True)).name
+
+    if constants.HF_HUB_OFFLINE:
+        return retried(cached, f"model {name} (offline)")
+    try:
+        return retried(lambda: HfApi().model_info(name, revision=revision).sha, f"model {name}")
+    except FileError as error:
+        with contextlib.suppress(Exception):
+            return cached()
+        raise FileError(
+            f"{error}; it is not in the cache either: check the name, the connection and your access"
+        ) from None

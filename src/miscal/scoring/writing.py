@@ -1,0 +1,47 @@
+"""What a scoring run writes: JSON, and one table of floats row by row, each whole or not there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from miscal.base.files import replace_file, write_whole
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write JSON, keys in the order given."""
+    replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def write_float_table(
+    path: Path, name: str, rows: Iterator[np.ndarray], shape: tuple[int, int], about: Mapping[str, str]
+) -> None:
+    """Write a safetensors file of one float32 table, block by block, so that memory does not grow with the rows.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        Of the tensor.
+    rows : iterator of ndarray of float32, shape (any, shape[1])
+        Blocks in order.
+    shape : tuple of int
+        Rows and columns of the whole table.
+    about : mapping of str to str
+        Metadata of the file.
+    """
+    size = shape[0] * shape[1] * 4
+    tensor = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, size]}
+    header = json.dumps({"__metadata__": dict(about), name: tensor}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # the format wants its data aligned to 8 bytes
+
+    def write(partial: Path) -> None:
+        with partial.open("wb") as stream:
+            stream.write(len(header).to_bytes(8, "little") + header)
+            for block in rows:
+                stream.write(np.ascontiguousarray(block, dtype="<f4").tobytes())
+
+    write_whole(path, write)

@@ -1,0 +1,164 @@
+"""Laws of the local readout, for a fixed geometry, and of the learned one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from miscal.estimators.auto.readout import LocalShift, PlacedRows, _one_step, _Sums, fit_local
+
+
+def fixed(n=200, seed=0, ridge=2.0, **changes):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2)).astype(np.float32)
+    offset = rng.normal(size=n).astype(np.float32)
+    outcome = (rng.random(n) < expit(offset + x[:, 0])).astype(np.float32)
+    local = LocalShift(np.eye(2, dtype=np.float32), ridge, x, offset, outcome, np.ones(n, np.float32), np.arange(n))
+    return replace(local, **changes)
+
+
+QUERIES = np.array([[0.0, 0.0], [1.0, -0.5], [-1.5, 0.3]])
+
+
+def slow_shift(local, q):
+    """Solve sum K w (y - sigmoid(o + D)) = ridge D by bisection, with plain loops."""
+    weights = [w * np.exp(-np.sum((q - b) ** 2)) for w, b in zip(local.weight, local.bank, strict=True)]
+    low, high = -20.0, 20.0
+    for _ in range(80):
+        D = (low + high) / 2
+        value = sum(k * (y - expit(o + D)) for k, y, o in zip(weights, local.outcome, local.offset, strict=True))
+        low, high = (D, high) if value > local.ridge * D else (low, D)
+    return D, sum(weights)
+
+
+def test_the_readout_equals_two_loops_and_a_bisection():
+    local = fixed()
+    read = local.read(QUERIES)
+    for q, shift, mass in zip(QUERIES, read.shift, read.mass, strict=True):
+        assert (shift, mass) == pytest.approx(slow_shift(local, q), abs=1e-3)
+
+
+@given(st.integers(0, 1000), st.floats(0.1, 50))
+def test_a_mirrored_world_has_the_opposite_shift(seed, ridge):
+    local = fixed(seed=seed, ridge=ridge)
+    mirrored = replace(local, offset=-local.offset, outcome=1 - local.outcome)
+    assert mirrored.read(QUERIES).shift == pytest.approx(-local.read(QUERIES).shift, abs=1e-3)
+
+
+@given(st.integers(0, 1000))
+def test_row_order_is_irrelevant(seed):
+    local = fixed(seed=seed)
+    order = np.random.default_rng(seed).permutation(len(local.bank))
+    moved = replace(
+        local,
+        bank=local.bank[order], offset=local.offset[order], outcome=local.outcome[order], rows=local.rows[order],
+    )  # fmt: skip
+    assert moved.read(QUERIES).shift == pytest.approx(local.read(QUERIES).shift, abs=1e-4)
+    assert (moved.nearest(QUERIES, 3)[0] == local.nearest(QUERIES, 3)[0]).all()
+
+
+def test_a_repeated_row_is_weight_two():
+    local = fixed()
+    again = np.r_[np.arange(200), np.arange(30)]
+    repeated = replace(
+        local,
+        bank=local.bank[again], offset=local.offset[again], outcome=local.outcome[again],
+        weight=local.weight[again], rows=local.rows[again],
+    )  # fmt: skip
+    weighted = replace(local, weight=np.where(np.arange(200) < 30, 2, 1).astype(np.float32))
+    a, b = repeated.read(QUERIES), weighted.read(QUERIES)
+    assert a.shift_error == pytest.approx(b.shift_error, rel=1e-4)
+    assert a.shift == pytest.approx(b.shift, abs=1e-4)
+    assert a.mass == pytest.approx(b.mass, rel=1e-4)
+
+
+def test_a_far_query_has_no_mass_and_no_shift():
+    read = fixed().read([[1e3, 1e3]])
+    assert read.mass[0] < 1e-20
+    assert abs(read.shift[0]) < 1e-6
+    assert np.isfinite(read.shift_error[0])
+
+
+def wavy(n, seed, frequency=3, amplitude=0.8):
+    rng = np.random.default_rng(seed)
+    x = rng.random((n, 2))
+    offset = x @ [1, -1] + 0.5 * rng.normal(size=n)
+    shift = amplitude * np.sin(2 * np.pi * frequency * x.sum(1) / np.sqrt(2))
+    return x.astype(np.float32), offset, (rng.random(n) < expit(offset + shift)).astype(float), shift
+
+
+def test_the_geometry_finds_the_direction_that_matters():
+    x, offset, y, _ = wavy(4000, 0)
+    fresh, _, _, shift = wavy(1000, 1)
+    local = fit_local(PlacedRows.of(x, y, offset), rng=np.random.default_rng(0), steps=20)
+    direction = local.axes[:, np.abs(local.axes).sum(0).argmax()]
+    assert abs(direction @ [1, 1]) / np.linalg.norm(direction) / np.sqrt(2) > 0.99
+    assert np.corrcoef(local.read(fresh).shift, shift)[0, 1] > 0.9
+
+
+def test_without_structure_the_shift_stays_small():
+    x, offset, y, _ = wavy(4000, 2, amplitude=0.0)
+    local = fit_local(PlacedRows.of(x, y, offset), rng=np.random.default_rng(0), steps=20)
+    assert np.abs(local.read(x[:500]).shift).mean() < 0.15
+
+
+def test_the_same_seed_gives_the_same_geometry():
+    x, offset, y, _ = wavy(600, 3)
+    a, b = (fit_local(PlacedRows.of(x, y, offset), rng=np.random.default_rng(5), steps=5) for _ in range(2))
+    assert (a.axes == b.axes).all()
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+def test_a_geometry_learned_from_repeated_rows_is_as_good_as_from_each_once(copies):
+    x, offset, y, _ = wavy(1500, 4, frequency=1, amplitude=1.5)
+    fresh, _, _, shift = wavy(500, 5, frequency=1, amplitude=1.5)
+
+    def learned(times):
+        number = np.repeat(np.arange(len(y)), times)
+        rows = PlacedRows.of(x[number], y[number], offset[number], groups=number)
+        local = fit_local(rows, rng=np.random.default_rng(0), steps=20)
+        return local.read(fresh)
+
+    once, repeated = learned(1), learned(copies)
+    assert np.corrcoef(repeated.shift, shift)[0, 1] > np.corrcoef(once.shift, shift)[0, 1] - 0.05
+    assert np.median(repeated.mass) > np.median(once.mass)
+
+
+def test_rows_of_a_group_are_left_out_together():
+    local, some = fixed(), np.array([3, 4, 10])
+    group = torch.arange(200) // 2
+    found = np.array(_one_step(local, some, group))
+    for column, row in zip(found.T, some, strict=True):
+        others = np.flatnonzero(np.arange(200) // 2 != row // 2)
+        K = np.exp(-np.sum((local.bank[row] - local.bank[others]) ** 2, 1))
+        p = expit(local.offset[others])
+        assert column == pytest.approx([K @ (local.outcome[others] - p), K @ (p * (1 - p))], rel=1e-4, abs=1e-4)
+
+
+def test_groups_of_one_row_each_change_nothing():
+    x, offset, y, _ = wavy(600, 3)
+    a, b = (
+        fit_local(PlacedRows.of(x, y, offset, groups=groups), rng=np.random.default_rng(5), steps=5)
+        for groups in (None, np.arange(600)[::-1])
+    )
+    assert (a.axes == b.axes).all()
+    assert a.ridge == b.ridge
+
+
+@pytest.mark.parametrize("size", [None, 4])
+def test_the_written_out_gradient_of_the_kernel_sums_equals_the_automatic_one(size):
+    rng = np.random.default_rng(0)
+    z, values, g = (torch.from_numpy(rng.normal(size=(40, k)).astype(np.float32)) for k in (3, 2, 2))
+    plain, ours = z.clone().requires_grad_(), z.clone().requires_grad_()
+    group = None if size is None else torch.arange(40) // size
+    kernel = torch.exp(-(plain[:, None] - plain[None]).square().sum(-1))
+    kernel = kernel * (1 - torch.eye(40) if group is None else (group[:, None] != group).float())
+    expected, found = kernel @ values, _Sums.apply(ours, values, group)
+    (expected * g).sum().backward()
+    (found * g).sum().backward()
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(ours.grad, plain.grad, rtol=1e-3, atol=1e-4)

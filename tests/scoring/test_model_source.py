@@ -1,0 +1,172 @@
+"""Models are loaded without running foreign code, from safetensors alone, and secrets stay secret."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from miscal.base.errors import FileError, InputError, TrustError
+from miscal.scoring import HuggingFaceModel, ModelSpec
+from miscal.scoring.model_source import asks_for_code, fingerprint, locate, redact, retried
+
+
+def test_names_that_lead_nowhere(tmp_path):
+    with pytest.raises(FileError, match="owner/name"):
+        locate(ModelSpec("nonsense"))
+    with pytest.raises(FileError, match=r"did you mean qwen3-1\.7b"):
+        locate(ModelSpec("qwen3-1.8b"))
+    with pytest.raises(FileError, match="got the address") as caught:
+        locate(ModelSpec("https://me:hunter2@host/model.gguf"))
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(FileError, match="this file does not exist"):
+        locate(ModelSpec(str(tmp_path / "model.gguf")))
+    with pytest.raises(FileError, match="neither"):
+        locate(ModelSpec(str(tmp_path)))
+    (tmp_path / "a.gguf").touch()
+    (tmp_path / "b.gguf").touch()
+    with pytest.raises(InputError, match=r"2 \.gguf files"):
+        locate(ModelSpec(str(tmp_path)))
+    with pytest.raises(InputError, match="float16"):
+        ModelSpec("x", dtype="float16")
+
+
+@pytest.fixture
+def evil(llama_folder, tmp_path):
+    """A copy of a model to be made dangerous."""
+    return shutil.copytree(llama_folder, tmp_path / "evil")
+
+
+CODE = "import pathlib\npathlib.Path(__file__).with_name('RAN').touch()\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("config.json", {"auto_map": {"AutoModelForCausalLM": "code.Model"}}),
+        ("config.json", {"auto_map": {"AutoConfig": "code.Config"}, "model_type": "unheard-of"}),
+        ("config.json", {"_attn_implementation_internal": "someone/kernel"}),
+        ("config.json", {"attn_implementation": "someone/kernel"}),
+        ("config.json", {"text_config": {"_experts_implementation": {"": "someone/kernel"}}}),
+        ("config.json", {"text_config": {"deep": [{"trust_remote_code": True}]}}),
+        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["code.Tokenizer", None]}}),
+    ],
+)
+def test_a_checkpoint_that_asks_for_code_is_refused_and_its_code_does_not_run(evil, file, change):
+    (evil / "code.py").write_text(CODE)
+    path = evil / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(TrustError, match="trust-remote-code"):
+        HuggingFaceModel(ModelSpec(str(evil)))
+    assert not list(evil.rglob("RAN"))
+
+
+def test_pickled_weights_are_never_loaded(evil):
+    (evil / "model.safetensors").unlink()
+    torch.save({}, evil / "pytorch_model.bin")
+    with pytest.raises(TrustError, match="pickled"):
+        HuggingFaceModel(ModelSpec(str(evil), trust_remote_code=True))
+
+
+def test_damaged_weights_are_an_error_of_ours(evil):
+    (evil / "model.safetensors").write_bytes(b"\x00" * 100)
+    with pytest.raises(FileError, match="evil"):
+        HuggingFaceModel(ModelSpec(str(evil)))
+
+
+def test_the_fingerprint_follows_the_weights(evil):
+    path = evil / "model.safetensors"
+    before = fingerprint([path])
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert fingerprint([path]) != before
+
+
+def test_code_is_found_at_any_depth():
+    assert asks_for_code({"a": [{"b": {"auto_map": {"x": "y"}}}]}) == "auto_map"
+    assert asks_for_code({"a": [{"b": 1}], "trust_remote_code": False}) is None
+    assert asks_for_code({"attn_implementation": "sdpa"}) is None
+
+
+def test_secrets_are_blanked_out():
+    assert "hunter2" not in redact(Path("https://user:hunter2@host/x"))
+    said = redact("GET https://user:hunter2@host/x Authorization: Bearer abc.def hf_AbCdEf123456")
+    assert not any(secret in said for secret in ("hunter2", "abc.def", "hf_AbCdEf123456"))
+
+
+class TooMany(OSError):
+    """As a hub answers."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"status {status} for hf_secretsecret")
+        self.response = type("Response", (), {"status_code": status})()
+
+
+@pytest.mark.parametrize(("status", "calls"), [(429, 5), (503, 5), (401, 1), (404, 1)])
+def test_the_hub_is_asked_again_only_where_that_can_help(status, calls):
+    asked = []
+
+    def fail():
+        asked.append(1)
+        raise TooMany(status)
+
+    with pytest.raises(FileError, match=str(status)) as caught:
+        retried(fail, "model x", pause=0)
+    assert len(asked) == calls
+    assert "hf_secret" not in str(caught.value)
+
+
+def test_a_hub_that_cannot_be_reached_is_an_error_of_ours():
+    """In the words of the HTTP library, whose errors are no OSError."""
+    errors = pytest.importorskip("huggingface_hub.errors")
+
+    class ConnectError(errors.HTTPError):
+        pass
+
+    def fail():
+        raise ConnectError("Name or service not known")
+
+    with pytest.raises(FileError, match=r"model x: Name or service not known \(tried 5 times\)"):
+        retried(fail, "model x", pause=0)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_without_the_hub_the_cache_is_asked(kept, monkeypatch, tmp_path):
+    hub = pytest.importorskip("huggingface_hub")
+
+    def unreachable(*arguments, **options):
+        raise ConnectionError("no route")
+
+    def snapshot(name, *, revision, local_files_only):
+        if not kept:
+            raise FileNotFoundError
+        return str(tmp_path / "abc123")
+
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
+    monkeypatch.setattr(hub, "snapshot_download", snapshot)
+    monkeypatch.setattr("miscal.scoring.model_source.time.sleep", lambda seconds: None)
+    if kept:
+        assert locate(ModelSpec("owner/name")).revision == "abc123"
+    else:
+        with pytest.raises(FileError, match=r"owner/name: no route \(tried 5 times\); it is not in the cache"):
+            locate(ModelSpec("owner/name"))
+
+
+def test_faults_of_code_are_not_asked_again():
+    with pytest.raises(KeyError):
+        retried(lambda: {}["x"], "model x", pause=0)
+
+
+def test_a_second_attempt_that_works_is_enough():
+    answers = [ConnectionError("reset"), "sha"]
+
+    def ask():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert retried(ask, "model x", pause=0) == "sha"
