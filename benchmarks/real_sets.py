@@ -116,10 +116,9 @@ def show_duel(scores: Scores, names: list[str]) -> bool:
         if found.value > TOLERANCE and found.interval[0] > 0:
             worse.append(name)
         theirs, ours, value = values[-1]
-        limits = [f"{limit:+.4f}" for limit in found.interval]
-        rows.append(
-            [name, len(scores.of(name, "auto")), peer, f"{theirs:.4f}", f"{ours:.4f}", f"{value:+.4f}", *limits]
-        )
+        low, high = found.interval
+        losses = f"{theirs:.4f}", f"{ours:.4f}", f"{value:+.4f}"
+        rows.append([name, len(scores.of(name, "auto")), peer, *losses, f"{low:+.4f}", f"{high:+.4f}"])
     if not values:
         return False
     theirs, ours, value = np.mean(values, axis=0)
