@@ -45,8 +45,8 @@ test: venv
 test-all: venv
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# each script prints what it measured beside what it is measured against, and fails where a target is missed;
-# make -k goes on after a miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
+# Each script prints what it measured beside its target, and fails where a target is missed; make -k goes on after a
+# miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions. FULL=1 adds the
 # paper's own experiments, some hours, and the large cells of bench_scaling, an hour.
 BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
@@ -55,10 +55,10 @@ BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-pa
 bench: $(BENCHES:%=bench/%)
 
 bench/clusters-%: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/synthetic_recovery.py clusters --method $*
+	$(BIN)/python benchmarks/synthetic_recovery.py clusters --method $* --jobs $(WORKERS)
 
 bench/sinusoid-%: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/synthetic_recovery.py sinusoid --method $*
+	$(BIN)/python benchmarks/synthetic_recovery.py sinusoid --method $* --jobs $(WORKERS)
 
 bench/bench_%: $(VENV)/.done-bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_$*.py

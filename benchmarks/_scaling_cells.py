@@ -17,7 +17,7 @@ from _measure import apart, gemm_rate, measured
 SEED = 0
 QUERIES, WIDTH = 9_103, 128
 GRID_ROWS, GRID_VAL, GRID_FEATURES, GRID_EPOCHS = 4_096, 512, 64, 10
-NEIGHBOUR_QUERIES = 512
+NEIGHBOUR_QUERIES, NEIGHBOURS = 512, (64, 256, 1024)
 PLAIN_STEPS = 55
 LANDMARKS = 500  # of every kernel score of auto
 TILE = 8_192
@@ -32,27 +32,14 @@ def discover_cell(n: int, d: int, setting: str) -> dict:
         data, x, out = (Path(folder) / name for name in ("rows.parquet", "x.npy", "run"))
         apart(_write_world, data, x, n, d)
         busy = os.getloadavg()[0]
-        command = [sys.executable, "-m", "miscal", "discover", str(data), "--embeddings", str(x)]
-        used = measured(
-            [
-                *command,
-                "--metadata",
-                "topic",
-                "--map",
-                "pca",
-                "--method",
-                setting,
-                "--seed",
-                str(SEED),
-                "--out",
-                str(out),
-            ]
-        )
+        given = f"--metadata topic --map pca --method {setting} --seed {SEED}".split()
+        command = [sys.executable, "-m", "miscal", "discover", str(data), "--embeddings", str(x), *given]
+        used = measured([*command, "--out", str(out)])
         summary = json.loads((out / "summary.json").read_text())
     rate = apart(gemm_rate, (TILE, LANDMARKS, LANDMARKS))
     flops = nystrom_flops(n, d)
     return {
-        "part": "discover", "n": n, "d": d, "setting": setting, **used.__dict__, "stages": summary["timing"],
+        **used.__dict__, "stages": summary["timing"],
         "load": busy, "cores": os.cpu_count(), "gflop": flops * 1e-9, "rate": rate, "floor": flops * 1e-9 / rate,
     }  # fmt: skip
 
@@ -89,17 +76,13 @@ def _fit_flops(rows: float, queries: float, d: int) -> float:
     return scores + wide * (2 * min(rows, 20_000) * d * d + 2 * (rows + queries) * d * 384)
 
 
-def stream_cell(n: int, d: int, setting: str) -> dict:
+def _stream(n: int, d: int, setting: str) -> dict:
     """Estimates at new rows by a field fitted to n rows, one thread: what a pass over streamed rows costs."""
-    return {"part": "stream", "n": n, "d": d, "setting": setting, **apart(_stream, n, d, int(setting))}
-
-
-def _stream(n: int, d: int, queries: int) -> dict:
     from miscal.base.threads import one_thread
     from miscal.estimators.field import MiscalibrationField
     from miscal.synthetic.worlds import planted
 
-    world = planted(n + queries, d, random_state=SEED)
+    world = planted(n + int(setting), d, random_state=SEED)
     X, f = world.X, world.confidence
     with one_thread():
         field = MiscalibrationField(n_jobs=1, random_state=SEED).fit(X[:n], world.correct[:n], confidence=f[:n])
@@ -107,7 +90,7 @@ def _stream(n: int, d: int, queries: int) -> dict:
         for i in range(n, len(f), TILE):
             field.estimate(X[i : i + TILE], f[i : i + TILE])
     return {
-        "seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu, "load": os.getloadavg()[0],
+        "seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu,
         "bank": len(field.fitted_.model_.local.bank),
     }  # fmt: skip
 
@@ -115,12 +98,8 @@ def _stream(n: int, d: int, queries: int) -> dict:
 # --- the paper's smoother and grid -----------------------------------------------------------------------------------
 
 
-def bank_cell(n: int, d: int, setting: str) -> dict:
+def _smoothing(n: int, d: int, setting: str) -> dict:
     """Smoothing of the test rows against a bank of n rows, one thread."""
-    return {"part": "bank", "n": n, "d": d, "setting": setting, **apart(_smoothing, n, d, float(setting))}
-
-
-def _smoothing(n: int, d: int, sigma: float, rounds: int = 5) -> dict:
     import torch
 
     from bench_kernel import median_of, smoothing_floor
@@ -130,16 +109,14 @@ def _smoothing(n: int, d: int, sigma: float, rounds: int = 5) -> dict:
     generator = torch.Generator().manual_seed(SEED)
     query, bank = (torch.nn.functional.normalize(torch.randn(k, d, generator=generator)) for k in (QUERIES, n))
     residual = torch.rand(n, generator=generator) - 0.5
-    floor, times = median_of(rounds, lambda: smoothing_floor(query, bank), lambda: smooth(query, bank, residual, sigma))
-    return {"seconds": float(np.median(times)), "floor": float(np.median(floor)), "load": os.getloadavg()[0]}
-
-
-def grid_cell(n: int, d: int, setting: str) -> dict:
-    """Training of a grid of (sigma, lambda) for some epochs, one process of one thread."""
-    return {"part": "grid", "n": n, "d": d, "setting": setting, **apart(_grid, n, d, setting)}
+    floor, times = median_of(
+        5, lambda: smoothing_floor(query, bank), lambda: smooth(query, bank, residual, float(setting))
+    )
+    return {"seconds": float(np.median(times)), "floor": float(np.median(floor))}
 
 
 def _grid(n: int, d: int, setting: str) -> dict:
+    """Training of a grid of (sigma, lambda) for some epochs, one process of one thread."""
     import torch
 
     from bench_kernel import epoch_floor, seconds, step_products
@@ -160,18 +137,14 @@ def _grid(n: int, d: int, setting: str) -> dict:
     rows, order = torch.from_numpy(X[:n]), torch.randperm(n)
     epoch = np.median([seconds(lambda: epoch_floor(rows, order, products, state)) for _ in range(6)][1:])
     floor = float(epoch) * GRID_EPOCHS * n_sigmas * n_lambdas
-    return {"seconds": taken, "floor": floor, "load": os.getloadavg()[0]}
+    return {"seconds": taken, "floor": floor}
 
 
 # --- nearest neighbours against the whole bank -----------------------------------------------------------------------
 
 
-def neighbours_cell(n: int, d: int, setting: str) -> dict:
+def _neighbours(n: int, d: int, setting: str) -> dict:
     """Smoothing over the k nearest rows of the bank against smoothing over all of it, one thread."""
-    return {"part": "neighbours", "n": n, "d": d, "setting": setting, **apart(_neighbours, n, d, float(setting))}
-
-
-def _neighbours(n: int, d: int, sigma: float, ks: tuple[int, ...] = (64, 256, 1024)) -> dict:
     import torch
 
     from bench_kernel import median_of
@@ -179,6 +152,7 @@ def _neighbours(n: int, d: int, sigma: float, ks: tuple[int, ...] = (64, 256, 10
     from miscal.synthetic.worlds import planted
 
     torch.set_num_threads(1)
+    sigma = float(setting)
     world = planted(n + NEIGHBOUR_QUERIES, d, contrast=2.0, random_state=SEED)
     z = torch.nn.functional.normalize(torch.from_numpy(world.X))
     bank, query, residual = z[:n].contiguous(), z[n:].contiguous(), torch.from_numpy(world.residual[:n]).float()
@@ -186,7 +160,7 @@ def _neighbours(n: int, d: int, sigma: float, ks: tuple[int, ...] = (64, 256, 10
     methods = {"exact": lambda k: smooth(query, bank, residual, sigma, neighbours=k)[0]}
     methods |= _faiss_methods(query.numpy(), bank.numpy(), residual.numpy(), sigma) if find_spec("faiss") else {}
     rows = []
-    for k in ks:
+    for k in NEIGHBOURS:
         for name, method in methods.items():
             whole, times = median_of(3, lambda: smooth(query, bank, residual, sigma), lambda m=method, k=k: m(k))
             error = np.abs(np.asarray(method(k)) - exact.numpy())
@@ -194,7 +168,7 @@ def _neighbours(n: int, d: int, sigma: float, ks: tuple[int, ...] = (64, 256, 10
                 "k": k, "method": name, "seconds": float(np.median(times)), "whole": float(np.median(whole)),
                 "max": float(error.max()), "rms": float(np.sqrt(np.mean(error**2))),
             })  # fmt: skip
-    return {"seconds": rows[0]["whole"], "mass": float(mass.median()), "rows": rows, "load": os.getloadavg()[0]}
+    return {"seconds": rows[0]["whole"], "mass": float(mass.median()), "rows": rows}
 
 
 def _faiss_methods(query: np.ndarray, bank: np.ndarray, residual: np.ndarray, sigma: float) -> dict:
@@ -232,7 +206,7 @@ def plain_cell(n: int, d: int, setting: str) -> dict:
     steps = int(np.ceil(0.8 * n / 1024))
     epochs = int(setting.split()[0])
     return {
-        "part": "plain", "n": n, "d": d, "setting": setting, **found, "steps": PLAIN_STEPS, "steps_per_epoch": steps,
+        **found, "steps": PLAIN_STEPS, "steps_per_epoch": steps,
         "seconds": found["per_step"] * steps * epochs,
     }  # fmt: skip
 
@@ -273,20 +247,15 @@ def _plain_steps(
     taken, cpu = time.perf_counter() - start, time.process_time() - before
     return {
         "per_step": taken / steps, "cpu_per_step": cpu / steps, "threads": torch.get_num_threads(),
-        "load": os.getloadavg()[0],
     }  # fmt: skip
 
 
-CELLS = {
-    "discover": discover_cell,
-    "stream": stream_cell,
-    "bank": bank_cell,
-    "grid": grid_cell,
-    "neighbours": neighbours_cell,
-    "plain": plain_cell,
-}
+PARTS = {"stream": _stream, "bank": _smoothing, "grid": _grid, "neighbours": _neighbours}
+CELLS = {"discover": discover_cell, "plain": plain_cell, **PARTS}
+"""Parts that need other processes than one of their own, and those that do not."""
 
 
 def cell(part: str, n: int, d: int, setting: str) -> dict:
     """Measure one cell."""
-    return CELLS[part](n, d, setting)
+    found = apart(PARTS[part], n, d, setting) if part in PARTS else CELLS[part](n, d, setting)
+    return {"part": part, "n": n, "d": d, "setting": setting, "load": os.getloadavg()[0], **found}

@@ -49,14 +49,7 @@ def draw(lines: dict[str, list[dict]], folder: Path) -> None:
 
 def _line(panel, name: str, size: list[float], value: list[float], colour: str, form: str, label: str) -> None:
     slope = np.polyfit(np.log(size), np.log(value), 1)[0]
-    panel.loglog(
-        size,
-        value,
-        form,
-        color=colour,
-        markersize=4.5,
-        linewidth=1.5,
-        label=f"{label} $\\propto {name}^{{{slope:.2f}}}$",
-    )
+    label = f"{label} $\\propto {name}^{{{slope:.2f}}}$"
+    panel.loglog(size, value, form, color=colour, markersize=4.5, linewidth=1.5, label=label)
     panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)

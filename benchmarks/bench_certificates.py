@@ -9,17 +9,18 @@ them, the field being noise of a tenth of its size on the others. Per cent; a da
 8 fit rows for each test row, as in a split.
 Exits with status 1 where more than 5 % of the nulls are rejected, or of the limits lie above the truth, beyond chance.
 
-columns  size: hidden p <= 0.05 where nothing is hidden; limit > 0: the hidden limit, same worlds;
-         total: total p <= 0.05 where f is calibrated; cover: limit <= truth; power: p <= 0.05.
+Columns of null worlds: size (hidden p <= 0.05 where nothing is hidden), limit > 0 (the hidden limit in the same worlds)
+and total (total p <= 0.05 where f is calibrated). Of planted worlds: cover (limit <= truth), cover total (the same for
+the whole field), power (p <= 0.05), limit > 0 and the mean limit.
 """
 
-import argparse
 import sys
 import time
 
 import numpy as np
 from scipy.stats import binomtest
 
+from _script import options, show, target
 from miscal.evidence.certificates import certificate
 from miscal.evidence.settings import EvidenceSettings
 
@@ -73,7 +74,7 @@ def too_many(errors, repeats):
 
 
 def nulls(world, n, repeats):
-    """Print the size in a null world; the number of sizes that are too large."""
+    """Rows of a null world, one for each field; the number of sizes that are too large."""
     fields, calibrated = (FIELDS, world == "calibrated") if world in HIDING else (FEW_ROWS, True)
     counts = {name: np.zeros(3) for name in fields}
     for seed in range(repeats):
@@ -83,23 +84,17 @@ def nulls(world, n, repeats):
             field = make(rng, test[0]) / 20
             proof = certify(test, fit, field, field, seed)
             counts[name] += proof.hidden.p_value <= LEVEL, proof.hidden.low > 0, proof.total.p_value <= LEVEL
-    missed = 0
+    rows, missed = [], 0
     for name, errors in counts.items():
-        size, above, whole = 100 * errors / repeats
-        tested = errors if calibrated else errors[:2]
-        wrong = sum(too_many(number, repeats) for number in tested)
-        last = f"{whole:6.1f}" if calibrated else "     -"
-        mark = "  TOO MANY" if wrong else ""
-        print(
-            f"{n:6d}  {world:11s} {name:12s} size {size:5.1f}  limit > 0 {above:5.1f}  total {last}{mark}", flush=True
-        )
-        missed += wrong
-    return missed
+        size, above, whole = (f"{100 * number / repeats:.1f}" for number in errors)
+        missed += sum(too_many(number, repeats) for number in (errors if calibrated else errors[:2]))
+        rows.append([n, world, name, size, above, whole if calibrated else "-"])
+    return rows, missed
 
 
 def planted(world, n, repeats, hidden, right, share=1.0):
-    """Print coverage and power in a planted world; the number of coverages that are too low."""
-    covered, found, above, low, whole = 0, 0, 0, [], 0
+    """Row of a planted world; the number of coverages that are too low."""
+    proofs = []
     f, _, _, h = draw(world, 200_000, np.random.default_rng(7), hidden, share)
     truth, truth_total = np.abs(h).mean(), np.abs(RATES[world](f) - f + h).mean()
     for seed in range(repeats):
@@ -108,42 +103,38 @@ def planted(world, n, repeats, hidden, right, share=1.0):
         guess = np.where(rng.random(n) < right, test[2], -test[2]) * hidden
         guess += (test[2] == 0) * hidden / 10 * rng.standard_normal(n)
         visible = RATES[world](test[0]) - test[0]
-        proof = certify(test, fit, visible + guess, guess, seed)
-        covered += proof.hidden.low <= truth
-        whole += proof.total.low <= truth_total
-        found, above = found + (proof.hidden.p_value <= LEVEL), above + (proof.hidden.low > 0)
-        low.append(proof.hidden.low)
-    wrong = sum(too_many(repeats - number, repeats) for number in (covered, whole))
-    print(
-        f"{n:6d}  {world:11s} hidden {truth:.3f}, share {share:.1f}, right {right:.2f}: "
-        f"cover {100 * covered / repeats:5.1f} (total {100 * whole / repeats:5.1f})  power {100 * found / repeats:5.1f}"
-        f"  limit > 0 {100 * above / repeats:5.1f}  mean limit {np.mean(low):.3f}{'  TOO FEW' if wrong else ''}",
-        flush=True,
+        proofs.append(certify(test, fit, visible + guess, guess, seed))
+    low, total, p = (
+        np.array(v) for v in zip(*((x.hidden.low, x.total.low, x.hidden.p_value) for x in proofs), strict=True)
     )
-    return wrong
+    counts = [np.sum(hits) for hits in (low <= truth, total <= truth_total, p <= LEVEL, low > 0)]
+    missed = sum(too_many(repeats - count, repeats) for count in counts[:2])
+    shares = (f"{100 * count / repeats:.1f}" for count in counts)
+    return [n, world, f"{truth:.3f}", f"{share:.1f}", f"{right:.2f}", *shares, f"{np.mean(low):.3f}"], missed
 
 
 def main():
-    """Print everything; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--rows", type=int, nargs="+", default=[80, 300, 1000, 5000, 20000])
-    parser.add_argument("--hidden", type=float, default=0.1)
-    options = parser.parse_args()
-    missed = 0
-    for n in options.rows:
+    """Show everything; 1 if a target is missed."""
+    args = options(__doc__, repeats=400, rows=[80, 300, 1000, 5000, 20000], hidden=0.1).parse_args()
+    null, plant, missed = [], [], 0
+    kinds = [(args.hidden, 1.0, 1.0), (args.hidden, 0.75, 1.0), (2 * args.hidden, 1.0, 0.1)]
+    for n in args.rows:
         start = time.perf_counter()
         for world in CONFIDENCES:
-            missed += nulls(world, n, options.repeats)
-        for world in HIDING:
-            for right in (1.0, 0.75):
-                missed += planted(world, n, options.repeats, options.hidden, right)
-            missed += planted(world, n, options.repeats, 2 * options.hidden, 1.0, 0.1)
-        each = (time.perf_counter() - start) / options.repeats / (len(HIDING) * (len(FIELDS) + 3) + len(FEW_ROWS))
-        print(f"{n:6d}  {1000 * each:.0f} ms a certificate", flush=True)
-    verdict = f"MISSED in {missed} places" if missed else "met"
-    print(f"targets {verdict}: at most {100 * LEVEL:g} % errors, beyond chance (p < {LEAST_P:g})")
-    return int(missed > 0)
+            rows, wrong = nulls(world, n, args.repeats)
+            null, missed = null + rows, missed + wrong
+        for world, kind in ((world, kind) for world in HIDING for kind in kinds):
+            row, wrong = planted(world, n, args.repeats, *kind)
+            plant, missed = [*plant, row], missed + wrong
+        each = (time.perf_counter() - start) / args.repeats / (len(HIDING) * (len(FIELDS) + 3) + len(FEW_ROWS))
+        print(f"{n} test rows: {1000 * each:.0f} ms a certificate", flush=True)
+    show(
+        args, "certificates-null", "null worlds, per cent", ["n", "world", "field", "size", "limit > 0", "total"], null
+    )
+    head = ["n", "world", "hidden", "share", "right", "cover", "cover total", "power", "limit > 0", "mean limit"]
+    show(args, "certificates-planted", "planted worlds, per cent", head, plant)
+    line = f"at most {100 * LEVEL:g} % errors, beyond chance (p < {LEAST_P:g}); missed in {missed} places"
+    return int(not target(line, missed == 0))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Time of exact smoothing and of an epoch of the paper's training, as ratios to floors measured in the same run.
 
-    python benchmarks/bench_kernel.py [--rounds 5] [--training-rows 8192] [--json FILE]
+    python benchmarks/bench_kernel.py [--rounds 5] [--training-rows 8192]
 
 Smoothing: 9,103 queries x 20,000 bank rows x 128, per bandwidth. Its floor is one matrix product of that shape in
 cache-sized tiles plus one exponential per pair from cache. Targets: <= 1.6 x floor, <= 1.5 x spread over bandwidths.
@@ -13,22 +13,22 @@ One thread. Floor and subject alternate, and the median of the ratios is reporte
 against both.
 """
 
-import argparse
-import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
-import numpy as np
 import torch
 from torch.nn.functional import normalize
 
+from _script import options, show, target
 from miscal.estimators.kernel import TILE, smooth
 from miscal.estimators.paper.phi import BATCH, Training
 
 QUERIES, BANK, WIDTH = 9_103, 20_000, 128
+WORST, SPREAD, EPOCH = 1.6, 1.5, 1.45
+"""Targets, as multiples of the floor; the spread is that of the ratios over the bandwidths."""
 SIGMAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 ROWS, FEATURES, HIDDEN = 70_000, 4_096, 512
 
@@ -119,29 +119,27 @@ def bench_training(rounds: int, n: int) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--training-rows", type=int, default=8192)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+def main() -> int:
+    """Show both; return 1 if a target is missed."""
+    args = options(__doc__, rounds=5, training_rows=8192).parse_args()
     torch.set_num_threads(1)
     table = bench_smoothing(args.rounds)
-    print(f"smoothing {QUERIES} x {BANK} x {WIDTH}, float32, one thread")
-    print(f"{'sigma':>8} {'seconds':>9} {'floor':>9} {'ratio':>7}")
-    for row in table:
-        print(f"{row['sigma']:8g} {row['seconds']:9.3f} {row['floor']:9.3f} {row['ratio']:7.2f}")
-    spread = max(r["ratio"] for r in table) / min(r["ratio"] for r in table)
-    print(f"worst ratio {max(r['ratio'] for r in table):.2f} (target 1.6); spread over sigma {spread:.2f} (target 1.5)")
+    rows = [
+        [f"{r['sigma']:g}", *(f"{r[k]:.{d}f}" for k, d in (("seconds", 3), ("floor", 3), ("ratio", 2)))] for r in table
+    ]
+    title = f"smoothing {QUERIES} x {BANK} x {WIDTH}, float32, one thread"
+    show(args, "kernel", title, ["sigma", "seconds", "floor", "ratio"], rows)
+    worst = max(row["ratio"] for row in table)
+    spread = worst / min(row["ratio"] for row in table)
+    met = target(f"worst ratio {worst:.2f} (target {WORST})", worst <= WORST)
+    met &= target(f"spread over sigma {spread:.2f} (target {SPREAD})", spread <= SPREAD)
     epoch = bench_training(args.rounds, args.training_rows)
-    print(
+    line = (
         f"training epoch {ROWS} x {FEATURES}, measured on {epoch['rows_measured']} random rows and scaled: "
-        f"{epoch['seconds_per_epoch']:.1f} s, floor {epoch['floor']:.1f} s, ratio {epoch['ratio']:.2f} (target 1.45)"
+        f"{epoch['seconds_per_epoch']:.1f} s, floor {epoch['floor']:.1f} s, ratio {epoch['ratio']:.2f} (target {EPOCH})"
     )
-    if args.json:
-        result = {"smoothing": table, "spread": float(np.round(spread, 4)), "training": epoch}
-        args.json.write_text(json.dumps(result, indent=1) + "\n")
+    return int(not (target(line, epoch["ratio"] <= EPOCH) and met))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

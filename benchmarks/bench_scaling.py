@@ -25,13 +25,13 @@ import os
 import platform
 import sys
 from contextlib import redirect_stdout
-from importlib import metadata
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
-from _cache import Cache, compute
 from _scaling_cells import CELLS, GRID_EPOCHS, GRID_FEATURES, GRID_ROWS, NEIGHBOUR_QUERIES, QUERIES, WIDTH, cell
+from _script import options, results, show, target
 
 FIELDS = ("part", "n", "d", "setting")
 N, D = 12_000, 384
@@ -67,147 +67,144 @@ def power_law(sizes: list[float], costs: list[float]) -> tuple[float, float]:
     return float(np.polyfit(x, y, 1)[0]), float((y[-1] - y[-2]) / (x[-1] - x[-2]))
 
 
-def print_discover(cache: Cache) -> None:
-    rows = sorted((r for r in cache.records.values() if r["part"] == "discover"), key=lambda r: (r["d"] != D, r["n"]))
-    if not rows:
-        return
-    print("\n| n | d | wall s | processor s | peak MB, all processes | largest process MB | GFLOP | GFLOP/s | floor s "
-          "| wall / floor | field s | load before |")  # fmt: skip
-    print("|---:" * 12 + "|")
-    for r in rows:
-        print(
-            f"| {r['n']:,} | {r['d']:,} | {r['seconds']:.1f} | {r['cpu_seconds']:.1f} | {r['peak_mb']:,.0f} "
-            f"| {r['largest_mb']:,.0f} | {r['gflop']:,.0f} | {r['rate']:.0f} | {r['floor']:.2f} "
-            f"| {r['seconds'] / r['floor']:.0f} | {r['stages']['field']:.1f} | {r['load']:.1f} |"
-        )
-    print()
+def show_discover(args: argparse.Namespace, records: list[dict]) -> None:
+    form = {"n": ",", "d": ",", "seconds": ".1f", "cpu_seconds": ".1f", "peak_mb": ",.0f", "largest_mb": ",.0f",
+            "gflop": ",.0f", "rate": ".0f", "floor": ".2f", "ratio": ".0f", "field": ".1f", "load": ".1f"}  # fmt: skip
+    rows = [r | {"ratio": r["seconds"] / r["floor"], "field": r["stages"]["field"]} for r in records]
+    rows.sort(key=lambda r: (r["d"] != D, r["n"]))
+    head = ["n", "d", "wall s", "processor s", "peak MB, all processes", "largest process MB", "GFLOP", "GFLOP/s",
+            "floor s", "wall / floor", "field s", "load before"]  # fmt: skip
+    show(args, "scaling-discover", "discover", head, [[format(r[k], f) for k, f in form.items()] for r in rows])
     for name in ("n", "d"):
-        line = along(cache, name)
+        line = along(records, name)
         if len(line) > 1:
             print()
-            for what, unit in (
-                ("seconds", "wall seconds"),
-                ("cpu_seconds", "processor seconds"),
-                ("peak_mb", "memory"),
-            ):
+            for what, unit in {
+                "seconds": "wall seconds",
+                "cpu_seconds": "processor seconds",
+                "peak_mb": "memory",
+            }.items():
                 all_, last = power_law([r[name] for r in line], [r[what] for r in line])
                 print(f"- {unit} ~ {name}^{all_:.2f} over {len(line)} sizes, ^{last:.2f} between the last two")
 
 
-def along(cache: Cache, name: str) -> list[dict]:
+def along(records: list[dict], name: str) -> list[dict]:
     """Records of discover along one axis, the other as in the middle cell."""
-    fixed = {"n": ("d", D), "d": ("n", N)}[name]
-    rows = [r for r in cache.records.values() if r["part"] == "discover" and r[fixed[0]] == fixed[1]]
-    return sorted(rows, key=lambda r: r[name])
+    fixed, value = {"n": ("d", D), "d": ("n", N)}[name]
+    return sorted((r for r in records if r[fixed] == value), key=lambda r: r[name])
 
 
-def print_stream(cache: Cache) -> None:
-    for r in (r for r in cache.records.values() if r["part"] == "stream"):
+def print_stream(args: argparse.Namespace, records: list[dict]) -> None:
+    for r in records:
         rows = int(r["setting"])
         print(f"\nEstimates at {rows:,} new rows of {r['d']} columns, bank {r['bank']:,}, one thread:")
         print(f"{rows / r['seconds']:,.0f} rows a second, {rows / r['cpu_seconds']:,.0f} of processor time")
 
 
-def print_smoother(cache: Cache) -> None:
-    for part, title in (
-        ("bank", f"Smoothing of {QUERIES:,} queries, width {WIDTH}, one thread"),
-        ("grid", f"Training of a grid, {GRID_ROWS:,} x {GRID_FEATURES}, {GRID_EPOCHS} epochs, one thread"),
-    ):
-        rows = [r for r in cache.records.values() if r["part"] == part]
-        if not rows:
-            continue
-        sizes = [r["n"] if part == "bank" else int(np.prod([int(k) for k in r["setting"].split(" x ")])) for r in rows]
-        print(f"\n{title}\n\n| {'bank rows' if part == 'bank' else 'sigmas x lambdas'} | s | floor s | ratio |")
-        print("|---:" * 4 + "|")
-        for size, r in zip(sizes, rows, strict=True):
-            label = f"{size:,}" if part == "bank" else r["setting"]
-            print(f"| {label} | {r['seconds']:.3f} | {r['floor']:.3f} | {r['seconds'] / r['floor']:.2f} |")
-        if len(rows) > 1:
-            all_, last = power_law(sizes, [r["seconds"] for r in rows])
-            print(f"\nseconds ~ size^{all_:.2f}, ^{last:.2f} between the last two")
+def show_bank(args: argparse.Namespace, records: list[dict]) -> None:
+    title = f"Smoothing of {QUERIES:,} queries, width {WIDTH}, one thread"
+    _show_floors(args, "scaling-bank", title, "bank rows", {f"{r['n']:,}": (r["n"], r) for r in records})
 
 
-def print_neighbours(cache: Cache) -> None:
-    rows = [r for r in cache.records.values() if r["part"] == "neighbours"]
-    if rows:
-        print(f"\nNeighbours of {NEIGHBOUR_QUERIES:,} queries, width {WIDTH}, one thread\n")
-        print("| bank | sigma | median mass | k | search | s | whole bank s | times faster | RMS error | max error |")
-        print("|---:|---:|---:|---:|---|" + "---:|" * 5)
-    for r in rows:
-        for c in r["rows"]:
-            print(
-                f"| {r['n']:,} | {r['setting']} | {r['mass']:.0f} | {c['k']} | {c['method']} | {c['seconds']:.3f} "
-                f"| {c['whole']:.3f} | {c['whole'] / c['seconds']:.2f} | {c['rms']:.4f} | {c['max']:.4f} |"
-            )
+def show_grid(args: argparse.Namespace, records: list[dict]) -> None:
+    title = f"Training of a grid, {GRID_ROWS:,} x {GRID_FEATURES}, {GRID_EPOCHS} epochs, one thread"
+    sizes = {r["setting"]: (int(np.prod([int(k) for k in r["setting"].split(" x ")])), r) for r in records}
+    _show_floors(args, "scaling-grid", title, "sigmas x lambdas", sizes)
 
 
-def verdict(cache: Cache) -> bool:
+def _show_floors(args: argparse.Namespace, name: str, title: str, axis: str, sizes: dict[str, tuple]) -> None:
+    """Show seconds beside their floor, and the power law of the seconds, by {label: (size, record)}."""
+    rows = [[label, f"{r['seconds']:.3f}", f"{r['floor']:.3f}", f"{r['seconds'] / r['floor']:.2f}"]
+            for label, (_, r) in sizes.items()]  # fmt: skip
+    show(args, name, title, [axis, "s", "floor s", "ratio"], rows)
+    if len(rows) > 1:
+        all_, last = power_law([size for size, _ in sizes.values()], [r["seconds"] for _, r in sizes.values()])
+        print(f"\nseconds ~ size^{all_:.2f}, ^{last:.2f} between the last two")
+
+
+def show_neighbours(args: argparse.Namespace, records: list[dict]) -> None:
+    rows = []
+    for r, c in [(record, found) for record in records for found in record["rows"]]:
+        times = f"{c['seconds']:.3f}", f"{c['whole']:.3f}", f"{c['whole'] / c['seconds']:.2f}"
+        errors = f"{c['rms']:.4f}", f"{c['max']:.4f}"
+        rows.append([r["n"], r["setting"], f"{r['mass']:.0f}", str(c["k"]), c["method"], *times, *errors])
+    head = [
+        "bank",
+        "sigma",
+        "median mass",
+        "k",
+        "search",
+        "s",
+        "whole bank s",
+        "times faster",
+        "RMS error",
+        "max error",
+    ]
+    show(
+        args,
+        "scaling-neighbours",
+        f"Neighbours of {NEIGHBOUR_QUERIES:,} queries, width {WIDTH}, one thread",
+        head,
+        rows,
+    )
+
+
+SHOWN = {"discover": show_discover, "stream": print_stream, "bank": show_bank, "grid": show_grid,
+         "neighbours": show_neighbours}  # fmt: skip
+
+
+def judge(records: dict[tuple, dict]) -> bool:
     """Print the targets that can be judged; say whether all are met."""
-    met, records = True, cache.records
-    middle = records.get(("discover", N, D, "auto"))
-    if middle:
-        met = middle["seconds"] <= TARGET
-        print(f"\ndiscover, auto, {N:,} x {D}: {middle['seconds']:.1f} s (target {TARGET:.0f}): {_word(met)}")
+    met = True
+    if middle := records.get(("discover", N, D, "auto")):
+        line = f"discover, auto, {N:,} x {D}: {middle['seconds']:.1f} s (target {TARGET:.0f})"
+        met = target(line, middle["seconds"] <= TARGET)
     plain, auto = records.get(("plain", *PLAIN, "100 epochs")), records.get(("discover", *PLAIN, "auto"))
     if plain and auto:
-        faster = auto["seconds"] < plain["seconds"]
-        print(
+        line = (
             f"{PLAIN[0]:,} x {PLAIN[1]:,}: discover, auto, end to end {auto['seconds']:.0f} s; plain loop, training "
             f"steps of 100 epochs {plain['seconds']:.0f} s with {plain['threads']} thread(s), extrapolated from "
-            f"{plain['steps']} steps of {1000 * plain['per_step']:.0f} ms, {plain['steps_per_epoch']} an epoch: "
-            f"{_word(faster)}"
+            f"{plain['steps']} steps of {1000 * plain['per_step']:.0f} ms, {plain['steps_per_epoch']} an epoch"
         )
-        met &= faster
+        met &= target(line, auto["seconds"] < plain["seconds"])
     return met
 
 
-def _word(met: bool) -> str:
-    return "met" if met else "MISSED"
+def report(args: argparse.Namespace, records: dict[tuple, dict]) -> bool:
+    """Print all tables, put them on the page between its marks if one is given; say whether the targets are met."""
+    with redirect_stdout(io.StringIO()) as text:
+        for part, shown in SHOWN.items():
+            if own := [record for record in records.values() if record["part"] == part]:
+                shown(args, own)
+        met = judge(records)
+        versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "torch", "scikit-learn", "lightgbm"))
+        print(f"\n{os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, {versions}")
+    print(text.getvalue())
+    if args.page:
+        before, _, rest = args.page.read_text().partition(MARKS[0])
+        args.page.write_text(f"{before}{MARKS[0]}\n{text.getvalue()}\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
+    return met
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", nargs="+", default=list(CELLS))
+    parser = options(__doc__, "scaling", parts=list(CELLS))
     parser.add_argument("--full", action="store_true", help="the large cells too")
     parser.add_argument("--only", metavar="N,D", help="of discover, this cell alone")
-    parser.add_argument("--cache", type=Path, default=Path("bench_cache/scaling.jsonl"))
-    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
-    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
     parser.add_argument("--out", type=Path, help="folder for scaling.svg and scaling.png")
     parser.add_argument("--page", type=Path, help="page whose tables to replace, e.g. docs/scaling.md")
     args = parser.parse_args()
-    cache = Cache(args.cache, FIELDS)
-    if not args.print:
-        keys = wanted(args.parts, args.full)
-        if args.only:
-            n, d = map(int, args.only.split(","))
-            keys = [key for key in keys if key[:3] == ("discover", n, d)]
-        compute(cache, keys, cell, 1, args.refresh)
-    met = report(cache, args.page)
+    keys = wanted(args.parts, args.full)
+    if args.only:
+        n, d = map(int, args.only.split(","))
+        keys = [key for key in keys if key[:3] == ("discover", n, d)]
+    records = results(args, FIELDS, keys, cell).records
+    met = report(args, records)
     if args.out:
         from _scaling_plot import draw
 
-        draw({name: along(cache, name) for name in ("n", "d")}, args.out)
+        cells = [record for record in records.values() if record["part"] == "discover"]
+        draw({name: along(cells, name) for name in ("n", "d")}, args.out)
     return 0 if met else 1
-
-
-def report(cache: Cache, page: Path | None) -> bool:
-    """Print all tables, put them on the page between its marks if one is given; say whether the targets are met."""
-    with redirect_stdout(io.StringIO()) as text:
-        print_discover(cache)
-        print_stream(cache)
-        print_smoother(cache)
-        print_neighbours(cache)
-        met = verdict(cache)
-        versions = ", ".join(
-            f"{name} {metadata.version(name)}" for name in ("numpy", "torch", "scikit-learn", "lightgbm")
-        )
-        print(f"\n{os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, {versions}")
-    print(text.getvalue())
-    if page:
-        before, _, rest = page.read_text().partition(MARKS[0])
-        page.write_text(f"{before}{MARKS[0]}\n{text.getvalue()}\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
-    return met
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ row. The loop calls relplot once per resample; it is timed on a few resamples an
 Exits with status 1 if a target is missed: 10 times relplot at every size, 20 times the loop.
 """
 
-import argparse
 import math
 import statistics
 import sys
@@ -17,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from _script import options, show, target
 from miscal.calibration.metrics import smece, smece_bootstrap, smece_null
 from miscal.calibration.metrics.heat import bin_residuals
 from miscal.calibration.metrics.smooth import cells_of_rows
@@ -50,7 +50,7 @@ def seconds(function: Callable[[], object], repeats: int) -> float:
     return statistics.median(times)
 
 
-def point_row(case: str, n: int, repeats: int) -> tuple[str, float]:
+def point_row(case: str, n: int, repeats: int) -> tuple[list[str], float]:
     """Return a row of the first table, and the ratio it shows."""
     import relplot
 
@@ -63,10 +63,10 @@ def point_row(case: str, n: int, repeats: int) -> tuple[str, float]:
     value, other = smece(y, f), relplot.smECE(f, y)
     cells = [case, f"{n:,}", f"{value:.5f}", f"{other - value:+.1e}"]
     cells += [f"{1e3 * t:.3g}" for t in (ours, theirs, binning, floor)] + [f"{theirs / ours:.1f}"]
-    return "| " + " | ".join(cells) + " |", theirs / ours
+    return cells, theirs / ours
 
 
-def bootstrap_row(case: str, n: int, replicates: int) -> tuple[str, float]:
+def bootstrap_row(case: str, n: int, replicates: int) -> tuple[list[str], float]:
     """Return a row of the second table, and the ratio it shows."""
     import relplot
 
@@ -83,35 +83,27 @@ def bootstrap_row(case: str, n: int, replicates: int) -> tuple[str, float]:
     batched = seconds(lambda: smece_bootstrap(y, f, n_draws=replicates), 3)
     null = seconds(lambda: smece_null(f, n_draws=replicates), 3)
     cells = [case, f"{n:,}"] + [f"{t:.3g}" for t in (theirs, own_loop, batched, null)] + [f"{theirs / batched:.0f}"]
-    return "| " + " | ".join(cells) + " |", theirs / batched
-
-
-def table(heads: list[str], rows: list[str]) -> None:
-    """Print a markdown table."""
-    print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
-    print("\n".join(rows) + "\n", flush=True)
+    return cells, theirs / batched
 
 
 def main() -> int:
-    """Print both tables; return 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--largest", type=int, default=1_000_000)
-    parser.add_argument("--replicates", type=int, default=1000)
-    parser.add_argument("--repeats", type=int, default=5)
+    """Show both tables; return 1 if a target is missed."""
+    parser = options(__doc__, largest=1_000_000, replicates=1000, repeats=5)
     parser.add_argument("--skip-bootstrap", action="store_true")
-    options = parser.parse_args()
-    sizes = [n for n in (1000, 10_000, 100_000, 1_000_000) if n <= options.largest]
-    points = [point_row(case, n, options.repeats) for case in CASES for n in sizes]
+    args = parser.parse_args()
+    sizes = [n for n in (1000, 10_000, 100_000, 1_000_000) if n <= args.largest]
+    points = [point_row(case, n, args.repeats) for case in CASES for n in sizes]
     heads = ["case", "n", "smECE", "relplot minus it", "ours ms", "relplot ms", "binning ms", "floor ms", "ratio"]
-    table(heads, [row for row, _ in points])
+    show(args, "smece", "smECE, processor time", heads, [row for row, _ in points])
     met = min(ratio for _, ratio in points) >= TARGET
-    if not options.skip_bootstrap:
-        draws = [bootstrap_row(case, n, options.replicates) for case in ("over-confident", "calibrated") for n in sizes]
+    if not args.skip_bootstrap:
+        draws = [bootstrap_row(case, n, args.replicates) for case in ("over-confident", "calibrated") for n in sizes]
         heads = ["case", "n", "relplot loop s", "own loop s", "batched s", "null draws s", "ratio"]
-        table(heads, [row for row, _ in draws])
+        show(args, "smece-bootstrap", f"{args.replicates} bootstraps", heads, [row for row, _ in draws])
         met = met and min(ratio for _, ratio in draws) >= BOOTSTRAP_TARGET
-    print(f"targets {'met' if met else 'MISSED'}: {TARGET} x relplot, {BOOTSTRAP_TARGET} x its loop")
-    return 0 if met else 1
+    return int(
+        not target(f"{TARGET} times as fast as relplot, {BOOTSTRAP_TARGET} times as fast as a loop over it", met)
+    )
 
 
 if __name__ == "__main__":

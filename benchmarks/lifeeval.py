@@ -1,29 +1,30 @@
 """The field of real models where the truth is known: LifeEval, whose outcomes are drawn from actuarial tables.
 
-    python benchmarks/lifeeval.py --data DIR --cache FILE [--methods ridge auto] [--seeds 3]
+    python benchmarks/lifeeval.py --data DIR [--methods ridge auto] [--seeds 3]
 
 Every method estimates delta at every row by K-fold: the whole of its fit, choices included, sees nothing of the
 fold it is asked about; the folds are the same for all. The truth is true_prob - f. Correlation is Pearson's, 0 for a
-constant field.
+constant field. Target: auto is ahead of every other method in both means.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
+from _script import cells, fitted, limit_threads, mean, options, results, show, target
 from miscal.base.folds import assign_folds, row_groups
 from miscal.baselines import METHODS
-from miscal.synthetic.scores import correlation
+from miscal.synthetic.scores import correlation, rmse
+from miscal.synthetic.store import Store
 
 FIELDS = ("set", "seed", "method")
+KINDS = {"r": "Pearson r", "rmse": "RMSE"}
 
 
 def cross_fitted(folder: Path, n_folds: int, name: str, seed: int, method: str) -> dict:
@@ -31,59 +32,42 @@ def cross_fitted(folder: Path, n_folds: int, name: str, seed: int, method: str) 
     limit_threads()
     data = read_set(folder, name)
     folds = assign_folds(row_groups(data.X), n_folds, np.random.default_rng((seed, 7)))
-    delta = np.empty(len(folds))
-    start = time.perf_counter()
+    delta, seconds, truth = np.empty(len(folds)), 0.0, data.truth - data.confidence
     for k in np.unique(folds):
-        inside, rest = folds == k, folds != k
-        model = METHODS[method]().fit(data.X[rest], data.correct[rest], data.confidence[rest], random_state=seed)
+        inside = folds == k
+        model, spent = fitted(method, data.X, data.confidence, data.correct, ~inside, seed)
         delta[inside] = model.delta(data.X[inside], data.confidence[inside])
+        seconds += spent
     return {
-        "set": name, "seed": seed, "method": method, "seconds": time.perf_counter() - start,
-        **agreement(delta, data.truth - data.confidence),
+        "set": name, "seed": seed, "method": method, "seconds": seconds,
+        "r": correlation(delta, truth) or 0.0, "rmse": rmse(delta, truth),
     }  # fmt: skip
 
 
-def agreement(delta: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Pearson correlation (0 for a constant estimate) and root mean square error."""
-    return {"r": correlation(delta, truth) or 0.0, "rmse": float(np.sqrt(np.mean((delta - truth) ** 2)))}
-
-
-def print_table(cache: Cache, names: list[str], methods: list[str], seeds: int, kind: str) -> dict[str, float]:
-    """Print one table; the mean over the sets, by method."""
-    means = {}
-    print(f"\n{'Pearson r' if kind == 'r' else 'RMSE'} of delta with the truth, mean over seeds\n")
-    print("| method | " + " | ".join(n.split("/")[1] for n in names) + " | mean |\n|---|" + "---:|" * (len(names) + 1))
-    for method in methods:
-        cells = []
-        for name in names:
-            found = [cache.records[name, s, method][kind] for s in range(seeds) if (name, s, method) in cache.records]
-            cells.append(np.mean(found) if found else np.nan)
-        means[method] = float(np.mean(cells))
-        shown = ["" if np.isnan(v) else f"{v:.4f}" for v in [*cells, means[method]]]
-        print(f"| {method} | " + " | ".join(shown) + " |")
-    return {method: value for method, value in means.items() if not np.isnan(value)}
+def show_kind(args: argparse.Namespace, store: Store, names: list[str], kind: str) -> dict[str, float]:
+    """Show one table; the mean over the sets, by method."""
+    rows, means = [], {}
+    for method in args.methods:
+        values = [mean(store.of((name, s, method) for s in range(args.seeds)), kind) for name in names]
+        rows.append([method, *cells([*values, np.mean(values)])])
+        if not np.isnan(values).any():
+            means[method] = float(np.mean(values))
+    head = ["method", *(name.split("/")[1] for name in names), "mean"]
+    show(args, f"{args.cache.stem}-{kind}", f"{KINDS[kind]} of delta with the truth, mean over seeds", head, rows)
+    return means
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the parquet files and embeddings")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--folds", type=int, default=10)
-    parser.add_argument("--methods", nargs="+", choices=sorted(METHODS), default=list(METHODS))
-    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
-    parser.add_argument("--cache", type=Path, default=Path("bench_cache/lifeeval.jsonl"))
-    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
-    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
-    args = parser.parse_args()
-    cache, names = Cache(args.cache, FIELDS), set_names(args.data, ["lifeeval/"])
-    if not args.print:
-        keys = [(n, s, m) for s in range(args.seeds) for m in args.methods for n in names]
-        compute(cache, keys, partial(cross_fitted, args.data, args.folds), args.jobs, args.refresh)
-    r, rmse = (print_table(cache, names, args.methods, args.seeds, kind) for kind in ("r", "rmse"))
+    args = options(
+        __doc__, "lifeeval", data="folder of real sets", seeds=1, folds=10, methods=list(METHODS)
+    ).parse_args()
+    names = set_names(args.data, ["lifeeval/"])
+    keys = [(n, s, m) for s in range(args.seeds) for m in args.methods for n in names]
+    store = results(args, FIELDS, keys, partial(cross_fitted, args.data, args.folds))
+    r, rmses = (show_kind(args, store, names, kind) for kind in KINDS)
     if "auto" in args.methods:
-        ahead = all(r["auto"] > r[m] and rmse["auto"] < rmse[m] for m in r if m != "auto")
-        print(f"\nauto ahead of every other method in both means: {ahead}")
-        sys.exit(not ahead)
+        ahead = "auto" in r and all(r["auto"] > r[m] and rmses["auto"] < rmses[m] for m in r if m != "auto")
+        sys.exit(not target("auto ahead of every other method in both means", ahead))
 
 
 if __name__ == "__main__":

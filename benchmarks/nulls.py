@@ -1,6 +1,6 @@
 """What auto finds where there is nothing to find, and beside it what it finds where something is planted.
 
-    python benchmarks/nulls.py --data DIR --draws 50 --cache FILE [--sets mmlu/Meta-Llama-3 stated/gpt-4o]
+    python benchmarks/nulls.py --data DIR --draws 50 [--sets mmlu/Meta-Llama-3 stated/gpt-4o]
 
 Inputs and confidences are a real set's; outcomes are drawn anew for every draw:
 
@@ -26,12 +26,13 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import kstest
 
-from _cache import Cache, compute, limit_threads
 from _data import read_set, set_names
 from _findings import claim_of
+from _script import limit_threads, mean, options, results, show, target
 from miscal.calibration.calibrators import Isotonic, logit
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.synthetic.scores import correlation
 
 FIELDS = ("set", "world", "strength", "draw")
 SHARE = (0.10, 0.20)
@@ -89,28 +90,28 @@ def truth_agreement(data, world: str, p: np.ndarray, found, test: np.ndarray) ->
     truth = (p - data.confidence)[test]
     if world == "real" or truth.std() < 1e-9 or found.delta.std() < 1e-9:
         return {}
-    return {"r": float(np.corrcoef(found.delta, truth)[0, 1])}
+    return {"r": correlation(found.delta, truth)}
 
 
-def print_table(cache: Cache) -> list[str]:
-    """Print a row for each world; the null worlds that miss a target."""
-    missed = []
-    print("\n| set | world | a | draws | std delta, mean (max) | std hidden, mean (max) | structure | none found "
-          "| hidden p < 0.05 | KS hidden | total p < 0.05 | KS total | r with truth |")  # fmt: skip
-    print("|---|---|" + "---:|" * 11)
+def show_worlds(args: argparse.Namespace, records: list[dict]) -> list[str]:
+    """Show a row for each world; the null worlds that miss a target."""
     groups: dict[tuple, list[dict]] = {}
-    for record in cache.records.values():
+    for record in records:
         groups.setdefault((record["set"], record["world"], record["strength"]), []).append(record)
+    shown, missed = [], []
     for (name, world, strength), rows in sorted(groups.items()):
-        values = {k: np.array([r[k] for r in rows]) for k in rows[0] if isinstance(rows[0][k], float | bool)}
-        r = [row["r"] for row in rows if "r" in row]
-        print(
-            f"| {name} | {world} | {strength or ''} | {len(rows)} | {_spread(values['std'])} "
-            f"| {_spread(values['std_hidden'])} | {values['structure'].mean():.2f} | {1 - values['found'].mean():.2f} "
-            f"| {_small(values['p_hidden'])} | {_small(values['p_total'])} | {f'{np.mean(r):.2f}' if r else ''} |"
-        )
+        values = {k: np.array([r[k] for r in rows]) for k in ("std", "std_hidden", "p_hidden", "p_total", "found")}
+        spread = [f"{f(values[k]):.4f}" for k in ("std", "std_hidden") for f in (np.mean, np.max)]
+        claims = [f"{mean(rows, 'structure'):.2f}", f"{1 - values['found'].mean():.2f}"]
+        r = mean(rows, "r")
+        tests = [*_small(values["p_hidden"]), *_small(values["p_total"]), "" if np.isnan(r) else f"{r:.2f}"]
+        shown.append([name, world, strength or "", len(rows), *spread, *claims, *tests])
         if world != "planted" and not _quiet(values, world):
             missed.append(f"{name} {world}")
+    head = ["set", "world", "a", "draws", "std delta", "largest std delta", "std hidden", "largest std hidden",
+            "structure", "none found", "hidden p < 0.05", "KS hidden", "total p < 0.05", "KS total",
+            "r with truth"]  # fmt: skip
+    show(args, args.cache.stem, "what auto claims in each world; shares of draws", head, shown)
     return missed
 
 
@@ -123,13 +124,9 @@ def _quiet(values: dict[str, np.ndarray], world: str) -> bool:
     return bool(flat and uniform and 1 - values["found"].mean() >= LEAST_QUIET)
 
 
-def _spread(values: np.ndarray) -> str:
-    return f"{values.mean():.4f} ({values.max():.4f})"
-
-
-def _small(p: np.ndarray) -> str:
+def _small(p: np.ndarray) -> list[str]:
     """Share below 0.05, and the one-sided KS p-value of "smaller than uniform"."""
-    return f"{(p < SIGNIFICANCE).mean():.2f} | {kstest(p, 'uniform', alternative='greater').pvalue:.2g}"
+    return [f"{(p < SIGNIFICANCE).mean():.2f}", f"{kstest(p, 'uniform', alternative='greater').pvalue:.2g}"]
 
 
 def worlds(args: argparse.Namespace) -> list[tuple]:
@@ -143,24 +140,14 @@ def worlds(args: argparse.Namespace) -> list[tuple]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder of real sets; default: the demo data")
-    parser.add_argument("--draws", type=int, default=50)
+    parser = options(__doc__, "nulls", data="folder of real sets; default: the demo data", draws=50,
+                     worlds=["calibrated", "visible", "planted", "real"], strengths=[0.5, 1.0, 2.0])  # fmt: skip
     parser.add_argument("--sets", nargs="+", help="default: mmlu/Meta-Llama-3, or the demo data")
-    parser.add_argument("--worlds", nargs="+", default=["calibrated", "visible", "planted", "real"])
-    parser.add_argument("--strengths", type=float, nargs="+", default=[0.5, 1.0, 2.0])
-    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
-    parser.add_argument("--cache", type=Path, default=Path("bench_cache/nulls.jsonl"))
-    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
-    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
     args = parser.parse_args()
     args.sets = args.sets or (["mmlu/Meta-Llama-3"] if args.data else None)
-    cache = Cache(args.cache, FIELDS)
-    if not args.print:
-        compute(cache, worlds(args), partial(one_draw, args.data), args.jobs, args.refresh)
-    missed = print_table(cache)
-    print(f"\nnull worlds that miss a target: {missed or 'none'}")
-    sys.exit(bool(missed))
+    store = results(args, FIELDS, worlds(args), partial(one_draw, args.data))
+    missed = show_worlds(args, list(store.records.values()))
+    sys.exit(not target(f"null worlds that miss a target: {missed or 'none'}", not missed))
 
 
 if __name__ == "__main__":

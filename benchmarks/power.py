@@ -1,6 +1,6 @@
 """What `miscal discover` would see of a planted regime, by rows, share and strength; and where nothing is planted.
 
-    python benchmarks/power.py --draws 10 --jobs 2 --cache FILE [--n 1000 3000] [--print]
+    python benchmarks/power.py --draws 10 --jobs 2 [--n 1000 3000] [--print]
 
 A world is calibrated but for one place of an embedding with 384 columns (miscal.synthetic.worlds.rare_regime), which
 holds a share of the rows and whose log-odds are shifted by -a in even draws and +a in odd ones. The place lies sqrt(d)
@@ -25,13 +25,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import binomtest
 
-from _cache import Cache, compute, limit_threads
 from _findings import claim_of, recovery
+from _script import limit_threads, mean, options, results, show, target
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON, cut
@@ -75,113 +74,85 @@ def judged(regime: np.ndarray, planted: np.ndarray, sign: int) -> dict:
     return {"found": bool(found), "named_right": n_right > n_wrong if n_right + n_wrong else None}
 
 
-def cells(args: argparse.Namespace) -> list[tuple]:
+def keys_of(args: argparse.Namespace) -> list[tuple]:
     """Keys of all draws: a first draw of every cell, then a second, so that a run stopped half-way is balanced."""
     kinds = [(n, share, a) for n in args.n for share in args.shares for a in (0.0, *args.strengths)]
     return [(args.d, n, share, a, draw) for draw in range(args.draws) for n, share, a in kinds]
 
 
-class Draws:
-    """The cached draws of one width."""
-
-    def __init__(self, cache: Cache, keys: list[tuple]) -> None:
-        self.rows = [cache.records[key] for key in keys if key in cache.records]
-
-    def of(self, n: int, strength: float, share: float | None = None) -> list[dict]:
-        """Draws of a cell; of all shares together by default."""
-        return [r for r in self.rows if (r["n"], r["strength"]) == (n, strength) and share in (None, r["share"])]
+def of(draws: list[dict], n: int, strength: float, share: float | None = None) -> list[dict]:
+    """Draws of a cell; of all shares together by default."""
+    return [r for r in draws if (r["n"], r["strength"]) == (n, strength) and share in (None, r["share"])]
 
 
-def mean(rows: list[dict], key: str) -> float:
-    """Mean over the draws where it is defined, else NaN."""
-    values = [row[key] for row in rows if row.get(key) is not None]
-    return float(np.mean(values)) if values else float("nan")
+def show_cells(args: argparse.Namespace, draws: list[dict]) -> None:
+    rows = []
+    for n, share, a in [(n, share, a) for n in args.n for share in args.shares for a in args.strengths]:
+        own = of(draws, n, a, share)
+        if own:
+            signed = [row["named_right"] for row in own if row["named_right"] is not None]
+            size = [f"{mean(own, 'size'):.3f}", f"{mean(own, 'planted'):.0f}", len(own)]
+            seen = [f"{mean(own, 'claimed'):.2f}", f"{mean(own, 'found'):.2f}", f"{sum(signed)} of {len(signed)}"]
+            rows.append(
+                [n, f"{share:g}", f"{a:g}", *size, *seen, f"{mean(own, 'certified'):.2f}", f"{mean(own, 'r'):.2f}"]
+            )
+    head = ["n", "share", "a", "mean abs. delta in it", "planted test rows", "draws", "claimed", "found", "named right",
+            "certified", "r with truth"]  # fmt: skip
+    title = f"a regime of a share of the rows, its log-odds shifted by a, {args.d} columns; shares of draws"
+    show(args, args.cache.stem, title, head, rows)
 
 
-def print_cells(draws: Draws, args: argparse.Namespace) -> None:
-    print(f"\na regime of a share of the rows, its log-odds shifted by a, {args.d} columns; shares of draws\n")
-    print("| n | share | a | mean abs. delta in it | planted test rows | draws | claimed | found | named right "
-          "| certified | r with truth |\n" + "|---:" * 11 + "|")  # fmt: skip
+def show_size(args: argparse.Namespace, draws: list[dict]) -> list[int]:
+    """Show a row for each n, all shares together; the n at which more is certified than allowed, or nothing known."""
+    missed, rows = [], []
     for n in args.n:
-        for share in args.shares:
-            for a in args.strengths:
-                rows = draws.of(n, a, share)
-                if rows:
-                    print(f"| {n:,} | {share:g} | {a:g} | {mean(rows, 'size'):.3f} | {mean(rows, 'planted'):.0f} "
-                          f"| {len(rows)} | " + " | ".join(_cell(rows)) + " |")  # fmt: skip
-
-
-def _cell(rows: list[dict]) -> list[str]:
-    signed = [row["named_right"] for row in rows if row["named_right"] is not None]
-    named = f"{sum(signed)} of {len(signed)}"
-    claimed, found, certified = (f"{mean(rows, key):.2f}" for key in ("claimed", "found", "certified"))
-    return [claimed, found, named, certified, f"{mean(rows, 'r'):.2f}"]
-
-
-def print_size(draws: Draws, args: argparse.Namespace) -> list[int]:
-    """Print a row for each n, all shares together; the n at which more is certified than allowed, or nothing known."""
-    missed = []
-    print("\nnothing planted (a = 0), all shares together\n\n| n | draws | claimed | certified |\n" + "|---:" * 4 + "|")
-    for n in args.n:
-        rows = draws.of(n, 0.0)
-        certified = sum(row["certified"] for row in rows)
-        if not rows or binomtest(certified, len(rows), SIGNIFICANCE, alternative="greater").pvalue < LEAST_P:
+        own = of(draws, n, 0.0)
+        certified = sum(row["certified"] for row in own)
+        if not own or binomtest(certified, len(own), SIGNIFICANCE, alternative="greater").pvalue < LEAST_P:
             missed.append(n)
-        if rows:
-            print(f"| {n:,} | {len(rows)} | {mean(rows, 'claimed'):.2f} | {mean(rows, 'certified'):.2f} |")
-    if known := [row for row in draws.rows if row["strength"] == 0]:
+        if own:
+            rows.append([n, len(own), f"{mean(own, 'claimed'):.2f}", f"{mean(own, 'certified'):.2f}"])
+    title = "nothing planted (a = 0), all shares together"
+    show(args, f"{args.cache.stem}-nothing-planted", title, ["n", "draws", "claimed", "certified"], rows)
+    if known := [row for row in draws if row["strength"] == 0]:
         certified = sum(row["certified"] for row in known)
-        limit = binomtest(certified, len(known), alternative="less").proportion_ci(0.95).high
-        print(
-            f"\ncertified in {certified} of {len(known)} draws of all n: at most {100 * limit:.1f} %, 95 % upper limit"
-        )
+        limit = 100 * binomtest(certified, len(known), alternative="less").proportion_ci(0.95).high
+        print(f"\ncertified in {certified} of {len(known)} draws of all n: at most {limit:.1f} %, 95 % upper limit")
     return missed
 
 
-def smallest_share(draws: Draws, n: int, strength: float, shares: list[float]) -> float | None:
+def smallest_share(draws: list[dict], n: int, strength: float, shares: list[float]) -> float | None:
     """Smallest share that is certified in 80 % of the draws, as is every larger one tried."""
     smallest = None
     for share in sorted(shares, reverse=True):
-        # NaN, where nothing is cached, is not enough
-        if not mean(draws.of(n, strength, share), "certified") >= POWER:
+        # NaN, where nothing is stored, is not enough
+        if not mean(of(draws, n, strength, share), "certified") >= POWER:
             break
         smallest = share
     return smallest
 
 
-def print_plan(draws: Draws, args: argparse.Namespace) -> None:
-    print(f"\nwith n rows you can see regimes of at least this share: certified in {100 * POWER:g} % of the draws,")
-    print("as is every larger share tried; in brackets the mean absolute delta there\n")
-    sizes = [mean([row for row in draws.rows if row["strength"] == a], "size") for a in args.strengths]
+def show_plan(args: argparse.Namespace, draws: list[dict]) -> None:
+    sizes = [mean([row for row in draws if row["strength"] == a], "size") for a in args.strengths]
     heads = [f"a = {a:g} ({size:.2f})" for a, size in zip(args.strengths, sizes, strict=True)]
-    print("| n | " + " | ".join(heads) + " |\n" + "|---:" * (len(heads) + 1) + "|")
-    for n in args.n:
-        found = [smallest_share(draws, n, a, args.shares) for a in args.strengths]
-        print(f"| {n:,} | " + " | ".join("-" if s is None else f"{100 * s:g} %" for s in found) + " |")
+    found = [[smallest_share(draws, n, a, args.shares) for a in args.strengths] for n in args.n]
+    rows = [[n, *("-" if s is None else f"{100 * s:g} %" for s in own)] for n, own in zip(args.n, found, strict=True)]
+    title = (f"with n rows you can see regimes of at least this share: certified in {100 * POWER:g} % of the draws, as "
+             "is every larger share tried; in brackets the mean absolute delta there")  # fmt: skip
+    show(args, f"{args.cache.stem}-plan", title, ["n", *heads], rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, nargs="+", default=[1_000, 3_000, 10_000], help="rows, split 80/10/10")
-    parser.add_argument("--d", type=int, default=384, help="columns of the embedding")
-    parser.add_argument("--shares", type=float, nargs="+", default=[0.02, 0.05, 0.1, 0.2])
-    parser.add_argument("--strengths", type=float, nargs="+", default=[0.5, 1.0, 2.0], help="besides 0")
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
-    parser.add_argument("--cache", type=Path, default=Path("bench_cache/power.jsonl"))
-    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
-    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
-    args = parser.parse_args()
-    cache, keys = Cache(args.cache, FIELDS), cells(args)
-    if not args.print:
-        compute(cache, keys, one_draw, args.jobs, args.refresh)
-    draws = Draws(cache, keys)
-    print_cells(draws, args)
-    missed = print_size(draws, args)
-    print_plan(draws, args)
+    args = options(__doc__, "power", n=[1_000, 3_000, 10_000], d=384, shares=[0.02, 0.05, 0.1, 0.2],
+                   strengths=[0.5, 1.0, 2.0], draws=10).parse_args()  # fmt: skip
+    keys = keys_of(args)
+    draws = results(args, FIELDS, keys, one_draw).of(keys)
+    show_cells(args, draws)
+    missed = show_size(args, draws)
+    show_plan(args, draws)
     over = f"over {100 * SIGNIFICANCE:g} % of the draws of a = 0"
-    print(f"\nn at which {over} are certified, beyond chance: {missed or 'none'}")
-    sys.exit(bool(missed))
+    line = f"n at which {over} are certified, beyond chance: {missed or 'none'}"
+    sys.exit(not target(line, not missed))
 
 
 if __name__ == "__main__":

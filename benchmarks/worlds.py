@@ -10,52 +10,49 @@ Peers are all methods but auto, raw confidences included; the best of a world is
 delta, in hindsight. Differences are paired by draw of the world, and their intervals are Student's over the draws.
 Targets: where there is hidden structure, auto is better than each peer (the interval of the difference lies below 0);
 where there is none, its mean squared error is not above the best peer's by more than 1e-4 and beyond noise. A
-comparison that is not cached counts as missed.
+comparison that is not stored counts as missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
-from _cache import Cache, compute, limit_threads, print_costs
 from _findings import recovery
+from _script import cells, fitted, limit_threads, mean, options, results, show, show_costs, target
 from miscal.baselines import METHODS
 from miscal.calibration.metrics import log_losses
+from miscal.synthetic.scores import rmse
+from miscal.synthetic.store import Store
 from miscal.synthetic.worlds import WORLDS, random_split
 
 FIELDS = ("n", "world", "seed", "method")
 SLOW = ("paper",)
 QUIET = ("calibrated", "visible_only")  # worlds without hidden structure
 KINDS = {
-    "r": "Pearson r of delta with the truth (0 for a constant field)",
-    "rmse": "RMSE of delta with the truth",
-    "excess": "expected log loss above the truth's",
+    "r": ("Pearson r of delta with the truth (0 for a constant field)", 4),
+    "rmse": ("RMSE of delta with the truth", 4),
+    "excess": ("expected log loss above the truth's", 5),
 }
-TOLERANCE = 1e-4  # mean squared error by which auto may be worse where nothing is hidden, if the interval says so too
+TOLERANCE = 1e-4
+"""Mean squared error by which auto may be worse where nothing is hidden, if the interval says so too; not tuned."""
 
 
 def evaluate(n: int, name: str, seed: int, method: str) -> dict:
     """Fit one method to one draw of one world; its errors on the test rows."""
     limit_threads()
-    world = WORLDS[name](n, random_state=seed)
-    split = random_split(n, random_state=seed)
-    known, test = split != "test", split == "test"
-    start = time.perf_counter()
-    model = METHODS[method]().fit(
-        world.X[known], world.correct[known], world.confidence[known], split=split[known], random_state=seed
-    )
+    world, split = WORLDS[name](n, random_state=seed), random_split(n, random_state=seed)
+    test = split == "test"
+    model, seconds = fitted(method, world.X, world.confidence, world.correct, ~test, seed, split)
     X, f, truth = world.X[test], world.confidence[test], world.delta[test]
     delta = model.delta(X, f)
     return {
-        "n": n, "world": name, "seed": seed, "method": method, "seconds": time.perf_counter() - start,
+        "n": n, "world": name, "seed": seed, "method": method, "seconds": seconds,
         "r": recovery(delta, truth), "excess": excess(f + truth, model.calibrate(X, f)),
-        "squared": np.round((delta - truth) ** 2, 8).tolist(),
+        "rmse": rmse(delta, truth), "mse": rmse(delta, truth) ** 2,
     }  # fmt: skip
 
 
@@ -66,31 +63,29 @@ def excess(eta: np.ndarray, corrected: np.ndarray) -> float:
     return float(np.mean(eta * more[0] + (1 - eta) * more[1]))
 
 
-class Results:
-    """The cached results, by world and method."""
+class Scores:
+    """The stored results, by world and method."""
 
-    def __init__(self, cache: Cache, n: int, seeds: range, methods: list[str]) -> None:
-        self.records, self.n, self.seeds, self.methods = cache.records, n, seeds, methods
+    def __init__(self, store: Store, args: argparse.Namespace) -> None:
+        self.store, self.args = store, args
 
-    def of(self, world: str, method: str) -> dict[int, dict]:
-        """Records by seed."""
-        keys = {s: (self.n, world, s, method) for s in self.seeds}
-        return {s: self.records[key] for s, key in keys.items() if key in self.records}
+    def of(self, world: str, method: str) -> list[dict]:
+        """Results by seed."""
+        first, n = self.args.first_seed, self.args.seeds
+        return self.store.of((self.args.n, world, seed, method) for seed in range(first, first + n))
 
     def mean(self, world: str, method: str, kind: str) -> float:
-        """Mean over seeds; NaN where nothing is cached or the measure is not defined."""
-        values = [_value(record, kind) for record in self.of(world, method).values()]
-        return float(np.mean(values)) if values else float("nan")
+        return mean(self.of(world, method), kind)
 
     def peers(self, world: str) -> list[str]:
         """Peers with results, best first."""
-        found = [m for m in self.methods if m != "auto" and self.of(world, m)]
+        found = [m for m in self.args.methods if m != "auto" and self.of(world, m)]
         return sorted(found, key=lambda m: self.mean(world, m, "mse"))
 
     def differences(self, world: str, peer: str) -> np.ndarray:
         """Mean squared error of delta, auto's less the peer's, by seed that both have; negative: auto is better."""
-        ours, theirs = self.of(world, "auto"), self.of(world, peer)
-        return np.array([_value(ours[s], "mse") - _value(theirs[s], "mse") for s in sorted(set(ours) & set(theirs))])
+        ours, theirs = ({r["seed"]: r["mse"] for r in self.of(world, method)} for method in ("auto", peer))
+        return np.array([ours[s] - theirs[s] for s in sorted(set(ours) & set(theirs))])
 
 
 def interval(differences: np.ndarray) -> tuple[float, float]:
@@ -102,80 +97,49 @@ def interval(differences: np.ndarray) -> tuple[float, float]:
     return stats.t.interval(0.95, len(differences) - 1, differences.mean(), stats.sem(differences))
 
 
-def _value(record: dict, kind: str) -> float:
-    if kind in ("mse", "rmse"):
-        mse = float(np.mean(record["squared"]))
-        return mse if kind == "mse" else float(np.sqrt(mse))
-    return float("nan") if record[kind] is None else record[kind]
-
-
-def print_table(results: Results, worlds: list[str], kind: str) -> None:
-    best = np.nanmax if kind == "r" else np.nanmin
-    digits = 5 if kind == "excess" else 4
-    print(f"\n{KINDS[kind]}, test rows, n = {results.n:,}, mean over seeds\n")
-    print("| world | " + " | ".join(results.methods) + " |\n|---|" + "---:|" * len(results.methods))
-    for world in worlds:
-        # a mean that rounds to zero has no sign
-        row = np.round([results.mean(world, m, kind) for m in results.methods], digits) + 0.0
-        top = np.nan if np.isnan(row).all() else best(row)
-        cells = ["" if np.isnan(v) else f"**{v:.{digits}f}**" if v == top else f"{v:.{digits}f}" for v in row]
-        print(f"| {world} | " + " | ".join(cells) + " |")
-
-
-def print_duel(results: Results, worlds: list[str]) -> bool:
-    """Print the table; whether the targets are met."""
-    print(
-        "\nauto against the best peer of each world, mean squared error of delta, in 1e-4; negative: auto is better\n"
-    )
-    print("| world | seeds | best peer | its error | auto | difference | 95 % interval over seeds | seeds ahead "
-          "| peers it is not ahead of |\n|---|---:|---|---:|---:|---:|---:|---:|---|")  # fmt: skip
-    missed = []
-    for world in worlds:
-        peers = results.peers(world)
-        met = _print_row(results, world, peers) if peers and results.of(world, "auto") else False
-        if not met or len(peers) < len(results.methods) - 1:
+def show_duel(scores: Scores) -> bool:
+    """Show auto against the best peer of each world; whether the targets are met."""
+    rows, missed = [], []
+    for world in scores.args.worlds:
+        peers = scores.peers(world)
+        row, met = duel(scores, world, peers) if peers and scores.of(world, "auto") else (None, False)
+        rows += [row] if row else []
+        if not met or len(peers) < len(scores.args.methods) - 1:
             missed.append(world)
-    print(f"\nworlds that miss the target: {', '.join(missed) or 'none'}")
-    return not missed
+    head = ["world", "seeds", "best peer", "its error", "auto", "difference", "low", "high", "seeds ahead",
+            "peers it is not ahead of"]  # fmt: skip
+    title = ("auto against the best peer of each world, mean squared error of delta, in 1e-4, with a 95 % interval "
+             "over seeds; negative: auto is better")  # fmt: skip
+    show(scores.args, f"{scores.args.cache.stem}-duel", title, head, rows)
+    return target(f"worlds that miss the target: {', '.join(missed) or 'none'}", not missed)
 
 
-def _print_row(results: Results, world: str, peers: list[str]) -> bool:
-    """Print the row of one world; whether its target is met."""
-    found = {peer: results.differences(world, peer) for peer in peers}
+def duel(scores: Scores, world: str, peers: list[str]) -> tuple[list, bool]:
+    """Row of one world; whether its target is met."""
+    found = {peer: scores.differences(world, peer) for peer in peers}
     behind = [peer for peer, own in found.items() if not interval(own)[1] < 0]
-    peer, own = peers[0], found[peers[0]]
-    low, high = interval(own)
-    shown = [1e4 * v for v in (*(results.mean(world, m, "mse") for m in (peer, "auto")), own.mean(), low, high)]
-    error, ours, value, *limits = shown
-    print(f"| {world} | {len(own)} | {peer} | {error:.2f} | {ours:.2f} | {value:+.2f} "
-          f"| [{limits[0]:+.2f}, {limits[1]:+.2f}] | {np.sum(own < 0)} of {len(own)} "
-          f"| {'' if world in QUIET else ', '.join(behind)} |")  # fmt: skip
-    if world in QUIET:
-        return not (own.mean() > TOLERANCE and low > 0)
-    return not behind
+    own, (low, high) = found[peers[0]], interval(found[peers[0]])
+    error, ours = (f"{1e4 * scores.mean(world, m, 'mse'):.2f}" for m in (peers[0], "auto"))
+    shown = [error, ours, *(f"{1e4 * value:+.2f}" for value in (own.mean(), low, high))]
+    ahead, named = f"{np.sum(own < 0)} of {len(own)}", "" if world in QUIET else ", ".join(behind)
+    met = not (own.mean() > TOLERANCE and low > 0) if world in QUIET else not behind
+    return [world, len(own), peers[0], *shown, ahead, named], met
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=10_000, help="rows of a world")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--worlds", nargs="+", choices=list(WORLDS), default=list(WORLDS))
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=[m for m in METHODS if m not in SLOW])
-    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
-    parser.add_argument("--cache", type=Path, default=Path("bench_cache/worlds.jsonl"))
-    parser.add_argument("--refresh", action="store_true", help="compute again what is cached")
-    parser.add_argument("--print", action="store_true", help="print what is cached, compute nothing")
-    args = parser.parse_args()
-    cache, seeds = Cache(args.cache, FIELDS), range(args.first_seed, args.first_seed + args.seeds)
-    if not args.print:
-        keys = [(args.n, w, s, m) for s in seeds for w in args.worlds for m in args.methods]
-        compute(cache, keys, evaluate, args.jobs, args.refresh)
-    results = Results(cache, args.n, seeds, args.methods)
-    for kind in KINDS:
-        print_table(results, args.worlds, kind)
-    met = print_duel(results, args.worlds) if "auto" in args.methods else True
-    print_costs({m: [r for w in args.worlds for r in results.of(w, m).values()] for m in args.methods})
+    args = options(__doc__, "worlds", n=10_000, seeds=10, first_seed=0, worlds=list(WORLDS),
+                   methods=[m for m in METHODS if m not in SLOW]).parse_args()  # fmt: skip
+    seeds = range(args.first_seed, args.first_seed + args.seeds)
+    keys = [(args.n, w, s, m) for s in seeds for w in args.worlds for m in args.methods]
+    scores = Scores(results(args, FIELDS, keys, evaluate), args)
+    for kind, (words, digits) in KINDS.items():
+        best = np.nanmax if kind == "r" else np.nanmin
+        rows = [[w, *cells([scores.mean(w, m, kind) for m in args.methods], digits, best)] for w in args.worlds]
+        title = f"{words}, test rows, n = {args.n:,}, mean over seeds"
+        show(args, f"{args.cache.stem}-{kind}", title, ["world", *args.methods], rows)
+    met = show_duel(scores) if "auto" in args.methods else True
+    costs = {m: [record for w in args.worlds for record in scores.of(w, m)] for m in args.methods}
+    show_costs(args, f"{args.cache.stem}-cost", costs)
     sys.exit(not met)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from miscal.synthetic.settings import Settings
 
+RESREG = "resreg-"
+"""How the method of a residual regression begins; its capacity follows."""
 
-@dataclass(frozen=True, order=True)
-class Cell:
-    """One fit, or one search over the paper's grid.
+
+class Cell(NamedTuple):
+    """One fit, or one search over the paper's grid; the key of its record in the store.
 
     Attributes
     ----------
@@ -30,16 +32,9 @@ class Cell:
     seed: int
 
     @property
-    def name(self) -> str:
-        """Name of the cell's file, without its ending.
-
-        Examples
-        --------
-        >>> Cell("sinusoid", "paper", 0.2, 3.0, 1).name
-        'sinusoid-paper-A0.2-k3.0-seed1'
-        """
-        place = "" if self.amplitude is None else f"-A{self.amplitude!r}-k{self.frequency!r}"
-        return f"{self.world}-{self.method}{place}-seed{self.seed}"
+    def capacity(self) -> str | None:
+        """Layers and width of a residual regression; None for the other methods."""
+        return self.method.removeprefix(RESREG) if self.method.startswith(RESREG) else None
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,6 @@ class Record:
         Spent on it, times the processes at work.
     cpu : float or None
         Processor seconds, less than `seconds` on a busy machine; None where several processes were at work.
-    flops : dict
-        Floating-point operations of the matrix products, by their shape; empty where they are not counted.
-    rates : dict
-        Operations per second of a matrix product of that shape, measured just before.
-    plain_flops : dict
-        What the fits would take one by one, sharing nothing.
     candidates : list of dict
         What was chosen from: name or (sigma, lambda), proxy or log loss, r, `chosen`.
     facts : dict
@@ -76,35 +65,28 @@ class Record:
     rmse: float
     seconds: float
     cpu: float | None = None
-    flops: dict[str, float] = field(default_factory=dict)
-    rates: dict[str, float] = field(default_factory=dict)
-    plain_flops: dict[str, float] = field(default_factory=dict)
     candidates: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, list] = field(default_factory=dict)
-
-    @property
-    def floor(self) -> float | None:
-        """Seconds the counted matrix products take at the measured rates; None where nothing was counted."""
-        return _seconds(self.flops, self.rates)
-
-    @property
-    def plain_floor(self) -> float | None:
-        """Seconds at the same rates if nothing were shared between the fits."""
-        return _seconds(self.plain_flops, self.rates)
 
     @property
     def ranked(self) -> float:
         """r, with 0 for a constant estimate, which ranks nothing."""
         return 0.0 if self.r is None else self.r
 
+    @property
+    def busy(self) -> float:
+        """Processor seconds; those spent where they are not known."""
+        return self.seconds if self.cpu is None else self.cpu
+
     def to_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return asdict(self)
+        """Return JSON values, those of the cell among the others."""
+        values = asdict(self)
+        return values.pop("cell")._asdict() | values
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Record:
-        """Rebuild a record from :meth:`to_json`.
+        """Rebuild a record from :meth:`to_json`; what a store has added is left out.
 
         Examples
         --------
@@ -112,11 +94,12 @@ class Record:
         >>> Record.from_json(record.to_json()) == record
         True
         """
-        return cls(**content | {"cell": Cell(**content["cell"])})
+        values = {name: content[name] for name in cls.__dataclass_fields__ if name != "cell"}
+        return cls(Cell(*(content[name] for name in Cell._fields)), **values)
 
 
 def cells_of(settings: Settings) -> list[Cell]:
-    """Cells that an experiment needs.
+    """Return the cells that an experiment needs.
 
     Residual regression is measured for all capacities at the largest amplitude, as in the paper, and for the largest
     capacity at all; the method beside it at all.
@@ -140,8 +123,8 @@ def cells_of(settings: Settings) -> list[Cell]:
     if settings.experiment != "resreg":
         return kernel
     largest, strongest = settings.capacities[-1], (max(settings.amplitudes),)
-    smaller = [cell for c in settings.capacities[:-1] for cell in _grid(settings, f"resreg-{c}", strongest)]
-    return _grid(settings, f"resreg-{largest}", settings.amplitudes) + kernel + smaller
+    smaller = [cell for c in settings.capacities[:-1] for cell in _grid(settings, RESREG + c, strongest)]
+    return _grid(settings, RESREG + largest, settings.amplitudes) + kernel + smaller
 
 
 def _grid(settings: Settings, method: str, amplitudes: tuple[float, ...]) -> list[Cell]:
@@ -151,7 +134,3 @@ def _grid(settings: Settings, method: str, amplitudes: tuple[float, ...]) -> lis
         for amplitude in amplitudes
         for frequency in settings.frequencies
     ]
-
-
-def _seconds(flops: dict[str, float], rates: dict[str, float]) -> float | None:
-    return sum(count / rates[shape] for shape, count in flops.items()) if flops else None

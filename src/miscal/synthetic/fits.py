@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,47 +11,57 @@ from miscal.base.threads import n_workers, one_thread
 from miscal.data.triples import Triples
 from miscal.estimators.auto import AutoField
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
-from miscal.estimators.paper.grid import GridSearch, search
-from miscal.estimators.paper.phi import TrainingData, layer_sizes
-from miscal.synthetic import arithmetic
+from miscal.estimators.paper.grid import ROUND, search
+from miscal.estimators.paper.phi import Training
 from miscal.synthetic.candidates import judged_candidates
 from miscal.synthetic.cells import Cell, Record
-from miscal.synthetic.resreg import Problem, fit_networks
-from miscal.synthetic.scores import correlation
+from miscal.synthetic.resreg import Problem, fit_network
+from miscal.synthetic.scores import correlation, rmse
 from miscal.synthetic.settings import Settings, layers
 from miscal.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 
-RESREG = "resreg-"
 _DIGITS = 6
+"""Decimals of the rows kept for the figures: finer than any picture, a third of the bytes."""
 
 
-def compute(cells: Sequence[Cell], settings: Settings, *, n_jobs: int = 1) -> list[Record]:
-    """Compute cells that belong together: one, or networks of residual regression of one capacity.
+def compute(cell: Cell, settings: Settings, *, n_jobs: int = 1) -> Record:
+    """Compute one cell.
 
     Parameters
     ----------
-    cells : sequence of Cell
+    cell : Cell
     settings : Settings
     n_jobs : int, default 1
-        Processes for the paper's grid within one cell. Changes no number.
+        Processes for the paper's grid within the cell. Changes no number.
 
     Returns
     -------
-    list of Record
-        In the order of the cells.
+    Record
 
     Examples
     --------
     >>> few = Settings("resreg", rows=200, resreg_epochs=2)
-    >>> [record] = compute([Cell("sinusoid", "resreg-1x8", 1.0, 1.0, 0)], few)
-    >>> record.facts["n_epochs"], record.floor > 0
-    (2, True)
+    >>> compute(Cell("sinusoid", "resreg-1x8", 1.0, 1.0, 0), few).facts["n_epochs"]
+    2
     """
     with one_thread():
-        if cells[0].method.startswith(RESREG):
-            return _regressions(cells, settings)
-        fit = _paper if cells[0].method == "paper" else _auto
-        return [fit(cell, settings, n_jobs) for cell in cells]
+        world, split = draw(cell, settings.rows)
+        test = split == "test"
+        fit = _regression if cell.capacity else _paper if cell.method == "paper" else _auto
+        processes = n_workers(n_jobs, len(settings.sigmas) * len(settings.lambdas)) if fit is _paper else 1
+        wall, cpu = time.perf_counter(), time.process_time()
+        delta, measure = fit(cell, world, split, settings, n_jobs)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        found = measure()
+        if world.coordinate is not None and not cell.capacity:
+            limit = known_coordinate_limit(world, np.flatnonzero(~test), np.flatnonzero(test))
+            found["facts"] |= {"limit": limit.correlation, "limit_bandwidth": limit.bandwidth}
+    truth = world.delta[test]
+    rows = {} if cell.capacity else _columns(world, test, delta)
+    return Record(
+        cell, correlation(delta, truth), rmse(delta, truth), wall * processes, cpu if processes == 1 else None,
+        rows=rows, **found,
+    )  # fmt: skip
 
 
 def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
@@ -63,144 +73,65 @@ def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
     return world, random_split(rows, random_state=cell.seed)
 
 
-def training_data(world: World, split: np.ndarray, seed: int) -> tuple[TrainingData, int]:
-    """Return what the paper's search trains on, and its seed: as ``PaperField(random_state=seed)`` draws them."""
-    train, val = np.flatnonzero(split == "train"), np.flatnonzero(split == "val")
-    return draw_training(world, np.ones(len(split)), train, val, BANK_SIZE, np.random.default_rng(seed))
+# Each fit returns the field of the test rows, and what measures it beyond that, which is not part of its time.
 
 
-class _Clock:
-    """Wall seconds times processes, and processor seconds where this process does it all."""
-
-    def __init__(self, processes: int = 1) -> None:
-        self.processes, self.wall, self.cpu = processes, time.perf_counter(), time.process_time()
-
-    def spent(self) -> dict[str, float | None]:
-        wall, cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
-        return {"seconds": wall * self.processes, "cpu": cpu if self.processes == 1 else None}
-
-
-def _paper(cell: Cell, settings: Settings, n_jobs: int) -> Record:
-    """Search the whole grid, no setting stopped for being behind, and measure every candidate on test rows."""
-    world, split = draw(cell, settings.rows)
-    data, seed = training_data(world, split, cell.seed)
-    sizes = layer_sizes(world.X.shape[1])
-    rates = arithmetic.representation_rates(len(data.X), sizes)
-    clock = _Clock(n_workers(n_jobs, len(settings.sigmas) * len(settings.lambdas)))
+def _paper(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
+    """Search the whole grid, no setting stopped for being behind, and estimate by every candidate."""
+    train, val, test = (np.flatnonzero(split == name) for name in ("train", "val", "test"))
+    # as PaperField(random_state=seed) draws them
+    data, seed = draw_training(world, np.ones(len(split)), train, val, BANK_SIZE, np.random.default_rng(cell.seed))
     found = search(
-        data,
-        sigmas=settings.sigmas,
-        penalties=settings.lambdas,
-        seed=seed,
-        n_jobs=n_jobs,
-        max_epochs=settings.epochs,
-        patience=settings.patience,
-        stop_hopeless=False,
-    )
-    test = split == "test"
+        data, sigmas=settings.sigmas, penalties=settings.lambdas, seed=seed, n_jobs=n_jobs,
+        max_epochs=settings.epochs, patience=settings.patience, stop_hopeless=False,
+    )  # fmt: skip
     fields = [training.estimate(data, world.X[test]) for training in found.trainings]
-    truth = world.delta[test]
-    candidates = [
-        candidate.as_dict() | {"r": correlation(delta, truth)}
-        for candidate, delta in zip(found.candidates, fields, strict=True)
-    ]
-    spent = clock.spent()
-    epoch = arithmetic.representation_epoch(len(data.X), len(data.X_val), sizes, len(data.bank))
     chosen = found.candidates[found.chosen]
-    return _record(
-        cell,
-        world,
-        test,
-        fields[found.chosen],
-        **spent,
-        flops=arithmetic.scaled(epoch, _epochs_trained(found)),
-        plain_flops=arithmetic.scaled(epoch, sum(candidate.n_epochs for candidate in found.candidates)),
-        rates=rates,
-        candidates=candidates,
-        facts={"sigma": chosen.sigma, "lambda": chosen.penalty, "epoch": chosen.epoch},
-    )
+
+    def measure() -> dict[str, Any]:
+        candidates = [
+            candidate.as_dict() | {"r": correlation(delta, world.delta[test])}
+            for candidate, delta in zip(found.candidates, fields, strict=True)
+        ]
+        facts = {"sigma": chosen.sigma, "lambda": chosen.penalty, "epoch": chosen.epoch}
+        return {"candidates": candidates, "facts": facts | {"epochs_trained": epochs_trained(found.trainings)}}
+
+    return fields[found.chosen], measure
 
 
-def _epochs_trained(found: GridSearch) -> int:
-    histories: dict[float, list[list[float]]] = {}
-    for training in found.trainings:
-        histories.setdefault(training.sigma, []).append(training.proxies)
-    return sum(arithmetic.epochs_trained(same) for same in histories.values())
+def epochs_trained(trainings: tuple[Training, ...]) -> int:
+    """Count the epochs really trained by settings that share a run: each different round of a bandwidth once."""
+    rounds = {
+        (training.sigma, start, tuple(training.proxies[: start + ROUND]))
+        for training in trainings
+        for start in range(0, len(training.proxies), ROUND)
+    }
+    return sum(len(history) - start for _, start, history in rounds)
 
 
-def _auto(cell: Cell, settings: Settings, n_jobs: int) -> Record:
-    world, split = draw(cell, settings.rows)
+def _auto(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
     known, test = split != "test", split == "test"
-    clock = _Clock()
     field = AutoField(random_state=cell.seed)
     field.fit(Triples.of(world.X[known], confidence=world.confidence[known], correct=world.correct[known]))
-    X_test = np.asarray(world.X[test], np.float32)
-    delta = field.estimate(X_test, world.confidence[test]).delta
-    spent = clock.spent()
-    return _record(
-        cell,
-        world,
-        test,
-        delta,
-        **spent,
-        candidates=judged_candidates(field, X_test, world.confidence[test], world.delta[test]),
-        facts={"structure": bool(field.structure_)},
-    )
+    X, f = world.X[test], world.confidence[test]
+    delta = field.estimate(X, f).delta
+
+    def measure() -> dict[str, Any]:
+        candidates = judged_candidates(field, X, f, world.delta[test])
+        return {"candidates": candidates, "facts": {"structure": bool(field.structure_)}}
+
+    return delta, measure
 
 
-def _regressions(cells: Sequence[Cell], settings: Settings) -> list[Record]:
-    depth, width = layers(cells[0].method.removeprefix(RESREG))
-    drawn = [draw(cell, settings.rows) for cell in cells]
-    problems = [_problem(world, split, cell.seed) for cell, (world, split) in zip(cells, drawn, strict=True)]
-    n_train, n_val = len(problems[0].X), len(problems[0].X_val)
-    rate = arithmetic.gemm_rate(min(1024, n_train), width, width, stack=len(cells))
-    clock = _Clock()
-    fitted = fit_networks(
-        problems,
-        depth=depth,
-        width=width,
-        max_epochs=settings.resreg_epochs,
-        patience=settings.resreg_patience,
-        learning_rate=settings.resreg_rate,
-    )
-    spent = clock.spent()
-    epoch = arithmetic.regression_epoch(n_train, n_val, depth, width)
-    total = sum(network.n_epochs for network in fitted)
-    records = []
-    for cell, (world, split), network in zip(cells, drawn, fitted, strict=True):
-        flops = {arithmetic.NETWORK: epoch * network.n_epochs}
-        records.append(
-            _record(
-                cell,
-                world,
-                split == "test",
-                network.predict(world.X[split == "test"]),
-                **{name: value * network.n_epochs / total for name, value in spent.items()},
-                flops=flops,
-                plain_flops={arithmetic.NETWORK: epoch * settings.resreg_epochs},
-                rates={arithmetic.NETWORK: rate},
-                facts={"epoch": network.epoch, "n_epochs": network.n_epochs, "validation_error": network.error},
-                keep_rows=False,
-            )
-        )
-    return records
-
-
-def _problem(world: World, split: np.ndarray, seed: int) -> Problem:
+def _regression(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
+    depth, width = layers(cell.capacity)
     train, val, r = split == "train", split == "val", world.residual.astype(np.float32)
-    return Problem(world.X[train], r[train], world.X[val], r[val], seed)
-
-
-def _record(
-    cell: Cell, world: World, test: np.ndarray, delta: np.ndarray, *, facts: dict, keep_rows: bool = True, **values
-) -> Record:
-    truth = world.delta[test]
-    if world.coordinate is not None and keep_rows:
-        limit = known_coordinate_limit(world, np.flatnonzero(~test), np.flatnonzero(test))
-        facts = facts | {"limit": limit.correlation, "limit_bandwidth": limit.bandwidth}
-    rmse = float(np.sqrt(np.mean(np.square(delta - truth))))
-    rows = _columns(world, test, delta) if keep_rows else {}
-    return Record(cell, correlation(delta, truth), rmse, facts=facts, rows=rows, **values)
+    network = fit_network(
+        Problem(world.X[train], r[train], world.X[val], r[val], cell.seed), depth=depth, width=width,
+        max_epochs=settings.resreg_epochs, patience=settings.resreg_patience, learning_rate=settings.resreg_rate,
+    )  # fmt: skip
+    facts = {"epoch": network.epoch, "n_epochs": network.n_epochs, "validation_error": network.error}
+    return network.predict(world.X[split == "test"]), lambda: {"facts": facts}
 
 
 def _columns(world: World, test: np.ndarray, delta: np.ndarray) -> dict[str, list]:

@@ -68,22 +68,6 @@ def per_frequency(table: pl.DataFrame, column: str) -> str:
     return ", ".join(f"{metric(value)} (k = {k:g})" for k, value in means.iter_rows())
 
 
-def rows_of(table: pl.DataFrame, methods: list[str]) -> list[list[str]]:
-    """Rows of the table of residual regression for readers, means over seeds."""
-    place = ["parameters", "layers", "width", "amplitude", "frequency"]
-    mean = table.group_by(*place, "beside").agg(
-        pl.col("r").fill_null(0).mean(), pl.col("epoch").mean(), pl.col("beside_r").fill_null(0).mean()
-    )
-    rows: dict[tuple, list[str]] = {}
-    for *key, _, r, epoch, _ in mean.sort(*place).iter_rows():
-        n, depth, width, a, k = key
-        first = [f"{depth} x {width:,}", f"{n:,}", f"{a:g}", f"{k:g}", metric(r), f"{epoch:.0f}"]
-        rows.setdefault(tuple(key), first + ["\u2013"] * len(methods))
-    for *key, method, _, _, beside in mean.iter_rows():
-        rows[tuple(key)][6 + methods.index(method)] = metric(beside)
-    return list(rows.values())
-
-
 def duration(seconds: float) -> str:
     """Seconds, minutes or hours.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import metadata
@@ -23,22 +22,21 @@ from miscal.synthetic import tables
 from miscal.synthetic.cells import Cell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
 from miscal.synthetic.figures.style import look, write
-from miscal.synthetic.fits import RESREG
 from miscal.synthetic.numbers import count, duration
+from miscal.synthetic.run import Folder
 from miscal.synthetic.sections import BUILDERS, Section
 from miscal.synthetic.settings import Settings
-from miscal.synthetic.store import Store
 
 HERE = Path(__file__).parent
 _STYLES = ("base.css", "tables.css", "figures.css")
 
 
-def write_all(store: Store, asked: Settings) -> tuple[Path, tuple[str, ...]]:
+def write_all(folder: Folder, asked: Settings) -> tuple[Path, tuple[str, ...]]:
     """Write tables and figures of the experiment asked for, and the page of all that are finished in the folder.
 
     Parameters
     ----------
-    store : Store
+    folder : Folder
     asked : Settings
         Of the experiment that has just been run.
 
@@ -46,28 +44,28 @@ def write_all(store: Store, asked: Settings) -> tuple[Path, tuple[str, ...]]:
     -------
     page : Path
     lines : tuple of str
-        What came out, for a terminal.
+        What was found, for a terminal.
     """
     records: dict[Cell, Record] = {}
     sections = []
-    finished = _finished(store)
+    finished = _finished(folder)
     for name, build in BUILDERS.items():
         cells = list(dict.fromkeys(cell for s in finished if s.experiment == name for cell in cells_of(s)))
         if not cells:
             continue
-        records |= {cell: store.load(cell) for cell in cells if cell not in records}
+        records |= {cell: folder.load(cell) for cell in cells if cell not in records}
         section = build([records[cell] for cell in cells])
-        sections.append((section, _keep(store.folder, section, redraw=name == asked.experiment)))
+        sections.append((section, _keep(folder.path, section, redraw=name == asked.experiment)))
     own = list(records.values())
-    _keep_tables(store.folder, {"costs": tables.costs(own)})
-    page = store.folder / "index.html"
-    replace_file(page, _page(sections, costs(own), store, finished).encode())
+    _keep_tables(folder.path, {"costs": tables.costs(own)})
+    page = folder.path / "index.html"
+    replace_file(page, _page(sections, costs(own), folder, finished).encode())
     found = next(section.found for section, _ in sections if section.name == asked.experiment)
-    return page, (*found, *_told(costs(own)))
+    return page, (*found, *map(_told, costs(own)))
 
 
 def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Sum what fits took, by kind, beside the floor of their matrix products.
+    """Sum what fits took, by kind.
 
     Parameters
     ----------
@@ -76,51 +74,29 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        kind, cells, seconds, cpu (processor seconds; those taken where not known); where products were counted also
-        tflop, floor (seconds, at the best speed measured beside any of these fits), ratio (cpu by floor), and
-        plain_tflop and plain_seconds, what fits one by one, sharing nothing, would take at the same speed.
+        kind, records, cells, seconds, and busy (processor seconds; the seconds taken where they are not known).
     """
     groups: dict[str, list[Record]] = {}
     for record in records:
-        kind = record.cell.method.removeprefix(RESREG)
-        word = f"residual regression {kind}" if record.cell.method.startswith(RESREG) else f"method {kind}"
+        capacity = record.cell.capacity
+        word = f"residual regression {capacity}" if capacity else f"method {record.cell.method}"
         groups.setdefault(f"{record.cell.world}, {word}", []).append(record)
-    return [{"kind": kind, **_cost(own)} for kind, own in sorted(groups.items())]
+    return [
+        {"kind": kind, "records": own, "cells": len(own), "seconds": sum(x.seconds for x in own),
+         "busy": sum(x.busy for x in own)}
+        for kind, own in sorted(groups.items())
+    ]  # fmt: skip
 
 
-def _cost(records: Sequence[Record]) -> dict[str, Any]:
-    seconds = sum(record.seconds for record in records)
-    busy = [record.seconds if record.cpu is None else record.cpu for record in records]
-    row: dict[str, Any] = {"cells": len(records), "seconds": seconds, "cpu": sum(busy), "floor": None}
-    if all(record.flops for record in records):
-        flops, plain = (_by_shape(getattr(r, name) for r in records) for name in ("flops", "plain_flops"))
-        floor = sum(n / max(r.rates[shape] for r in records) for shape, n in flops.items())
-        tflop, plain_tflop = (sum(n.values()) / 1e12 for n in (flops, plain))
-        slow = sum(t * sum(r.plain_flops.values()) / sum(r.flops.values()) for t, r in zip(busy, records, strict=True))
-        row |= {"tflop": tflop, "floor": floor, "ratio": sum(busy) / floor, "rate": 1e3 * tflop / floor}
-        row |= {"plain_tflop": plain_tflop, "plain_seconds": slow}
-    return row
+def _told(row: dict[str, Any]) -> str:
+    cells, taken, busy = count(row["cells"], "cell"), duration(row["seconds"]), duration(row["busy"])
+    return f"{row['kind']}: {cells}, {taken} of one core (busy {busy} of it)"
 
 
-def _by_shape(counts: Iterable[dict[str, float]]) -> Counter[str]:
-    return sum(map(Counter, counts), Counter())
-
-
-def _told(rows: list[dict[str, Any]]) -> list[str]:
-    lines = []
-    for row in rows:
-        line = f"{row['kind']}: {count(row['cells'], 'cell')}, {duration(row['seconds'])} of one core"
-        line += f" (busy {duration(row['cpu'])} of it)"
-        if row["floor"] is not None:
-            line += f", floor of its matrix products {duration(row['floor'])} ({row['ratio']:.1f} times it)"
-        lines.append(line)
-    return lines
-
-
-def _finished(store: Store) -> list[Settings]:
+def _finished(folder: Folder) -> list[Settings]:
     """Experiments with all cells of as many seeds as have them; more seeds may have been asked for and broken off."""
-    fewer = [[replace(s, seeds=n) for n in range(s.seeds, 0, -1)] for s in store.experiments()]
-    found = (next((s for s in options if all(map(store.has, cells_of(s)))), None) for options in fewer)
+    fewer = [[replace(s, seeds=n) for n in range(s.seeds, 0, -1)] for s in folder.experiments()]
+    found = (next((s for s in options if all(c in folder.store for c in cells_of(s))), None) for options in fewer)
     return [settings for settings in found if settings is not None]
 
 
@@ -154,7 +130,7 @@ def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> bool:
     return changed
 
 
-def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finished: list[Settings]) -> str:
+def _page(sections: list, cost_rows: list[dict[str, Any]], folder: Folder, finished: list[Settings]) -> str:
     style = stylesheet(_STYLES) + (HERE / "templates" / "page.css").read_text(encoding="utf-8")
     return (
         _environment()
@@ -162,8 +138,7 @@ def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finishe
         .render(
             sections=sections,
             costs=cost_rows,
-            total=cost_total(cost_rows),
-            timing=store.timing(),
+            timing=folder.timing(),
             settings=finished[0].of_cells() if finished else {},
             experiments=[(s.name, s.of_experiment()) for s in finished],
             source=SOURCE,
@@ -172,19 +147,6 @@ def _page(sections: list, cost_rows: list[dict[str, Any]], store: Store, finishe
             version=metadata.version("miscal"),
         )
     )
-
-
-def cost_total(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Sum rows of :func:`costs` that have a floor; empty where none has.
-
-    Examples
-    --------
-    >>> cost_total([{"seconds": 9.0, "floor": None}])
-    {}
-    """
-    counted = [row for row in rows if row["floor"] is not None]
-    names = ("seconds", "cpu", "floor", "tflop", "plain_tflop", "plain_seconds")
-    return {name: sum(row[name] for row in counted) for name in names} if counted else {}
 
 
 @cache

@@ -1,23 +1,29 @@
-"""Run an experiment: compute the cells that are missing, then write tables, figures and page."""
+"""Run an experiment: compute the cells that are missing, then write tables, figures and page.
+
+The output folder holds ``settings.json``, what its cells were made with, ``cells.jsonl``, the finished cells, and
+``timing.json``, how long each run took. A folder whose cells were made with other settings, or by another version of
+miscal, is refused.
+"""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import joblib
-
-from miscal.base.files import locked
+from miscal.base.errors import CorruptFile, InputError, MismatchError
+from miscal.base.files import locked, replace_file, resolve
 from miscal.base.threads import n_workers
-from miscal.synthetic.cells import Cell, cells_of
-from miscal.synthetic.fits import RESREG, compute
-from miscal.synthetic.settings import Settings, layers
-from miscal.synthetic.store import Store
+from miscal.synthetic.cells import Cell, Record, cells_of
+from miscal.synthetic.fits import compute
+from miscal.synthetic.settings import Settings, from_stored
+from miscal.synthetic.store import Store, fill
 
-STACKED_WIDTH = 256
-"""Networks up to this width are trained together; wider ones fill their matrix products by themselves."""
+_SETTINGS, _CELLS, _TIMING = "settings.json", "cells.jsonl", "timing.json"
 
 
 @dataclass(frozen=True)
@@ -64,56 +70,127 @@ def run(
     place = Path(out)
     place.parent.mkdir(parents=True, exist_ok=True)
     with locked(place):
-        store = Store(place)
-        store.adopt(settings)
+        folder = Folder(place)
+        folder.adopt(settings)
         cells = cells_of(settings)
-        missing = [cell for cell in cells if not store.has(cell)]
+        missing = sum(cell not in folder.store for cell in cells)
         if missing:
-            start = time.perf_counter()
-            jobs = n_workers(n_jobs, 10**6)
-            _compute_all(store, settings, missing, jobs, progress)
-            spent = time.perf_counter() - start
-            store.add_timing(
-                {"experiment": settings.name, "jobs": jobs, "cells": len(missing), "wall_seconds": round(spent, 1)}
-            )
+            start, jobs = time.perf_counter(), n_workers(n_jobs, 10**6)
+            _compute_all(folder.store, settings, cells, missing, jobs, progress)
+            spent = round(time.perf_counter() - start, 1)
+            folder.add_timing({"experiment": settings.name, "jobs": jobs, "cells": missing, "wall_seconds": spent})
         progress("tables and figures")
+        # drawing loads matplotlib, which computing does not need
         from miscal.synthetic.output import write_all
 
-        page, lines = write_all(store, settings)
-    return Done(page, lines, len(missing), len(cells))
+        page, lines = write_all(folder, settings)
+    return Done(page, lines, missing, len(cells))
 
 
 def _compute_all(
-    store: Store, settings: Settings, missing: list[Cell], jobs: int, progress: Callable[[str], None]
+    store: Store, settings: Settings, cells: list[Cell], missing: int, jobs: int, progress: Callable[[str], None]
 ) -> None:
-    tasks = together(missing)
-    progress(f"0 of {len(missing)} cells")
-    # with a single task the processes go to the settings of its grid
-    inner, outer = (jobs, 1) if len(tasks) == 1 else (1, min(jobs, len(tasks)))
-    calls = (joblib.delayed(_compute_and_keep)(store, task, settings, inner) for task in tasks)
-    done = 0
-    for n_cells in joblib.Parallel(n_jobs=outer, batch_size=1, return_as="generator_unordered")(calls):
-        done += n_cells
-        progress(f"{done} of {len(missing)} cells")
+    progress(f"0 of {missing} cells")
+    # with a single cell the processes go to the settings of its grid
+    inner, outer = (jobs, 1) if missing == 1 else (1, min(jobs, missing))
+    work = partial(_record_of, settings, inner)
+    fill(store, cells, work, n_jobs=outer, told=lambda done, of, _: progress(f"{done} of {of} cells"))
 
 
-def _compute_and_keep(store: Store, cells: list[Cell], settings: Settings, n_jobs: int) -> int:
-    for record in compute(cells, settings, n_jobs=n_jobs):
-        store.save(record)
-    return len(cells)
+def _record_of(settings: Settings, n_jobs: int, *key: Any) -> dict[str, Any]:
+    return compute(Cell(*key), settings, n_jobs=n_jobs).to_json()
 
 
-def together(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Group cells that are computed at once: narrow networks of one capacity and seed; all others stand alone.
+class Folder:
+    """An output folder: its finished cells and the settings they were made with.
 
-    Examples
-    --------
-    >>> cells = [Cell("sinusoid", f"resreg-{c}", 1.0, k, 0) for c in ("1x64", "3x1024") for k in (1.0, 2.0)]
-    >>> [len(group) for group in together(cells)]
-    [2, 1, 1]
+    Parameters
+    ----------
+    out : str or Path
+        Made, parents included, if it is not there.
+
+    Raises
+    ------
+    InputError
+        If it is a file, or holds files that `miscal synthetic` did not write.
     """
-    groups: dict[tuple, list[Cell]] = {}
-    for cell in cells:
-        narrow = cell.method.startswith(RESREG) and layers(cell.method.removeprefix(RESREG))[1] <= STACKED_WIDTH
-        groups.setdefault((cell.method, cell.seed) if narrow else (cell,), []).append(cell)
-    return list(groups.values())
+
+    def __init__(self, out: str | Path) -> None:
+        self.path = resolve(out)
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{out} is a file, not a folder: give another --out")
+        if self.path.is_dir() and not (self.path / _SETTINGS).exists() and _holds_files(self.path):
+            raise InputError(f"{out} holds files that `miscal synthetic` did not write: give another --out")
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.store = Store(self.path / _CELLS, Cell._fields)
+
+    def adopt(self, settings: Settings) -> None:
+        """Take up an experiment: remember its settings, or refuse those that do not go with the cells there.
+
+        Seeds may be added to an experiment; everything else stays as it was.
+
+        Raises
+        ------
+        MismatchError
+            With the settings that differ.
+        """
+        if others := self.store.other_versions():
+            raise MismatchError(
+                f"{self.path} was written by another version of miscal ({', '.join(others)}): give another --out"
+            )
+        there = self._read(_SETTINGS) or {"cells": settings.of_cells(), "experiments": {}}
+        before = there["experiments"].get(settings.name, {})
+        differing = _differing(there["cells"], settings.of_cells()) + _differing(before, settings.of_experiment())
+        if differing:
+            raise MismatchError(
+                f"{self.path} holds cells made with other settings: {'; '.join(differing)}. "
+                "Use the same ones, or give another --out"
+            )
+        there["experiments"][settings.name] = settings.of_experiment()
+        self._write(_SETTINGS, there)
+
+    def experiments(self) -> list[Settings]:
+        """Return the settings of all experiments taken up here."""
+        there = self._read(_SETTINGS) or {"experiments": {}}
+        return [from_stored(name, there["cells"], own) for name, own in there["experiments"].items()]
+
+    def load(self, cell: Cell) -> Record:
+        """Return a finished cell's record."""
+        return Record.from_json(self.store[cell])
+
+    def add_timing(self, entry: dict[str, Any]) -> None:
+        """Remember how long a run took."""
+        self._write(_TIMING, [*self.timing(), entry])
+
+    def timing(self) -> list[dict[str, Any]]:
+        """Return the runs so far: experiment, jobs, cells computed, wall seconds."""
+        return self._read(_TIMING) or []
+
+    def _read(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            raise CorruptFile(f"{self.path / name} is damaged: give another --out") from None
+
+    def _write(self, name: str, content: Any) -> None:
+        replace_file(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def _holds_files(folder: Path) -> bool:
+    # a run killed at its very start leaves hidden halves of files
+    return any(path.is_file() and not path.name.startswith(".") for path in folder.rglob("*"))
+
+
+def _differing(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+    return [
+        f"{name} ({_shown(there[name])} there, {_shown(value)} asked)"
+        for name, value in asked.items()
+        if name in there and there[name] != value and not (name == "seeds" and value > there[name])
+    ]
+
+
+def _shown(value: Any) -> str:
+    values = value if isinstance(value, list) else [value]
+    return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)

@@ -50,21 +50,27 @@ def correlation(estimate: np.ndarray, truth: np.ndarray) -> float | None:
     return float(np.clip(a @ b / scale, -1.0, 1.0))
 
 
-def judge_choice(
-    criterion: Sequence[float | None],
-    recovery: Sequence[float | None],
-    chosen: int,
-) -> Choice:
+def rmse(estimate: np.ndarray, truth: np.ndarray) -> float:
+    """Root mean square error of arrays (n,).
+
+    Examples
+    --------
+    >>> rmse(np.array([0.0, 1.0]), np.array([0.0, 3.0]))
+    1.4142135623730951
+    """
+    return float(np.sqrt(np.mean(np.square(estimate - truth))))
+
+
+def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Choice:
     """Judge a choice that was made by the smallest criterion.
 
     Parameters
     ----------
-    criterion : sequence of float or None
-        Proxy or log loss of the candidates, smaller is better; those without one do not enter the rank correlation.
-    recovery : sequence of float or None
-        Their correlation with the true field on test rows; None (a constant estimate) counts as 0.
-    chosen : int
-        Index of the chosen candidate.
+    candidates : sequence of mapping
+        Rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion, and ``chosen``,
+        of which exactly one is True.
+    criterion : str
+        Key of what the choice was made by, a proxy or log loss. Rows without one do not enter the rank correlation.
 
     Returns
     -------
@@ -72,35 +78,13 @@ def judge_choice(
 
     Examples
     --------
-    >>> judge_choice([0.20, 0.21, 0.25], [0.8, 0.9, 0.1], chosen=0)
+    >>> rows = [{"proxy": p, "r": r, "chosen": p == 0.20} for p, r in [(0.20, 0.8), (0.21, 0.9), (0.25, 0.1)]]
+    >>> judge_choice(rows, "proxy")
     Choice(oracle=0.9, chosen=0.8, spread=0.8, regret=0.09999999999999998, spearman=0.5)
     """
-    found = np.array([0.0 if value is None else value for value in recovery])
-    known = [i for i, value in enumerate(criterion) if value is not None]
-    spearman = correlation(rankdata([-criterion[i] for i in known]), rankdata(found[known])) if known else None
-    best, own = float(found.max()), float(found[chosen])
+    found = np.array([row["r"] or 0.0 for row in candidates])
+    known = [i for i, row in enumerate(candidates) if row[criterion] is not None]
+    ranks = rankdata([-candidates[i][criterion] for i in known]), rankdata(found[known])
+    spearman = correlation(*ranks) if known else None
+    best, own = float(found.max()), next(float(r) for r, row in zip(found, candidates, strict=True) if row["chosen"])
     return Choice(best, own, float(best - found.min()), best - own, None if spearman is None else round(spearman, 12))
-
-
-def judge_table(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Choice:
-    """Judge the choice in a table of candidates.
-
-    Parameters
-    ----------
-    candidates : sequence of mapping
-        Rows with the criterion, recovery ``r`` and ``chosen``, of which exactly one is True.
-    criterion : str
-        Key of what the choice was made by, smaller is better.
-
-    Returns
-    -------
-    Choice
-
-    Examples
-    --------
-    >>> rows = [{"proxy": 0.20, "r": 0.8, "chosen": True}, {"proxy": 0.21, "r": 0.9, "chosen": False}]
-    >>> round(judge_table(rows, "proxy").regret, 6)
-    0.1
-    """
-    chosen = next(i for i, row in enumerate(candidates) if row["chosen"])
-    return judge_choice([row[criterion] for row in candidates], [row["r"] for row in candidates], chosen)

@@ -13,8 +13,9 @@ from miscal.report.numbers import metric
 from miscal.synthetic import cited, tables
 from miscal.synthetic.cells import Record
 from miscal.synthetic.figures import fields, grids
-from miscal.synthetic.fits import RESREG
-from miscal.synthetic.numbers import brief, count, over_seeds, per_frequency, rows_of, times_seeds
+from miscal.synthetic.numbers import brief, count, over_seeds, per_frequency, times_seeds
+
+_PLACE = {"method": "method", "A": "amplitude", "k": "frequency"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment: title, what the paper says, what came out here, figures, a table to read, tables to keep."""
+    """One experiment: title, what the paper says, what was found here, figures, a table to read, tables to keep."""
 
     name: str
     title: str
@@ -55,7 +56,8 @@ def clusters(records: Sequence[Record]) -> Section:
                 "of the clusters cancel in the diagram of all rows.", partial(fields.reliability, first[0])),
     ]  # fmt: skip
     kept = {"clusters": table, "clusters-rows": tables.test_rows(records)}
-    return Section("clusters", "Three clusters", cited.SAID["clusters"], found, drawings, _recovered(table), kept)
+    shown = tables.readable(table, {"method": "method", "seed": "seed"}, {"r": "r", "error": "rmse"})
+    return Section("clusters", "Three clusters", cited.SAID["clusters"], found, drawings, shown, kept)
 
 
 def sinusoid(records: Sequence[Record]) -> Section:
@@ -89,7 +91,7 @@ def sinusoid(records: Sequence[Record]) -> Section:
     ]  # fmt: skip
     kept = {"sinusoid": table}
     return Section("sinusoid", "Sinusoid over amplitude and frequency", cited.SAID["sinusoid"], found, drawings,
-                   _recovered(table), kept)  # fmt: skip
+                   tables.readable(table, _PLACE, {"r": "r", "limit": "limit", "error": "rmse"}), kept)  # fmt: skip
 
 
 def interaction(records: Sequence[Record]) -> Section:
@@ -101,15 +103,10 @@ def interaction(records: Sequence[Record]) -> Section:
         mean = mean.sort("sigma", "lambda")
         best, chosen = mean[int(mean["r"].arg_max())], mean[int(mean["proxy"].arg_min())]
         rows.append([f"{a:g}", f"{k:g}", *_setting(best), *_setting(chosen)])
-        small = mean.filter(pl.col("sigma") <= 0.1)
-        wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())["r"]
-        by_lambda = small.group_by("lambda").agg(pl.col("r").mean()).sort("lambda")
-        steps = ", ".join(f"{r:.2f} at {brief(x)}" for x, r in by_lambda.iter_rows())
-        small_words = f"bandwidths up to 0.1 by lambda: {steps}; " if steps else ""
-        found.append(
-            f"A = {a:g}, k = {k:g}: {small_words}the widest bandwidth differs by {wide.max() - wide.min():.3f} over "
-            "lambda."
-        )
+        steps, spread = over_lambda(mean)
+        words = ", ".join(f"{r:.2f} at lambda {brief(x)}" for x, r in steps)
+        small = f"the mean r of the bandwidths up to 0.1 is {words}; " if steps else ""
+        found.append(f"A = {a:g}, k = {k:g}: {small}the r of the widest bandwidth differs by {spread:.3f} over lambda.")
     head = ["A", "k", "best sigma", "lambda", "r", "sigma by proxy", "lambda", "r"]
     drawings = [
         Drawing(f"interaction-k{k:g}", f"Correlation with the true field at k = {k:g}, weights of the best validation "
@@ -148,14 +145,16 @@ def selection(records: Sequence[Record]) -> Section:
                 partial(grids.proxy_against_oracle, table)),
     ]  # fmt: skip
     kept = {"selection": table, "selection-candidates": tables.candidates(records)}
+    values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
+              "regret": "regret", "paper's regret": "paper_regret"}  # fmt: skip
     return Section("selection", "Choosing without the truth", cited.SAID["selection"], found, drawings,
-                   _regrets(table), kept)  # fmt: skip
+                   tables.readable(table, _PLACE, values), kept)  # fmt: skip
 
 
 def resreg(records: Sequence[Record]) -> Section:
     """Residual regression against capacity and (A, k), with a method on the same rows beside it."""
-    regressions = [x for x in records if x.cell.method.startswith(RESREG)]
-    others = [x for x in records if not x.cell.method.startswith(RESREG)]
+    regressions = [x for x in records if x.cell.capacity]
+    others = [x for x in records if not x.cell.capacity]
     methods = list(dict.fromkeys(x.cell.method for x in others))
     table = pl.concat(tables.regressions(regressions, [x for x in others if x.cell.method == m]) for m in methods)
     one = table.filter(pl.col("beside") == methods[0])
@@ -179,9 +178,15 @@ def resreg(records: Sequence[Record]) -> Section:
         Drawing("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
                 partial(grids.beside_regression, table)),
     ]  # fmt: skip
-    head = ["layers x width", "parameters", "A", "k", "r", "best epoch", *(f"r of {m}" for m in methods)]
     return Section("resreg", "Residual regression", cited.SAID["resreg"], found, drawings,
-                   (head, rows_of(table, methods)), {"resreg": table})  # fmt: skip
+                   tables.readable_regressions(table), {"resreg": table})  # fmt: skip
+
+
+def over_lambda(mean: pl.DataFrame) -> tuple[list[tuple[float, float]], float]:
+    """Mean r of the bandwidths up to 0.1 at each lambda, and how far r of the widest bandwidth differs over lambda."""
+    small = mean.filter(pl.col("sigma") <= 0.1).group_by("lambda").agg(pl.col("r").mean()).sort("lambda")
+    wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())["r"]
+    return list(small.iter_rows()), wide.max() - wide.min()
 
 
 BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction, selection, resreg)}
@@ -207,27 +212,3 @@ def _settings(table: pl.DataFrame) -> str:
 
 def _setting(row: pl.DataFrame) -> list[str]:
     return [f"{row['sigma'][0]:g}", brief(row["lambda"][0]), f"{row['r'][0]:.3f}"]
-
-
-def _recovered(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
-    if table["amplitude"].null_count() == len(table):
-        rows = [[m, str(seed), _r(r), f"{e:.3f}"] for m, seed, r, e in
-                table.select("method", "seed", "r", "rmse").iter_rows()]  # fmt: skip
-        return ["method", "seed", "r", "error"], rows
-    mean = table.group_by("method", "amplitude", "frequency", maintain_order=True).agg(
-        pl.col("r").fill_null(0).mean(), pl.col("limit").mean(), pl.col("rmse").mean()
-    )
-    rows = [[m, f"{a:g}", f"{k:g}", _r(r), _r(limit), f"{e:.3f}"] for m, a, k, r, limit, e in mean.iter_rows()]
-    return ["method", "A", "k", "r", "limit", "error"], rows
-
-
-def _regrets(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
-    mean = table.group_by("method", "amplitude", "frequency", maintain_order=True).agg(
-        pl.col(name).mean() for name in ("spearman", "spread", "oracle", "chosen_r", "regret", "paper_regret")
-    )
-    rows = [[row[0], f"{row[1]:g}", f"{row[2]:g}", *map(_r, row[3:])] for row in mean.iter_rows()]
-    return ["method", "A", "k", "Spearman", "spread", "best r", "chosen r", "regret", "paper's regret"], rows
-
-
-def _r(value: float | None) -> str:
-    return "\u2013" if value is None else f"{value:.3f}".replace("-", "\u2212")

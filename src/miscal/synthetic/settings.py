@@ -18,10 +18,12 @@ CAPACITIES = ("1x64", "2x128", "2x256", "3x512", "3x1024")
 """Hidden layers x width of residual regression; the largest is the paper's."""
 
 MIN_ROWS = 200
+"""Rows of a world at least, so that the test split has 20; not tuned."""
 _OF_CELLS = (
     "rows", "sigmas", "lambdas", "epochs", "patience", "resreg_epochs", "resreg_patience", "resreg_rate",
 )  # fmt: skip
 _LARGEST_WIDTH = 8192
+"""A guard against mistyped widths: eight times the paper's."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def layers(capacity: str) -> tuple[int, int]:
     if not (depth.isdigit() and width.isdigit() and 1 <= int(depth) <= 9 and 1 <= int(width) <= _LARGEST_WIDTH):
         raise InputError(
             f"a capacity is hidden layers x width, for instance 3x1024 (1 to 9 layers, width at most "
-            f"{_LARGEST_WIDTH:,}); {capacity!r} came"
+            f"{_LARGEST_WIDTH:,}); {capacity!r} was given"
         )
     return int(depth), int(width)
 
@@ -156,12 +158,14 @@ def _check(settings: Settings) -> None:
     if settings.experiment == "interaction" and settings.method != "paper":
         raise InputError("interaction is about sigma and lambda, which only --method paper has; leave --method out")
     if settings.rows < MIN_ROWS:
-        raise InputError(f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough; {settings.rows} came")
+        raise InputError(
+            f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough of each; it is {settings.rows}"
+        )
     for name, low in (("seeds", 1), ("epochs", 1), ("patience", 1), ("resreg_epochs", 1), ("resreg_patience", 1)):
         if getattr(settings, name) < low:
-            raise InputError(f"{name} must be at least {low}; {getattr(settings, name)} came")
+            raise InputError(f"{name} must be at least {low}; it is {getattr(settings, name)}")
     if not 0 < settings.resreg_rate < 1:
-        raise InputError(f"resreg_rate must be above 0 and below 1; {settings.resreg_rate} came")
+        raise InputError(f"resreg_rate must be above 0 and below 1; it is {settings.resreg_rate}")
     for name in ("amplitudes", "frequencies", "sigmas", "lambdas", "capacities"):
         _distinct(name, getattr(settings, name))
     for capacity in settings.capacities:
@@ -170,10 +174,10 @@ def _check(settings: Settings) -> None:
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}; {value!r} came")
+        raise InputError(f"{name} must be one of {', '.join(allowed)}; {value!r} was given")
 
 
 def _distinct(name: str, values: tuple) -> None:
     numbers = [value for value in values if not isinstance(value, str)]
     if not values or len(set(values)) < len(values) or any(not 0 < value < 1e6 for value in numbers):
-        raise InputError(f"{name} must be different values above 0, one at least; {list(values)} came")
+        raise InputError(f"{name} must be at least one value above 0, and no value twice; {list(values)} was given")

@@ -1,136 +1,139 @@
-"""The output folder: settings, finished cells, and who may write it.
+"""One resumable store for experiments and benchmarks: records by key, as lines of JSON, so that a run can be stopped.
 
-``settings.json`` says what the cells were made with; ``cells/`` holds one file per finished cell, written whole or
-not at all; ``timing.json`` how long each run took. A folder whose cells were made with other settings is refused.
+Every line notes the version of miscal that computed it, so that numbers of two versions are not mixed unseen.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
-from miscal.base.files import replace_file, resolve
-from miscal.synthetic.cells import Cell, Record
-from miscal.synthetic.settings import Settings, from_stored
+import joblib
 
-VERSION = 1
-_SETTINGS, _CELLS, _TIMING = "settings.json", "cells", "timing.json"
+from miscal.base.errors import CorruptFile, FileError
+
+Key = tuple
+VERSION = "miscal"
+"""Name under which a line notes the version."""
 
 
 class Store:
-    """A folder of cells.
+    """Records by key in one file, which is made at the first record; the last record of a key counts.
 
     Parameters
     ----------
-    out : str or Path
-        Made, parents included, if it is not there.
+    path : str or Path
+        File of JSON lines.
+    fields : tuple of str
+        Names in a record that make up its key.
+
+    Raises
+    ------
+    CorruptFile
+        If a line is damaged. A last line without its end, which a killed run leaves, is removed instead.
 
     Examples
     --------
     >>> import tempfile
-    >>> store = Store(tempfile.mkdtemp())
-    >>> cell = Cell("clusters", "auto", None, None, 0)
-    >>> store.save(Record(cell, 0.9, 0.1, 2.0))
-    >>> store.load(cell).r, store.has(Cell("clusters", "auto", None, None, 1))
-    (0.9, False)
+    >>> path = Path(tempfile.mkdtemp()) / "results.jsonl"
+    >>> Store(path, ("world", "seed")).add({"world": "clusters", "seed": 0, "r": 0.9})
+    >>> again = Store(path, ("world", "seed"))
+    >>> again["clusters", 0]["r"], ("clusters", 1) in again, again.other_versions()
+    (0.9, False, [])
     """
 
-    def __init__(self, out: str | Path) -> None:
-        self.folder = resolve(out)
-        if self.folder.exists() and not self.folder.is_dir():
-            raise InputError(f"{out} is a file, not a folder: give another --out")
-        if self.folder.is_dir() and not (self.folder / _SETTINGS).exists() and _holds_files(self.folder):
-            raise InputError(f"{out} holds files, but none of `miscal synthetic`: give another --out")
-        (self.folder / _CELLS).mkdir(parents=True, exist_ok=True)
-
-    def adopt(self, settings: Settings) -> None:
-        """Take up an experiment: remember its settings, or refuse those that do not go with the cells there.
-
-        Seeds may be added to an experiment; everything else stays as it was.
-
-        Raises
-        ------
-        MismatchError
-            With the settings that differ.
-        """
-        made_by = {"version": VERSION, "miscal": metadata.version("miscal")}
-        there = self._read(_SETTINGS) or made_by | {"cells": settings.of_cells(), "experiments": {}}
-        if any(there.get(name) != value for name, value in made_by.items()):
-            raise MismatchError(f"{self.folder} was written by another version of miscal: give another --out")
-        before = there["experiments"].get(settings.name)
-        differing = _differing(there["cells"], settings.of_cells())
-        if before is not None:
-            differing += _differing(before, settings.of_experiment())
-        if differing:
-            raise MismatchError(
-                f"{self.folder} holds cells made with other settings: {'; '.join(differing)}. "
-                "Use the same ones, or give another --out"
-            )
-        there["experiments"][settings.name] = settings.of_experiment()
-        self._write(_SETTINGS, there)
-
-    def experiments(self) -> list[Settings]:
-        """Return the settings of all experiments taken up here."""
-        there = self._read(_SETTINGS) or {"experiments": {}}
-        return [from_stored(name, there["cells"], own) for name, own in there["experiments"].items()]
-
-    def has(self, cell: Cell) -> bool:
-        """Whether a cell is finished."""
-        return self._path(cell).exists()
-
-    def save(self, record: Record) -> None:
-        """Keep a finished cell."""
-        replace_file(self._path(record.cell), json.dumps(record.to_json(), allow_nan=False).encode())
-
-    def load(self, cell: Cell) -> Record:
-        """Read a finished cell."""
-        path = self._path(cell)
+    def __init__(self, path: str | Path, fields: tuple[str, ...]) -> None:
+        self.path, self.fields = Path(path), fields
+        self.records: dict[Key, dict[str, Any]] = {}
+        content = self.path.read_bytes() if self.path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
         try:
-            return Record.from_json(json.loads(path.read_bytes()))
-        except FileNotFoundError:
-            raise FileError(f"{path} is missing: run the experiment again") from None
-        except (ValueError, TypeError, KeyError):
-            raise CorruptFile(f"{path} is damaged: remove it and run the experiment again") from None
+            for line in whole.splitlines():
+                self._keep(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            raise CorruptFile(f"{self.path} has a damaged line: remove the file and run again") from None
+        if len(whole) < len(content):
+            os.truncate(self.path, len(whole))
 
-    def add_timing(self, entry: dict[str, Any]) -> None:
-        """Remember how long a run took."""
-        self._write(_TIMING, [*self.timing(), entry])
+    def __contains__(self, key: Key) -> bool:
+        return key in self.records
 
-    def timing(self) -> list[dict[str, Any]]:
-        """Return the runs so far: experiment, jobs, cells computed, wall seconds."""
-        return self._read(_TIMING) or []
+    def __getitem__(self, key: Key) -> dict[str, Any]:
+        if key not in self.records:
+            raise FileError(f"{self.path} has no result for {' '.join(map(str, key))}: run without printing only")
+        return self.records[key]
 
-    def _path(self, cell: Cell) -> Path:
-        return self.folder / _CELLS / f"{cell.name}.json"
+    def key(self, record: dict[str, Any]) -> Key:
+        """Return the key of a record."""
+        return tuple(record[name] for name in self.fields)
 
-    def _read(self, name: str) -> Any:
-        try:
-            return json.loads((self.folder / name).read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValueError:
-            raise CorruptFile(f"{self.folder / name} is damaged: give another --out") from None
+    def add(self, record: dict[str, Any]) -> None:
+        """Keep a record and append it to the file."""
+        record = {**record, VERSION: metadata.version("miscal")}
+        line = (json.dumps(record, allow_nan=False) + "\n").encode()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as stream:
+            stream.write(line)
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._keep(json.loads(line))
 
-    def _write(self, name: str, content: Any) -> None:
-        replace_file(self.folder / name, (json.dumps(content, indent=1) + "\n").encode())
+    def of(self, keys: Iterable[Key]) -> list[dict[str, Any]]:
+        """Return the records of the keys that are there, in their order."""
+        return [self.records[key] for key in keys if key in self.records]
+
+    def other_versions(self) -> list[str]:
+        """Return the versions of miscal, other than this one, that computed records kept here."""
+        versions = {record.get(VERSION, "unknown") for record in self.records.values()}
+        return sorted(versions - {metadata.version("miscal")})
+
+    def _keep(self, record: dict[str, Any]) -> None:
+        self.records[self.key(record)] = record
 
 
-def _holds_files(folder: Path) -> bool:
-    # a run killed at its very start leaves empty folders and hidden halves of files
-    return any(path.is_file() and not path.name.startswith(".") for path in folder.rglob("*"))
+def fill(
+    store: Store,
+    keys: Iterable[Key],
+    work: Callable[..., dict[str, Any]],
+    *,
+    n_jobs: int = 1,
+    prefer: str | None = None,
+    told: Callable[[int, int, dict[str, Any]], None] = lambda done, missing, record: None,
+) -> int:
+    """Compute the records that are missing, and keep each as soon as it is there.
 
+    Parameters
+    ----------
+    store : Store
+    keys : iterable of tuple
+    work : callable
+        ``work(*key)`` returns the record of a key.
+    n_jobs : int, default 1
+        Processes; with one, everything happens in this process.
+    prefer : {"processes", "threads"}, optional
+        As joblib takes it.
+    told : callable, optional
+        Called after each record with how many are done, how many were missing, and the record.
 
-def _differing(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    return [
-        f"{name} ({_shown(there.get(name))} there, {_shown(value)} asked)"
-        for name, value in asked.items()
-        if there.get(name) != value and not (name == "seeds" and value > there.get(name, 0))
-    ]
+    Returns
+    -------
+    int
+        How many were missing.
 
-
-def _shown(value: Any) -> str:
-    values = value if isinstance(value, list) else [value]
-    return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(Path(tempfile.mkdtemp()) / "results.jsonl", ("n",))
+    >>> fill(store, [(1,), (2,)], lambda n: {"n": n, "square": n * n}), fill(store, [(2,)], None)
+    (2, 0)
+    """
+    missing = [key for key in dict.fromkeys(keys) if key not in store]
+    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, prefer=prefer, return_as="generator_unordered")
+    for done, record in enumerate(parallel(joblib.delayed(work)(*key) for key in missing), 1):
+        store.add(record)
+        told(done, len(missing), record)
+    return len(missing)

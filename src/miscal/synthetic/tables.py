@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from miscal.report.numbers import DASH, metric
 from miscal.synthetic import cited
 from miscal.synthetic.cells import Cell, Record
-from miscal.synthetic.fits import RESREG
-from miscal.synthetic.scores import Choice, judge_table
+from miscal.synthetic.scores import Choice, judge_choice
 from miscal.synthetic.settings import layers, n_parameters
 
 _PLACE = {"method": pl.String, "amplitude": pl.Float64, "frequency": pl.Float64, "seed": pl.Int64}
@@ -56,7 +56,7 @@ def choices(records: Sequence[Record]) -> pl.DataFrame:
 
 def choice_of(record: Record) -> Choice:
     """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
-    return judge_table(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
+    return judge_choice(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
 
 
 def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataFrame:
@@ -69,7 +69,7 @@ def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataF
     }  # fmt: skip
     rows = []
     for record in records:
-        capacity = record.cell.method.removeprefix(RESREG)
+        capacity = record.cell.capacity
         depth, width = layers(capacity)
         other = beside[record.cell.amplitude, record.cell.frequency, record.cell.seed]
         rows.append(
@@ -91,23 +91,41 @@ def test_rows(records: Sequence[Record]) -> pl.DataFrame:
 
 
 def costs(records: Sequence[Record]) -> pl.DataFrame:
-    """Seconds of one process by cell, the operations of its matrix products, and their floor at the measured rate."""
-    extra = {
-        "world": pl.String, "seconds": pl.Float64, "cpu_seconds": pl.Float64, "tflop": pl.Float64,
-        "floor_seconds": pl.Float64, "plain_tflop": pl.Float64, "plain_floor_seconds": pl.Float64,
-        "gflop_per_second": pl.Float64,
-    }  # fmt: skip
-    rows = []
-    for x in records:
-        flops, floor = sum(x.flops.values()), x.floor
-        rows.append(
-            _place(x.cell)
-            | {"world": x.cell.world, "seconds": x.seconds, "cpu_seconds": x.cpu}
-            | {"tflop": flops / 1e12 if x.flops else None, "floor_seconds": floor}
-            | {"plain_tflop": sum(x.plain_flops.values()) / 1e12 if x.plain_flops else None}
-            | {"plain_floor_seconds": x.plain_floor, "gflop_per_second": flops / floor / 1e9 if floor else None}
-        )
+    """Seconds of one process by cell, and the processor seconds among them."""
+    extra = {"world": pl.String, "seconds": pl.Float64, "cpu_seconds": pl.Float64}
+    rows = [_place(x.cell) | {"world": x.cell.world, "seconds": x.seconds, "cpu_seconds": x.cpu} for x in records]
     return _frame(rows, _PLACE | extra)
+
+
+def readable(table: pl.DataFrame, places: dict[str, str], values: dict[str, str]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows for readers: places, then means over seeds, each given as {head: column}.
+
+    An undefined r counts as 0 in a mean, and is a dash where a row is one seed.
+    """
+    if "seed" not in places.values():
+        table = table.with_columns(pl.col("^r$").fill_null(0))
+    mean = table.group_by(list(places.values()), maintain_order=True).agg(pl.col(c).mean() for c in values.values())
+    return [*places, *values], [[_shown(n, v) for n, v in row.items()] for row in mean.iter_rows(named=True)]
+
+
+def readable_regressions(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of :func:`regressions` for readers, a column for each method beside it."""
+    methods = table["beside"].unique(maintain_order=True).to_list()
+    size = pl.format("{} x {}", "layers", pl.col("width").map_elements("{:,}".format, return_dtype=pl.String))
+    wide = table.with_columns(size.alias("size"), pl.col("beside_r").fill_null(0)).pivot(
+        on="beside", index=["size", "parameters", "amplitude", "frequency", "seed", "r", "epoch"], values="beside_r"
+    )
+    places = {"layers x width": "size", "parameters": "parameters", "A": "amplitude", "k": "frequency"}
+    values = {"r": "r", "best epoch": "epoch"} | {f"r of {method}": method for method in methods}
+    return readable(wide.sort("parameters", "amplitude", "frequency"), places, values)
+
+
+def _shown(name: str, value: Any) -> str:
+    if name in ("amplitude", "frequency"):
+        return f"{value:g}"
+    if isinstance(value, float) and name != "epoch":
+        return metric(value)
+    return DASH if value is None else value if isinstance(value, str) else f"{value:,.0f}"
 
 
 def _place(cell: Cell) -> dict[str, Any]:

@@ -9,8 +9,7 @@ appendix E); the others try what an estimator must also survive.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logit
@@ -22,6 +21,9 @@ RandomState = int | np.random.Generator
 
 CONFIDENCE_CLIP = 1e-6
 """Confidences are held this far from 0 and 1 where their logit is taken."""
+
+_NOISE = 0.5
+"""Standard deviation of what the paper adds to its log-odds, and X does not carry (appendix E)."""
 
 _SPLIT = 1
 
@@ -46,8 +48,6 @@ class World:
         Coordinates that the shift is a function of, where they are known.
     regime : int64 array of shape (n,), optional
         Planted group of each row.
-    settings : dict
-        What the world was made with.
     """
 
     name: str
@@ -58,7 +58,6 @@ class World:
     shift: np.ndarray
     coordinate: np.ndarray | None = None
     regime: np.ndarray | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -69,28 +68,15 @@ class World:
         return self.correct - self.confidence
 
 
-def three_clusters(
-    n: int = 10_000,
-    *,
-    shifts: Sequence[float] = (-1.0, 0.0, 1.0),
-    spread: float = 0.6,
-    direction: Sequence[float] = (0.5, 0.5),
-    noise: float = 0.5,
-    random_state: RandomState = 0,
-) -> World:
+def three_clusters(n: int = 10_000, *, random_state: RandomState = 0) -> World:
     """Draw three Gaussian clusters at (-2, 0), (0, 2), (2, 0), one over-confident, one calibrated, one under-confident.
+
+    Their standard deviation is 0.6, their shifts are -1, 0 and 1 in log-odds, and the log-odds are (x_0 + x_1) / 2 and
+    noise.
 
     Parameters
     ----------
     n : int, default 10,000
-    shifts : three floats
-        Shift of each cluster, log-odds.
-    spread : float, default 0.6
-        Standard deviation of the clusters.
-    direction : two floats
-        w of the log-odds l = w'x + noise.
-    noise : float, default 0.5
-        Standard deviation of the noise in l, which X does not carry.
     random_state : int or Generator, default 0
 
     Returns
@@ -105,22 +91,15 @@ def three_clusters(
     """
     rng = np.random.default_rng(random_state)
     regime = rng.integers(0, 3, _checked(n))
-    X = np.array([(-2.0, 0.0), (0.0, 2.0), (2.0, 0.0)])[regime] + spread * rng.standard_normal((n, 2))
-    log_odds = X @ np.asarray(direction) + noise * rng.standard_normal(n)
-    settings = {"shifts": list(shifts), "spread": spread, "direction": list(direction), "noise": noise}
-    return _world("three_clusters", rng, X, log_odds, np.asarray(shifts)[regime], regime=regime, settings=settings)
+    X = np.array([(-2.0, 0.0), (0.0, 2.0), (2.0, 0.0)])[regime] + 0.6 * rng.standard_normal((n, 2))
+    log_odds = X @ np.array([0.5, 0.5]) + _NOISE * rng.standard_normal(n)
+    return _world("three_clusters", rng, X, log_odds, np.array([-1.0, 0.0, 1.0])[regime], regime=regime)
 
 
-def sinusoid(
-    n: int = 10_000,
-    *,
-    amplitude: float = 0.6,
-    frequency: float = 3,
-    direction: Sequence[float] = (1.0, -1.0),
-    noise: float = 0.5,
-    random_state: RandomState = 0,
-) -> World:
+def sinusoid(n: int = 10_000, *, amplitude: float = 0.6, frequency: float = 3, random_state: RandomState = 0) -> World:
     """Draw the unit square with the shift A sin(2 pi k u'x), u = (1, 1) / sqrt 2; `coordinate` is u'x.
+
+    The log-odds are x_0 - x_1 and noise.
 
     Parameters
     ----------
@@ -129,10 +108,6 @@ def sinusoid(
         A, log-odds.
     frequency : float, default 3
         k, periods per unit of u'x.
-    direction : two floats
-        w of the log-odds l = w'x + noise.
-    noise : float, default 0.5
-        Standard deviation of the noise in l.
     random_state : int or Generator, default 0
 
     Returns
@@ -147,11 +122,10 @@ def sinusoid(
     """
     rng = np.random.default_rng(random_state)
     X = rng.random((_checked(n), 2))
-    log_odds = X @ np.asarray(direction) + noise * rng.standard_normal(n)
+    log_odds = X @ np.array([1.0, -1.0]) + _NOISE * rng.standard_normal(n)
     along = X.sum(1) / np.sqrt(2)
     shift = amplitude * np.sin(2 * np.pi * frequency * along)
-    settings = {"amplitude": amplitude, "frequency": frequency, "direction": list(direction), "noise": noise}
-    return _world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None], settings=settings)
+    return _world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None])
 
 
 def planted(
@@ -193,12 +167,11 @@ def planted(
     log_odds = 0.5 + X @ _directions(rng, 1, d)[0] * np.sqrt(d) / 2 + 0.8 * rng.standard_normal(n)
     quarter = max(1, n_topics // 4)
     sign = np.where(np.arange(n_topics) < quarter, -1.0, np.where(np.arange(n_topics) < 2 * quarter, 1.0, 0.0))
-    settings = {"n_topics": n_topics, "shift": shift, "contrast": contrast}
-    return _world("planted", rng, X, log_odds, shift * sign[topic], regime=topic, settings=settings)
+    return _world("planted", rng, X, log_odds, shift * sign[topic], regime=topic)
 
 
-def saturated(n: int = 10_000, d: int = 32, *, shift: float = 2.0, random_state: RandomState = 0) -> World:
-    """Draw confidences crowded near 1 (median 0.98), half the topics over-confident by `shift` log-odds.
+def saturated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
+    """Draw confidences crowded near 1 (median 0.98), half the topics over-confident by 2 in log-odds.
 
     Examples
     --------
@@ -208,7 +181,7 @@ def saturated(n: int = 10_000, d: int = 32, *, shift: float = 2.0, random_state:
     rng = np.random.default_rng(random_state)
     X, topic = _topics(rng, _checked(n), d, 6, 1.0)
     log_odds = 4.0 + 1.5 * rng.standard_normal(n)
-    return _world("saturated", rng, X, log_odds, -shift * (topic < 3), regime=topic, settings={"shift": shift})
+    return _world("saturated", rng, X, log_odds, -2.0 * (topic < 3), regime=topic)
 
 
 def rare_regime(
@@ -227,8 +200,7 @@ def rare_regime(
     X = rng.standard_normal((n, d)) / np.sqrt(d)
     X += regime[:, None] * _directions(rng, 1, d)
     log_odds = 0.5 + rng.standard_normal(n)
-    settings = {"share": share, "shift": shift}
-    return _world("rare_regime", rng, X, log_odds, shift * regime, regime=regime, settings=settings)
+    return _world("rare_regime", rng, X, log_odds, shift * regime, regime=regime)
 
 
 def calibrated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
@@ -245,8 +217,8 @@ def calibrated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -
     return _world("calibrated", rng, X, log_odds, np.zeros(n), regime=topic)
 
 
-def visible_only(n: int = 10_000, d: int = 32, *, temperature: float = 2.0, random_state: RandomState = 0) -> World:
-    """Draw miscalibration in f alone: eta = sigmoid(logit f / temperature); nothing is hidden, though f depends on X.
+def visible_only(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
+    """Draw miscalibration in f alone: eta = sigmoid(logit f / 2); nothing is hidden, though f depends on X.
 
     Examples
     --------
@@ -257,8 +229,7 @@ def visible_only(n: int = 10_000, d: int = 32, *, temperature: float = 2.0, rand
     rng = np.random.default_rng(random_state)
     X, topic = _topics(rng, _checked(n), d, 8, 1.0)
     log_odds = rng.standard_normal(8)[topic] + 1.5 * rng.standard_normal(n)
-    shift = log_odds * (1 / temperature - 1)
-    return _world("visible_only", rng, X, log_odds, shift, regime=topic, settings={"temperature": temperature})
+    return _world("visible_only", rng, X, log_odds, -log_odds / 2, regime=topic)
 
 
 WORLDS: dict[str, Callable[..., World]] = {
@@ -348,11 +319,10 @@ def _world(
     *,
     coordinate: np.ndarray | None = None,
     regime: np.ndarray | None = None,
-    settings: dict[str, Any] | None = None,
 ) -> World:
     f, eta = expit(log_odds), expit(log_odds + shift)
     y = (rng.random(len(f)) < eta).astype(np.float64)
-    return World(name, X.astype(np.float32), f, y, eta - f, shift, coordinate, regime, settings or {})
+    return World(name, X.astype(np.float32), f, y, eta - f, shift, coordinate, regime)
 
 
 def _topics(rng: np.random.Generator, n: int, d: int, n_topics: int, contrast: float) -> tuple[np.ndarray, np.ndarray]:
@@ -370,5 +340,5 @@ def _directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
 
 def _checked(n: int) -> int:
     if n < 1:
-        raise InputError(f"n must be at least 1; {n} came")
+        raise InputError(f"n must be at least 1; it is {n}")
     return n
