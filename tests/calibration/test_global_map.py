@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError
+from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import GLOBAL_MAPS, crossfit_global_map, held_out_global_map, paired_gain, simplest
 
 
@@ -34,12 +35,11 @@ def test_log_odds_come_from_other_folds():
     assert not np.array_equal(before[folds == 1], after[folds == 1])
 
 
-def test_swapped_arguments_are_refused():
+def test_swapped_arguments_are_refused_at_the_public_door():
     y, f = worlds(100)["identity"]
-    with pytest.raises(InputError, match="correct must hold only 0/1"):
-        crossfit_global_map(f, y, np.arange(100) % 5)
-    with pytest.raises(InputError, match="correct must hold only 0/1"):
-        held_out_global_map(f, y, np.ones(100), np.arange(50), np.arange(50, 100))
+    for name in GLOBAL_MAPS:
+        with pytest.raises(InputError, match="correct must hold only 0/1"):
+            CALIBRATORS[name]().fit(f, y)
 
 
 def test_weight_two_is_a_repeated_row():
