@@ -26,7 +26,7 @@ from miscal.evidence.settings import EvidenceSettings
 
 FIT_PER_TEST = 8
 SETTINGS = EvidenceSettings(n_draws=499)
-LEVEL, LEAST_P = 0.05, 1e-4
+LEAST_P = 1e-4
 """Share of errors that is allowed, and the chance at which more are no accident; some 100 shares are tested."""
 STATED = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
 CONFIDENCES = {
@@ -70,7 +70,7 @@ def certify(test, fit, delta, hidden, seed):
 
 def too_many(errors, repeats):
     """Whether so many errors are more than the level allows, beyond chance."""
-    return binomtest(int(errors), repeats, LEVEL, alternative="greater").pvalue < LEAST_P
+    return binomtest(int(errors), repeats, SIGNIFICANCE, alternative="greater").pvalue < LEAST_P
 
 
 def nulls(world, n, repeats):
@@ -83,7 +83,7 @@ def nulls(world, n, repeats):
         for name, make in fields.items():
             field = make(rng, test[0]) / 20
             proof = certify(test, fit, field, field, seed)
-            counts[name] += proof.hidden.p_value <= LEVEL, proof.hidden.low > 0, proof.total.p_value <= LEVEL
+            counts[name] += proof.hidden.p_value <= SIGNIFICANCE, proof.hidden.low > 0, proof.total.p_value <= SIGNIFICANCE
     rows, missed = [], 0
     for name, errors in counts.items():
         size, above, whole = (f"{100 * number / repeats:.1f}" for number in errors)
@@ -107,7 +107,7 @@ def planted(world, n, repeats, hidden, right, share=1.0):
     low, total, p = (
         np.array(v) for v in zip(*((x.hidden.low, x.total.low, x.hidden.p_value) for x in proofs), strict=True)
     )
-    counts = [np.sum(hits) for hits in (low <= truth, total <= truth_total, p <= LEVEL, low > 0)]
+    counts = [np.sum(hits) for hits in (low <= truth, total <= truth_total, p <= SIGNIFICANCE, low > 0)]
     missed = sum(too_many(repeats - count, repeats) for count in counts[:2])
     shares = (f"{100 * count / repeats:.1f}" for count in counts)
     return [n, world, f"{truth:.3f}", f"{share:.1f}", f"{right:.2f}", *shares, f"{np.mean(low):.3f}"], missed
@@ -133,7 +133,7 @@ def main():
     )
     head = ["n", "world", "hidden", "share", "right", "cover", "cover total", "power", "limit > 0", "mean limit"]
     show(args, "certificates-planted", "planted worlds, per cent", head, plant)
-    line = f"at most {100 * LEVEL:g} % errors, beyond chance (p < {LEAST_P:g}); missed in {missed} places"
+    line = f"at most {100 * SIGNIFICANCE:g} % errors, beyond chance (p < {LEAST_P:g}); missed in {missed} places"
     return int(not target(line, missed == 0))
 
 

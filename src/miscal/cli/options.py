@@ -9,7 +9,7 @@ import typer
 from miscal.estimators.registry import ESTIMATORS
 
 # the estimators of the library, so that a new one is offered here too
-Method = StrEnum("Method", {name: name for name in ESTIMATORS})
+Method = StrEnum("Method", {name: name for name in ESTIMATORS})  # pyrefly: ignore[invalid-argument]
 Method.__doc__ = "Ways to estimate the field."
 
 

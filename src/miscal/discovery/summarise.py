@@ -160,7 +160,7 @@ def _data(triples: Triples) -> Data:
 
 def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: float) -> dict[str, Any]:
     """Everything that was chosen, and all it takes to read the same rows again."""
-    given = {"seed": seed, "epsilon": epsilon, "level": SIGNIFICANCE}
+    given: dict[str, Any] = {"seed": seed, "epsilon": epsilon, "level": SIGNIFICANCE}
     if model.options:
         given["options"] = dict(model.options)
     return plain({**given, "field": model.settings_, "source": triples.source})

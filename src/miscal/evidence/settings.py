@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
+
 SIGNIFICANCE = 0.05
 """Largest p-value that counts as a rejection, everywhere in miscal: a convention, one false alarm in twenty."""
 
@@ -25,7 +27,7 @@ class EvidenceSettings:
     # The claim and its limits.
     significance: float = SIGNIFICANCE
     """False claims against power. A convention."""
-    confidence_level: float = 0.95
+    confidence_level: float = CONFIDENCE_LEVEL
     """Coverage of the one-sided lower limits against their height. A convention."""
     z_significance: float = 1.6449
     """Normal quantile of a one-sided test at 5 %, for the size that a test set would have detected."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.evidence.settings import SIGNIFICANCE
 
 EPSILON = 0.05
@@ -27,7 +28,7 @@ class FindingsSettings:
     # Tests.
     significance: float = SIGNIFICANCE
     """False alarms against missed parts, after adjustment for how many are tested. A convention."""
-    confidence_level: float = 0.95
+    confidence_level: float = CONFIDENCE_LEVEL
     """Of the intervals of residuals. A convention."""
     z_interval: float = 1.959964
     """Normal quantile of the 95 % interval of an odds ratio. A convention."""

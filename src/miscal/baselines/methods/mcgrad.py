@@ -35,8 +35,8 @@ class MCGradBaseline(Baseline):
         pairs = held_out(rows, seed)
         options = sorted({min(k, X.shape[1]) for k in COMPONENTS})
         losses = []
-        for k, rows, base in product(options, LEAF_ROWS, BASES):
-            found = {"components": k, "leaf_rows": rows, "base": base}
+        for k, leaf, base in product(options, LEAF_ROWS, BASES):
+            found = {"components": k, "leaf_rows": leaf, "base": base}
             losses.append((found, sum(_loss(X, f, y, pair, found, seed) for pair in pairs)))
         self.settings_, _ = best(losses)
         self.model_ = _Fitted(X, f, y, self.settings_, seed)

@@ -32,7 +32,7 @@ from miscal.calibration.metrics.population import (
     smooth_residual,
 )
 from miscal.calibration.metrics.rows import check_rows
-from miscal.calibration.metrics.scores import COVERAGE, bin_index, student_mean_residual
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, student_mean_residual
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 RandomState = int | np.random.Generator
@@ -87,7 +87,7 @@ class ErrorEstimate:
     @property
     def distinguishable(self) -> bool:
         """Whether the p-value is at most 0.05."""
-        return self.p_value <= 1 - COVERAGE
+        return self.p_value <= 1 - CONFIDENCE_LEVEL
 
     def __str__(self) -> str:
         """Return the estimate in words."""
@@ -375,7 +375,7 @@ def _invert(
         if scale not in points:
             rate = np.clip(cells.location + scale * unit * shape, 0.0, 1.0)
             draws = simulate(cells, rate, statistic, n_draws, rng, resample=True)
-            quantiles = np.quantile(draws, [(1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2])
+            quantiles = np.quantile(draws, [(1 - CONFIDENCE_LEVEL) / 2, 0.5, (1 + CONFIDENCE_LEVEL) / 2])
             points[scale] = [expected(cells, statistic, rate), *quantiles.tolist()]
 
     visit(1.0)

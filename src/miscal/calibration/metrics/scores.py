@@ -16,8 +16,8 @@ LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few
 rows that were wrongly certain rule the mean, a larger one stops telling 0.999 from 0.9999. A convention, not tuned."""
 
-COVERAGE = 0.95
-"""Coverage of every interval, two-sided. A convention."""
+CONFIDENCE_LEVEL = 0.95
+"""Coverage of every interval (two-sided) and of every lower limit (one-sided): a convention."""
 
 _ROUNDING = 1e-9
 """An effective number of rows that exceeds 1 by less than this may do so by rounding alone, and says nothing of the
@@ -244,7 +244,7 @@ def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _normal_quantile() -> float:
     from scipy.special import ndtri
 
-    return float(ndtri((1 + COVERAGE) / 2))
+    return float(ndtri((1 + CONFIDENCE_LEVEL) / 2))
 
 
 def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, unit: float = 0.0) -> MeanEstimate:
@@ -297,7 +297,7 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
 def _student(mean: float, error: float, freedom: float, null: float, n: int) -> MeanEstimate:
     from scipy.special import stdtr, stdtrit
 
-    half = float(stdtrit(freedom, (1 + COVERAGE) / 2)) * error
+    half = float(stdtrit(freedom, (1 + CONFIDENCE_LEVEL) / 2)) * error
     p_value = 2 * float(stdtr(freedom, -abs(mean - null) / error)) if error > 0 else float(mean == null)
     return MeanEstimate(mean, error, (mean - half, mean + half), p_value, n)
 

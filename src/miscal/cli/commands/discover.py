@@ -57,8 +57,13 @@ def command(
         "encoding": encoding,
         "embed_model": embed_model,
     }
-    settings = {"method": method.value, "seed": seed, "epsilon": epsilon, "map_method": map_method.value}
-    settings["options"] = None if neighbours is None else {"neighbours": neighbours}
+    settings = {
+        "method": method.value,
+        "options": None if neighbours is None else {"neighbours": neighbours},
+        "seed": seed,
+        "epsilon": epsilon,
+        "map_method": map_method.value,
+    }
 
     def read() -> "Triples":
         from miscal.data.readers import read_triples
