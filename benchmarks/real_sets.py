@@ -110,7 +110,7 @@ def show_duel(scores: Scores, names: list[str]) -> bool:
     for name in names:
         peer = scores.best_peer(name)
         found = scores.difference(name, peer) if peer else None
-        if not found:
+        if not found or not found.interval:
             continue
         values.append([scores.mean(name, peer), scores.mean(name, "auto"), found.value])
         if found.value > TOLERANCE and found.interval[0] > 0:

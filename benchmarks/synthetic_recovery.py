@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from _script import mean, options, results, show, target
-from miscal.synthetic.cells import Cell, Record, cells_of
+from miscal.synthetic.cells import ExperimentCell, Record, cells_of
 from miscal.synthetic.fits import compute
 from miscal.synthetic.settings import AMPLITUDES, FREQUENCIES, METHODS, Settings
 from miscal.synthetic.tables import choice_of
@@ -31,7 +31,7 @@ MOST_GAP, WORST_GAP, MOST_REGRET = 0.05, 0.08, 0.005
 
 def one_cell(settings: Settings, n_jobs: int, *key) -> dict:
     """Compute a cell; the processes go to the settings of the grid."""
-    return compute(Cell(*key), settings, n_jobs=n_jobs).to_json()
+    return compute(ExperimentCell(*key), settings, n_jobs=n_jobs).to_json()
 
 
 def show_clusters(args: argparse.Namespace, records: list[Record]) -> bool:
@@ -87,7 +87,7 @@ def main() -> None:
     # the seeds of the clusters run one after another, each with all processes
     inner, args.jobs = (args.jobs, 1) if args.world == "clusters" else (1, args.jobs)
     keys = cells_of(settings)
-    store = results(args, Cell._fields, keys, partial(one_cell, settings, inner))
+    store = results(args, ExperimentCell._fields, keys, partial(one_cell, settings, inner))
     records = [Record.from_json(record) for record in store.of(keys)]
     sys.exit(not (show_clusters if args.world == "clusters" else show_sinusoid)(args, records))
 

@@ -12,7 +12,7 @@ from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
 from miscal.synthetic import cited, scores
-from miscal.synthetic.cells import Cell
+from miscal.synthetic.cells import ExperimentCell
 from miscal.synthetic.fits import compute, draw, epochs_trained
 from miscal.synthetic.resreg import Problem, fit_network
 from miscal.synthetic.tables import choice_of
@@ -56,7 +56,7 @@ def test_settings_that_share_a_run_count_once():
 
 
 def test_the_grid_is_that_of_the_papers_estimator():
-    cell, settings = Cell("sinusoid", "paper", 1.0, 1.0, 3), toy("sinusoid")
+    cell, settings = ExperimentCell("sinusoid", "paper", 1.0, 1.0, 3), toy("sinusoid")
     record = compute(cell, settings)
     world, split = draw(cell, settings.rows)
     known, test = split != "test", split == "test"
@@ -81,7 +81,7 @@ def test_the_grid_is_that_of_the_papers_estimator():
 
 
 def test_auto_chooses_exactly_one_of_its_candidates():
-    record = compute(Cell("sinusoid", "auto", 1.0, 1.0, 0), toy("sinusoid", rows=600))
+    record = compute(ExperimentCell("sinusoid", "auto", 1.0, 1.0, 0), toy("sinusoid", rows=600))
     assert record.facts["structure"]
     assert len(record.candidates) >= 6
     assert sum(row["chosen"] for row in record.candidates) == 1

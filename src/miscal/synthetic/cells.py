@@ -11,7 +11,7 @@ RESREG = "resreg-"
 """How the method of a residual regression begins; its capacity follows."""
 
 
-class Cell(NamedTuple):
+class ExperimentCell(NamedTuple):
     """One fit, or one search over the paper's grid; the key of its record in the store.
 
     Attributes
@@ -43,7 +43,7 @@ class Record:
 
     Attributes
     ----------
-    cell : Cell
+    cell : ExperimentCell
     r : float or None
         Pearson correlation of the estimated with the true field; None where the estimate is constant.
     rmse : float
@@ -60,7 +60,7 @@ class Record:
         Columns of the test rows, for the figures.
     """
 
-    cell: Cell
+    cell: ExperimentCell
     r: float | None
     rmse: float
     seconds: float
@@ -90,15 +90,15 @@ class Record:
 
         Examples
         --------
-        >>> record = Record(Cell("clusters", "auto", None, None, 0), 0.9, 0.1, 2.0)
+        >>> record = Record(ExperimentCell("clusters", "auto", None, None, 0), 0.9, 0.1, 2.0)
         >>> Record.from_json(record.to_json()) == record
         True
         """
         values = {name: content[name] for name in cls.__dataclass_fields__ if name != "cell"}
-        return cls(Cell(*(content[name] for name in Cell._fields)), **values)
+        return cls(ExperimentCell(*(content[name] for name in ExperimentCell._fields)), **values)
 
 
-def cells_of(settings: Settings) -> list[Cell]:
+def cells_of(settings: Settings) -> list[ExperimentCell]:
     """Return the cells that an experiment needs.
 
     Residual regression is measured for all capacities at the largest amplitude, as in the paper, and for the largest
@@ -110,7 +110,7 @@ def cells_of(settings: Settings) -> list[Cell]:
 
     Returns
     -------
-    list of Cell
+    list of ExperimentCell
 
     Examples
     --------
@@ -118,7 +118,7 @@ def cells_of(settings: Settings) -> list[Cell]:
     (25, 70, 1)
     """
     if settings.experiment == "clusters":
-        return [Cell("clusters", settings.method, None, None, seed) for seed in range(settings.seeds)]
+        return [ExperimentCell("clusters", settings.method, None, None, seed) for seed in range(settings.seeds)]
     kernel = _grid(settings, settings.method, settings.amplitudes)
     if settings.experiment != "resreg":
         return kernel
@@ -127,9 +127,9 @@ def cells_of(settings: Settings) -> list[Cell]:
     return _grid(settings, RESREG + largest, settings.amplitudes) + kernel + smaller
 
 
-def _grid(settings: Settings, method: str, amplitudes: tuple[float, ...]) -> list[Cell]:
+def _grid(settings: Settings, method: str, amplitudes: tuple[float, ...]) -> list[ExperimentCell]:
     return [
-        Cell("sinusoid", method, amplitude, frequency, seed)
+        ExperimentCell("sinusoid", method, amplitude, frequency, seed)
         for seed in range(settings.seeds)
         for amplitude in amplitudes
         for frequency in settings.frequencies

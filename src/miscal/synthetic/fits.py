@@ -14,7 +14,7 @@ from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import ROUND, search
 from miscal.estimators.paper.phi import Training
 from miscal.synthetic.candidates import judged_candidates
-from miscal.synthetic.cells import Cell, Record
+from miscal.synthetic.cells import ExperimentCell, Record
 from miscal.synthetic.resreg import Problem, fit_network
 from miscal.synthetic.scores import correlation, rmse
 from miscal.synthetic.settings import Settings, layers
@@ -24,12 +24,12 @@ _DIGITS = 6
 """Decimals of the rows kept for the figures: finer than any picture, a third of the bytes."""
 
 
-def compute(cell: Cell, settings: Settings, *, n_jobs: int = 1) -> Record:
+def compute(cell: ExperimentCell, settings: Settings, *, n_jobs: int = 1) -> Record:
     """Compute one cell.
 
     Parameters
     ----------
-    cell : Cell
+    cell : ExperimentCell
     settings : Settings
     n_jobs : int, default 1
         Processes for the paper's grid within the cell. Changes no number.
@@ -41,7 +41,7 @@ def compute(cell: Cell, settings: Settings, *, n_jobs: int = 1) -> Record:
     Examples
     --------
     >>> few = Settings("resreg", rows=200, resreg_epochs=2)
-    >>> compute(Cell("sinusoid", "resreg-1x8", 1.0, 1.0, 0), few).facts["n_epochs"]
+    >>> compute(ExperimentCell("sinusoid", "resreg-1x8", 1.0, 1.0, 0), few).facts["n_epochs"]
     2
     """
     with one_thread():
@@ -64,7 +64,7 @@ def compute(cell: Cell, settings: Settings, *, n_jobs: int = 1) -> Record:
     )  # fmt: skip
 
 
-def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
+def draw(cell: ExperimentCell, rows: int) -> tuple[World, np.ndarray]:
     """Return a cell's world and its split, 'train', 'val' or 'test' per row."""
     if cell.world == "clusters":
         world = three_clusters(rows, random_state=cell.seed)
@@ -76,7 +76,7 @@ def draw(cell: Cell, rows: int) -> tuple[World, np.ndarray]:
 # Each fit returns the field of the test rows, and what measures it beyond that, which is not part of its time.
 
 
-def _paper(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
+def _paper(cell: ExperimentCell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
     """Search the whole grid, no setting stopped for being behind, and estimate by every candidate."""
     train, val, test = (np.flatnonzero(split == name) for name in ("train", "val", "test"))
     # as PaperField(random_state=seed) draws them
@@ -109,7 +109,7 @@ def epochs_trained(trainings: tuple[Training, ...]) -> int:
     return sum(len(history) - start for _, start, history in rounds)
 
 
-def _auto(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
+def _auto(cell: ExperimentCell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
     known, test = split != "test", split == "test"
     field = AutoField(random_state=cell.seed)
     field.fit(Triples.of(world.X[known], confidence=world.confidence[known], correct=world.correct[known]))
@@ -123,7 +123,7 @@ def _auto(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_job
     return delta, measure
 
 
-def _regression(cell: Cell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
+def _regression(cell: ExperimentCell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
     depth, width = layers(cell.capacity)
     train, val, r = split == "train", split == "val", world.residual.astype(np.float32)
     network = fit_network(

@@ -19,12 +19,12 @@ from miscal.data.writing import write_table
 from miscal.report import inline
 from miscal.report.page import stylesheet
 from miscal.synthetic import tables
-from miscal.synthetic.cells import Cell, Record, cells_of
+from miscal.synthetic.cells import ExperimentCell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
 from miscal.synthetic.figures.style import look, write
 from miscal.synthetic.numbers import count, duration
 from miscal.synthetic.run import Folder
-from miscal.synthetic.sections import BUILDERS, Section
+from miscal.synthetic.sections import BUILDERS, ExperimentSection
 from miscal.synthetic.settings import Settings
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ def write_all(folder: Folder, asked: Settings) -> tuple[Path, tuple[str, ...]]:
     lines : tuple of str
         What was found, for a terminal.
     """
-    records: dict[Cell, Record] = {}
+    records: dict[ExperimentCell, Record] = {}
     sections = []
     finished = _finished(folder)
     for name, build in BUILDERS.items():
@@ -100,7 +100,7 @@ def _finished(folder: Folder) -> list[Settings]:
     return [settings for settings in found if settings is not None]
 
 
-def _keep(folder: Path, section: Section, *, redraw: bool) -> list[dict[str, Any]]:
+def _keep(folder: Path, section: ExperimentSection, *, redraw: bool) -> list[dict[str, Any]]:
     """Write a section's tables and figures; return its figures for the page. Those of unchanged tables are kept."""
     redraw = _keep_tables(folder, section.tables) or redraw
     place = folder / "figures"

@@ -18,7 +18,7 @@ from typing import Any
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import locked, replace_file, resolve
 from miscal.base.threads import n_workers
-from miscal.synthetic.cells import Cell, Record, cells_of
+from miscal.synthetic.cells import ExperimentCell, Record, cells_of
 from miscal.synthetic.fits import compute
 from miscal.synthetic.settings import Settings, from_stored
 from miscal.synthetic.store import Store, fill
@@ -88,7 +88,12 @@ def run(
 
 
 def _compute_all(
-    store: Store, settings: Settings, cells: list[Cell], missing: int, jobs: int, progress: Callable[[str], None]
+    store: Store,
+    settings: Settings,
+    cells: list[ExperimentCell],
+    missing: int,
+    jobs: int,
+    progress: Callable[[str], None],
 ) -> None:
     progress(f"0 of {missing} cells")
     # with a single cell the processes go to the settings of its grid
@@ -98,7 +103,7 @@ def _compute_all(
 
 
 def _record_of(settings: Settings, n_jobs: int, *key: Any) -> dict[str, Any]:
-    return compute(Cell(*key), settings, n_jobs=n_jobs).to_json()
+    return compute(ExperimentCell(*key), settings, n_jobs=n_jobs).to_json()
 
 
 class Folder:
@@ -122,7 +127,7 @@ class Folder:
         if self.path.is_dir() and not (self.path / _SETTINGS).exists() and _holds_files(self.path):
             raise InputError(f"{out} holds files that `miscal synthetic` did not write: give another --out")
         self.path.mkdir(parents=True, exist_ok=True)
-        self.store = Store(self.path / _CELLS, Cell._fields)
+        self.store = Store(self.path / _CELLS, ExperimentCell._fields)
 
     def adopt(self, settings: Settings) -> None:
         """Take up an experiment: remember its settings, or refuse those that do not go with the cells there.
@@ -154,7 +159,7 @@ class Folder:
         there = self._read(_SETTINGS) or {"experiments": {}}
         return [from_stored(name, there["cells"], own) for name, own in there["experiments"].items()]
 
-    def load(self, cell: Cell) -> Record:
+    def load(self, cell: ExperimentCell) -> Record:
         """Return a finished cell's record."""
         return Record.from_json(self.store[cell])
 

@@ -28,7 +28,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Section:
+class ExperimentSection:
     """One experiment: title, what the paper says, what was found here, figures, a table to read, tables to keep."""
 
     name: str
@@ -40,7 +40,20 @@ class Section:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
 
 
-def clusters(records: Sequence[Record]) -> Section:
+_TITLES = {
+    "clusters": "Three clusters",
+    "sinusoid": "Sinusoid over amplitude and frequency",
+    "interaction": "Bandwidth sigma against mass penalty lambda",
+    "selection": "Choosing without the truth",
+    "resreg": "Residual regression",
+}
+
+
+def _section(name: str, found: list[str], *rest) -> ExperimentSection:
+    return ExperimentSection(name, _TITLES[name], cited.SAID[name], found, *rest)
+
+
+def clusters(records: Sequence[Record]) -> ExperimentSection:
     """Three clusters: recovery, and what a global reliability diagram hides."""
     table = tables.recovery(records)
     found = [
@@ -57,10 +70,10 @@ def clusters(records: Sequence[Record]) -> Section:
     ]  # fmt: skip
     kept = {"clusters": table, "clusters-rows": tables.test_rows(records)}
     shown = tables.readable(table, {"method": "method", "seed": "seed"}, {"r": "r", "error": "rmse"})
-    return Section("clusters", "Three clusters", cited.SAID["clusters"], found, drawings, shown, kept)
+    return _section("clusters", found, drawings, shown, kept)
 
 
-def sinusoid(records: Sequence[Record]) -> Section:
+def sinusoid(records: Sequence[Record]) -> ExperimentSection:
     """Sinusoid: recovery over (A, k), beside what is possible with the coordinate known."""
     table = tables.recovery(records)
     found = []
@@ -90,11 +103,12 @@ def sinusoid(records: Sequence[Record]) -> Section:
                 "estimated field; the paper shows A = 0.6, k = 3.", partial(fields.true_and_estimated, illustrated)),
     ]  # fmt: skip
     kept = {"sinusoid": table}
-    return Section("sinusoid", "Sinusoid over amplitude and frequency", cited.SAID["sinusoid"], found, drawings,
-                   tables.readable(table, _PLACE, {"r": "r", "limit": "limit", "error": "rmse"}), kept)  # fmt: skip
+    return _section(
+        "sinusoid", found, drawings, tables.readable(table, _PLACE, {"r": "r", "limit": "limit", "error": "rmse"}), kept
+    )
 
 
-def interaction(records: Sequence[Record]) -> Section:
+def interaction(records: Sequence[Record]) -> ExperimentSection:
     """Sigma against lambda at one frequency and several amplitudes."""
     table = tables.candidates(records)
     found, rows = [], []
@@ -114,11 +128,10 @@ def interaction(records: Sequence[Record]) -> Section:
                 partial(grids.interaction, table, k))
         for k in grids.levels(table, "frequency")
     ]  # fmt: skip
-    return Section("interaction", "Bandwidth sigma against mass penalty lambda", cited.SAID["interaction"], found,
-                   drawings, (head, rows), {"interaction": table})  # fmt: skip
+    return _section("interaction", found, drawings, (head, rows), {"interaction": table})
 
 
-def selection(records: Sequence[Record]) -> Section:
+def selection(records: Sequence[Record]) -> ExperimentSection:
     """Choice without the truth: proxy (paper) or out-of-fold log loss (auto) against the oracle."""
     table = tables.choices(records)
     found = []
@@ -147,11 +160,10 @@ def selection(records: Sequence[Record]) -> Section:
     kept = {"selection": table, "selection-candidates": tables.candidates(records)}
     values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
               "regret": "regret", "paper's regret": "paper_regret"}  # fmt: skip
-    return Section("selection", "Choosing without the truth", cited.SAID["selection"], found, drawings,
-                   tables.readable(table, _PLACE, values), kept)  # fmt: skip
+    return _section("selection", found, drawings, tables.readable(table, _PLACE, values), kept)
 
 
-def resreg(records: Sequence[Record]) -> Section:
+def resreg(records: Sequence[Record]) -> ExperimentSection:
     """Residual regression against capacity and (A, k), with a method on the same rows beside it."""
     regressions = [x for x in records if x.cell.capacity]
     others = [x for x in records if not x.cell.capacity]
@@ -178,8 +190,7 @@ def resreg(records: Sequence[Record]) -> Section:
         Drawing("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
                 partial(grids.beside_regression, table)),
     ]  # fmt: skip
-    return Section("resreg", "Residual regression", cited.SAID["resreg"], found, drawings,
-                   tables.readable_regressions(table), {"resreg": table})  # fmt: skip
+    return _section("resreg", found, drawings, tables.readable_regressions(table), {"resreg": table})
 
 
 def over_lambda(mean: pl.DataFrame) -> tuple[list[tuple[float, float]], float]:
@@ -190,7 +201,7 @@ def over_lambda(mean: pl.DataFrame) -> tuple[list[tuple[float, float]], float]:
 
 
 BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction, selection, resreg)}
-"""Section makers by experiment, in the order of the page."""
+"""Makers of sections by experiment, in the order of the page."""
 
 
 def _first_seed(records: Sequence[Record]) -> list[Record]:

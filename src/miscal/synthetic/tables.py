@@ -9,7 +9,7 @@ import polars as pl
 
 from miscal.report.numbers import DASH, metric
 from miscal.synthetic import cited
-from miscal.synthetic.cells import Cell, Record
+from miscal.synthetic.cells import ExperimentCell, Record
 from miscal.synthetic.scores import Choice, judge_choice
 from miscal.synthetic.settings import layers, n_parameters
 
@@ -128,11 +128,11 @@ def _shown(name: str, value: Any) -> str:
     return DASH if value is None else value if isinstance(value, str) else f"{value:,.0f}"
 
 
-def _place(cell: Cell) -> dict[str, Any]:
+def _place(cell: ExperimentCell) -> dict[str, Any]:
     return {name: value for (name, _), value in _named(cell)}
 
 
-def _named(cell: Cell) -> list:
+def _named(cell: ExperimentCell) -> list:
     return [(column, getattr(cell, column[0])) for column in _PLACE.items()]
 
 

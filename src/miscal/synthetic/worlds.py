@@ -255,7 +255,7 @@ def random_split(n: int, *, random_state: RandomState = 0) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Limit:
+class CoordinateLimit:
     """Best recovery with the true coordinate known: correlation with delta, and the bandwidth that reached it."""
 
     correlation: float
@@ -268,7 +268,7 @@ def known_coordinate_limit(
     query: np.ndarray,
     *,
     bandwidths: Sequence[float] = tuple(np.geomspace(0.004, 0.4, 15)),
-) -> Limit:
+) -> CoordinateLimit:
     """Logit-shift smoothing along the true coordinate, with the bandwidth that is best in hindsight.
 
     No estimator can know either, so it bounds from above what can be expected of one with the same rows.
@@ -284,7 +284,7 @@ def known_coordinate_limit(
 
     Returns
     -------
-    Limit
+    CoordinateLimit
 
     Raises
     ------
@@ -306,7 +306,7 @@ def known_coordinate_limit(
     for bandwidth in bandwidths:
         shift = logit_shift(z[query], z[bank], odds[bank], world.correct[bank], float(bandwidth), steps=5)
         delta = expit(odds[query] + shift) - world.confidence[query]
-        found.append(Limit(float(np.corrcoef(delta, world.delta[query])[0, 1]), float(bandwidth)))
+        found.append(CoordinateLimit(float(np.corrcoef(delta, world.delta[query])[0, 1]), float(bandwidth)))
     return max(found, key=lambda limit: limit.correlation)
 
 
