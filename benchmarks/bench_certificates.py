@@ -22,7 +22,7 @@ from scipy.stats import binomtest
 
 from _script import options, show, target
 from miscal.evidence.certificates import certificate
-from miscal.evidence.settings import EvidenceSettings
+from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
 
 FIT_PER_TEST = 8
 SETTINGS = EvidenceSettings(n_draws=499)
@@ -83,7 +83,11 @@ def nulls(world, n, repeats):
         for name, make in fields.items():
             field = make(rng, test[0]) / 20
             proof = certify(test, fit, field, field, seed)
-            counts[name] += proof.hidden.p_value <= SIGNIFICANCE, proof.hidden.low > 0, proof.total.p_value <= SIGNIFICANCE
+            counts[name] += (
+                proof.hidden.p_value <= SIGNIFICANCE,
+                proof.hidden.low > 0,
+                proof.total.p_value <= SIGNIFICANCE,
+            )
     rows, missed = [], 0
     for name, errors in counts.items():
         size, above, whole = (f"{100 * number / repeats:.1f}" for number in errors)
