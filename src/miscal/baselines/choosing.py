@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.folds import assign_folds, row_groups
-from miscal.calibration.calibrators import Identity, Isotonic, logit
+from miscal.calibration.calibrators import Calibrator, Identity, Isotonic, logit
 from miscal.data.triples import Triples
 
 Floats = NDArray[np.float64]
@@ -65,11 +64,7 @@ def make_folds(X: NDArray, seed: int) -> NDArray[np.int64]:
     return assign_folds(row_groups(X), N_FOLDS, np.random.default_rng((seed, 11)))
 
 
-class _Map(Protocol):
-    def apply(self, confidence: Floats) -> Floats: ...
-
-
-def fit_base(base: str, correct: Floats, confidence: Floats) -> _Map:
+def fit_base(base: str, correct: Floats, confidence: Floats) -> Calibrator:
     """Fit a base map: "identity", or "isotonic" (end blocks pulled off 0 and 1 by one pseudo-row)."""
     return (Identity() if base == "identity" else Isotonic(smoothing=1.0)).learn(correct, confidence)
 

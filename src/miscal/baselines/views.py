@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class View:
+class InputView:
     """A linear map of the inputs, learned without labels.
 
     Attributes
@@ -26,7 +26,7 @@ class View:
         return (np.asarray(X, np.float32) - self.mean) @ self.matrix
 
 
-def fit_view(X: NDArray, n_components: int | None) -> View:
+def fit_view(X: NDArray, n_components: int | None) -> InputView:
     """Standardise the columns, or whiten the leading components of the standardised columns.
 
     Parameters
@@ -37,7 +37,7 @@ def fit_view(X: NDArray, n_components: int | None) -> View:
 
     Returns
     -------
-    View
+    InputView
 
     Examples
     --------
@@ -51,7 +51,7 @@ def fit_view(X: NDArray, n_components: int | None) -> View:
     matrix = np.diag(scale)
     if n_components is not None:
         matrix = scale[:, None] * _whitening((X - mean) * scale, n_components)
-    return View(mean.astype(np.float32), matrix.astype(np.float32))
+    return InputView(mean.astype(np.float32), matrix.astype(np.float32))
 
 
 def _whitening(Z: NDArray, k: int) -> NDArray:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.estimator import _combine, _Fitted, _stacked
+from miscal.estimators.auto.estimator import _combine, _CrossFittedScores, _stacked
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.portfolio import FIRST_STACK, columns, weighted
 
@@ -25,7 +25,7 @@ def combined(rows, members, refined, structure=True):
     first = _stacked(rows, columns(members))
     fitted = [{name: CrossFitted(None, shift, {}) for name, shift in own.items()} for own in (members, refined)]
     parts = {FIRST_STACK: first, **refined}
-    scores = _Fitted(fitted[0], 1.0, fitted[1], None, None, parts, None)
+    scores = _CrossFittedScores(fitted[0], 1.0, fitted[1], None, None, parts, None)
     return _combine(rows, scores, structure=structure)
 
 

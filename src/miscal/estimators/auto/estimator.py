@@ -101,7 +101,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitted:
+class _CrossFittedScores:
     """Every score, cross-fitted, and what they show together."""
 
     first: dict[str, CrossFitted]
@@ -113,7 +113,7 @@ class _Fitted:
     evidence: StructureEvidence
 
 
-def _fit_scores(rows: LearningRows) -> _Fitted:
+def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
     members = crossfit_all(first_recipes(rows), rows)
     first = _stacked(rows, columns(shifts_of(members)))
     scale = max(float(first.std()), 1e-3)
@@ -123,7 +123,7 @@ def _fit_scores(rows: LearningRows) -> _Fitted:
     local = crossfit_local(rows, placed, columns(parts))
     if local.shift is not None:
         parts[LOCAL] = local.shift
-    return _Fitted(members, scale, refined, place, local, parts, _evidence(rows, parts, refined))
+    return _CrossFittedScores(members, scale, refined, place, local, parts, _evidence(rows, parts, refined))
 
 
 def _stacked(rows: LearningRows, shifts: Array, prior: Array | None = None) -> NDArray[np.float64]:
@@ -160,7 +160,7 @@ class _Combined:
     candidates: tuple[ScoreCandidate, ...]
 
 
-def _combine(rows: LearningRows, fitted: _Fitted, *, structure: bool) -> _Combined:
+def _combine(rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool) -> _Combined:
     """Weigh the parts of the last stack, or return a first score alone."""
     table = _candidates(rows, fitted)
     stack = _candidate(rows, "stack", _stacked(rows, columns(fitted.parts), _prior(fitted)))
@@ -180,7 +180,7 @@ def _combine(rows: LearningRows, fitted: _Fitted, *, structure: bool) -> _Combin
     return _Combined(first, final, (*weighed, replace(stack, chosen=structure and not alone)))
 
 
-def _prior(fitted: _Fitted) -> NDArray[np.float64]:
+def _prior(fitted: _CrossFittedScores) -> NDArray[np.float64]:
     """Weights that those of the last stack are drawn to: refined kernels stand on the first stack, and must earn it."""
     share = 1 / (len(fitted.parts) - len(fitted.refined))
     return np.array([0.0 if name in fitted.refined else share for name in fitted.parts])
@@ -196,7 +196,7 @@ def _weights(rows: LearningRows, shifts: Shifts, prior: Array | None = None) -> 
     return dict(zip(shifts, found.tolist(), strict=True))
 
 
-def _portfolio(fitted: _Fitted, combined: _Combined) -> Portfolio:
+def _portfolio(fitted: _CrossFittedScores, combined: _Combined) -> Portfolio:
     later = {name: score.member for name, score in fitted.refined.items()}
     if LOCAL in fitted.parts:
         later[LOCAL] = fitted.local.member
@@ -204,7 +204,7 @@ def _portfolio(fitted: _Fitted, combined: _Combined) -> Portfolio:
     return Portfolio(first, combined.first, fitted.first_scale, later, combined.final)
 
 
-def _candidates(rows: LearningRows, fitted: _Fitted) -> dict[str, ScoreCandidate]:
+def _candidates(rows: LearningRows, fitted: _CrossFittedScores) -> dict[str, ScoreCandidate]:
     scores = fitted.first | fitted.refined
     table = {name: _candidate(rows, name, score.shift, settings=score.settings) for name, score in scores.items()}
     if LOCAL in fitted.parts:

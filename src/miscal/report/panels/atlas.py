@@ -123,7 +123,7 @@ more extreme than they are.</p>
 
 
 @dataclass(frozen=True)
-class View:
+class AtlasView:
     """The rows for the page's program, the drawing for print, and how many rows of how many are shown."""
 
     payload: dict[str, Any]
@@ -156,11 +156,11 @@ class View:
         return bool(self.payload["meta"])
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> AtlasView:
     """Return the map."""
     payload = map_payload(source)
     info = source.summary.map
-    return View(
+    return AtlasView(
         payload=payload,
         panes=static_panes(payload) if payload["n"] else [],
         shown=payload["n"],

@@ -67,7 +67,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Table:
+class CorrectionTable:
     """The corrections on one slice of the test rows."""
 
     name: str
@@ -77,35 +77,35 @@ class Table:
 
 
 @dataclass(frozen=True)
-class View:
+class CorrectionsView:
     """One table per slice that has rows, and the names of the slices that have none."""
 
-    tables: list[Table]
+    tables: list[CorrectionTable]
     missing: list[str]
     metrics: list[Metric]
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> CorrectionsView:
     """Return one table per slice: a line per correction, a column per score, the best marked."""
     order = {method: place for place, method in enumerate(CORRECTIONS)}
     found = sorted(source.summary.correction.items(), key=lambda item: order.get(item[0], len(order)))
     metrics = correction_metrics()
     tables = [_table(dict(found), name, metrics) for name in SLICES]
-    return View(
+    return CorrectionsView(
         tables=[table for table in tables if table.n],
         missing=[table.label.lower() for table in tables if not table.n],
         metrics=metrics,
     )
 
 
-def _table(comparisons: dict[str, Comparison], name: str, metrics: Sequence[Metric]) -> Table:
+def _table(comparisons: dict[str, Comparison], name: str, metrics: Sequence[Metric]) -> CorrectionTable:
     scores = {method: getattr(comparison, name) for method, comparison in comparisons.items()}
     # a run from before a metric was registered has no value of it
     columns = [
         _column([getattr(score, metric.name, None) for score in scores.values()], metric.lower_is_better)
         for metric in metrics
     ]
-    return Table(
+    return CorrectionTable(
         name=name,
         label=SLICES[name],
         n=max((score.n for score in scores.values()), default=0),

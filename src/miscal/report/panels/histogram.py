@@ -82,7 +82,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class View:
+class HistogramView:
     """The histogram in two widths, and the numbers of the field."""
 
     plots: list[Plot]
@@ -91,14 +91,14 @@ class View:
     epsilon: float | None
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> HistogramView:
     """Return the histogram, without plots where there is nothing to draw, and the field's moments."""
     histogram = source.summary.histogram
     counts = {kind: getattr(histogram, kind) for kind in ORDER}
     full = all(len(values) == len(histogram.edges) - 1 for values in counts.values())
     rows = sum(sum(values) for values in counts.values()) if full else 0
     drawn = rows and histogram.edges[0] < histogram.edges[-1]
-    return View(
+    return HistogramView(
         plots=[_plot(histogram, kind, width, source.epsilon) for kind, width in WIDTHS.items()] if drawn else [],
         n=rows,
         field=source.summary.field,

@@ -101,7 +101,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of the table of candidates."""
 
     key: str
@@ -126,7 +126,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class View:
+class MakingView:
     """Lists of facts, and the table of candidates."""
 
     data: list[Fact]
@@ -136,12 +136,12 @@ class View:
     map: list[Fact]
     versions: list[Fact]
     stages: list[Stage]
-    columns: list[Column]
+    columns: list[TableColumn]
     candidates: list[Candidate]
     hidden: int
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> MakingView:
     """Return how the run was made."""
     summary = source.summary
     selection = summary.selection
@@ -151,7 +151,7 @@ def view(source: Source) -> View:
     # what was chosen is a list of its own
     nested = {key: value for key, value in summary.settings.items() if key not in simple and value != selection.chosen}
     made = {"learned": summary.map.learned_method, "raw": summary.map.raw_method} if summary.map else {}
-    return View(
+    return MakingView(
         data=_data(summary),
         settings=_facts(simple),
         details=_leaves(nested),
@@ -224,14 +224,14 @@ def _shown(selection: Selection) -> list[dict[str, Any]]:
     return [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
 
 
-def _columns(selection: Selection) -> list[Column]:
+def _columns(selection: Selection) -> list[TableColumn]:
     """Return what candidates are told by: settings first, scores last."""
     keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
     settings = [key for key in keys if key not in SCORES]
-    return [Column(key) for key in (*settings, *(key for key in SCORES if key in keys))]
+    return [TableColumn(key) for key in (*settings, *(key for key in SCORES if key in keys))]
 
 
-def _cell(value: Any, column: Column) -> str:
+def _cell(value: Any, column: TableColumn) -> str:
     if column.score:
         return DASH if finite(value) is None else f"{value:.5f}"
     return DASH if value is None else short(setting(value), 60)

@@ -94,7 +94,7 @@ belong to no regime.
 
 
 @dataclass(frozen=True)
-class Row:
+class RegimeRow:
     """A line of the table: the numbers of a regime, or of all rows, and where they stand on the axis."""
 
     kind: str
@@ -123,10 +123,10 @@ class Row:
 
 
 @dataclass(frozen=True)
-class View:
+class RegimesView:
     """The lines of the table, and the names of the regimes without a test row."""
 
-    rows: list[Row]
+    rows: list[RegimeRow]
     missing: list[str]
     none: bool
     unsupported: float
@@ -139,20 +139,20 @@ class View:
         return "far" if self.epsilon is None else f"more than {brief(self.epsilon)} points"
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> RegimesView:
     """Return a line per regime that has test rows, after one for all rows."""
     summary = source.summary
     order = {name: place for place, name in enumerate(REGIMES)}
     shown = sorted((regime for regime in summary.regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
     names = {regime.name for regime in shown}
     rows = [
-        Row(
+        RegimeRow(
             *(regime.name if regime.name in REGIMES else "all", REGIMES.get(regime.name, regime.name)),
             *(regime.n, regime.share, regime.accuracy, regime.confidence, regime.residual, regime.smece),
         )
         for regime in shown
     ]
-    return View(
+    return RegimesView(
         rows=[_all_row(summary), *rows],
         missing=[label.lower() for name, label in REGIMES.items() if name not in names],
         none=not names & {"over", "under"},
@@ -161,11 +161,11 @@ def view(source: Source) -> View:
     )
 
 
-def _all_row(summary: Summary) -> Row:
+def _all_row(summary: Summary) -> RegimeRow:
     accuracy, confidence = summary.global_.accuracy.value, summary.global_.confidence.value
     # the mean residual of all rows: the difference of two means that the summary gives
     residual = None if accuracy is None or confidence is None else accuracy - confidence
-    return Row(
+    return RegimeRow(
         *("all", SLICES["all"], summary.n_test, 1.0, accuracy, confidence),
         *(MeasureAgainstNull(value=residual), summary.global_.smece),
     )

@@ -87,7 +87,7 @@ class Diagram:
 
 
 @dataclass(frozen=True)
-class Row:
+class CurveRow:
     """Diagrams side by side, under a heading where there is more than one row."""
 
     heading: str
@@ -95,28 +95,28 @@ class Row:
 
 
 @dataclass(frozen=True)
-class View:
+class ReliabilityView:
     """The rows of diagrams, the regimes that have none, and the axes."""
 
-    rows: list[Row]
+    rows: list[CurveRow]
     missing: list[str]
     x: Scale = X
     y: Scale = Y
     ticks: Any = TICKS
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> ReliabilityView:
     """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn."""
     summary = source.summary
     sizes = {"all": summary.n_test, **{regime.name: regime.n for regime in summary.regimes}}
     shown = [name for name in CURVES if name == "all" or sizes.get(name)]
     rows = [
-        Row(f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
+        CurveRow(f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
         for state, when in STATES.items()
     ]
     if len(shown) == 1:
-        rows = [Row("", [row.diagrams[0] for row in rows])]
-    return View(rows=rows, missing=[SLICES[name].lower() for name in CURVES if name not in shown])
+        rows = [CurveRow("", [row.diagrams[0] for row in rows])]
+    return ReliabilityView(rows=rows, missing=[SLICES[name].lower() for name in CURVES if name not in shown])
 
 
 def _diagram(summary: Summary, name: str, state: str, n: int) -> Diagram:

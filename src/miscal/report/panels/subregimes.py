@@ -111,7 +111,7 @@ field&nbsp;{{ row.delta | points(0) }}&nbsp;points</span></li>
 
 
 @dataclass(frozen=True)
-class Enriched:
+class EnrichedText:
     """A metadata value that is more common in the subregime than in all rows."""
 
     words: str
@@ -149,12 +149,12 @@ class Card:
     label: str
     whisker: tuple[float, float] | None
     keywords: list[str]
-    enriched: list[Enriched]
+    enriched: list[EnrichedText]
     exemplars: list[Exemplar]
 
 
 @dataclass(frozen=True)
-class View:
+class SubregimesView:
     """Cards in the order of the summary, drawn on one common axis of residuals."""
 
     cards: list[Card]
@@ -164,13 +164,13 @@ class View:
     redacted: bool
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> SubregimesView:
     """Return the cards, and how many there was no room for."""
     parts = source.summary.subregimes[:MAX_CARDS]
     exemplars = _exemplars(source, parts)
     reach = max([0.1, *(_reach(part) for part in parts)])
     axis = Scale(-reach, reach, 6.0, 234.0)
-    return View(
+    return SubregimesView(
         cards=[_card(part, axis, exemplars) for part in parts],
         more=len(source.summary.subregimes) - len(parts),
         reach=reach,
@@ -198,9 +198,9 @@ def _card(part: SubregimeNumbers, axis: Scale, exemplars: dict[int, Exemplar]) -
     )
 
 
-def _enriched(entry: dict[str, Any]) -> Enriched:
+def _enriched(entry: dict[str, Any]) -> EnrichedText:
     ratio = finite(entry.get("odds_ratio"))
-    return Enriched(
+    return EnrichedText(
         words=short(f"{entry.get('column', '')} {entry.get('value', '')}", 120),
         share=finite(entry.get("share")),
         share_overall=finite(entry.get("share_overall")),

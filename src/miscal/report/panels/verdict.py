@@ -62,7 +62,7 @@ intervals. One point is a hundredth of a probability: a difference of 0.021 is 2
 
 
 @dataclass(frozen=True)
-class Limit:
+class VerdictLimit:
     """A certificate as shown: its lower limit (all that is claimed), whether it is above zero, its p-value."""
 
     label: str
@@ -77,26 +77,26 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class View:
+class VerdictView:
     """The verdict sentence, the certified limits, and the summary for the headline numbers."""
 
     sentence: str
-    limits: tuple[Limit, Limit]
+    limits: tuple[VerdictLimit, VerdictLimit]
     worst: str
     summary: Summary
 
 
-def view(source: Source) -> View:
+def view(source: Source) -> VerdictView:
     """Return what the verdict shows."""
     summary = source.summary
     proof = summary.certificate
     total = "mean absolute difference between the confidence and the probability of being right"
     hidden = "mean absolute miscalibration that the confidence alone does not explain"
-    return View(
+    return VerdictView(
         sentence=short(summary.verdict, 2000),
         limits=(
-            Limit("Miscalibration", total, rounded_down(proof.lower_bound_total), proof.p_value_total),
-            Limit("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
+            VerdictLimit("Miscalibration", total, rounded_down(proof.lower_bound_total), proof.p_value_total),
+            VerdictLimit("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
         ),
         worst=REGIMES.get(summary.gap.worst or "", "worse").lower(),
         summary=summary,

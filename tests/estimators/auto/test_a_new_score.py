@@ -1,0 +1,64 @@
+"""A new score of auto is one module with a family, and its line: it is stacked, tabled, saved and read back."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from miscal.estimators.auto import portfolio
+from miscal.estimators.auto.member import CrossFitted, Family
+from miscal.estimators.field import MiscalibrationField
+
+
+@dataclass(frozen=True)
+class SignMember:
+    """A shift of one size, by the sign of the product of two columns."""
+
+    kind: ClassVar[str] = "toy sign"
+
+    size: float
+
+    def shift(self, at):
+        return self.size * np.sign(at.inputs.x[:, 0] * at.inputs.x[:, 1])
+
+    def state(self):
+        return {"size": self.size}, {}
+
+    @classmethod
+    def from_state(cls, content, arrays):
+        return cls(**content)
+
+
+@dataclass(frozen=True)
+class SignRecipe:
+    name: str = "toy sign of a product"
+
+    def crossfit(self, rows):
+        member = SignMember(1.5)
+        return CrossFitted(member, member.shift(rows.at), {"size": member.size})
+
+
+FAMILY = Family(SignMember, lambda rows: (SignRecipe(),))
+
+
+@pytest.fixture
+def world():
+    rng = np.random.default_rng(0)
+    X, f = rng.normal(size=(600, 2)), rng.uniform(0.3, 0.7, 600)
+    truth = expit(np.log(f / (1 - f)) + 1.5 * np.sign(X[:, 0] * X[:, 1]))
+    return X, (rng.random(600) < truth).astype(int), f
+
+
+def test_its_line_puts_it_into_the_stack_the_table_and_the_saved_field(world, monkeypatch, tmp_path):
+    X, y, f = world
+    monkeypatch.setattr(portfolio, "FIRST", (*portfolio.FIRST, FAMILY))
+    field = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
+    row = next(row for row in field.selection_ if row["name"] == "toy sign of a product")
+    assert row["size"] == 1.5
+    assert row["weight"] > 0.2
+    assert row["chosen"]
+    field.save(tmp_path / "field")
+    again = MiscalibrationField.load(tmp_path / "field")
+    np.testing.assert_array_equal(again.predict(X, confidence=f), field.predict(X, confidence=f))
