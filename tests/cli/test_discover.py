@@ -196,6 +196,31 @@ def test_new_rows_without_what_the_model_needs_are_refused(finished, table, tmp_
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_new_rows_are_corrected_from_the_column_that_the_run_was_told(table, tmp_path):
+    """A column with a usual name that holds something else is not taken for it."""
+    told = table.rename({"confidence": "pd_score"})
+    told.write_parquet(tmp_path / "a.parquet")
+    decoy = told.with_columns(score=pl.lit(0.99))
+    decoy.write_parquet(tmp_path / "new.parquet")
+    ended = run("discover", tmp_path / "a.parquet", "--out", tmp_path / "run", *OPTIONS, "--confidence", "pd_score")
+    assert ended.status == 0, ended.err
+    for target in ("run", "run/model"):
+        ended = run("calibrate", tmp_path / target, tmp_path / "new.parquet", "--out", tmp_path / f"{target}.csv")
+        assert ended.status == 0, ended.err
+        assert "confidence from 'pd_score', inputs from 'x_0', 'x_1', 'x_2'" in ended.out
+        new = pl.read_csv(tmp_path / f"{target}.csv")
+        shift = new["corrected"].to_numpy() - new["delta"].to_numpy()
+        np.testing.assert_allclose(shift, told["pd_score"].to_numpy(), atol=1e-9)
+    options = (tmp_path / "new.parquet", "--out", tmp_path / "score.csv", "--confidence", "score")
+    ended = run("calibrate", tmp_path / "run", *options)
+    assert "confidence from 'score'" in ended.out
+    decoy.drop("pd_score").write_parquet(tmp_path / "other.parquet")
+    ended = run("calibrate", tmp_path / "run", tmp_path / "other.parquet", "--out", tmp_path / "other.csv")
+    assert ended.status == 2
+    assert "the model was fitted on this column; --confidence COL names another" in ended.err
+    assert not (tmp_path / "other.csv").exists()
+
+
 def test_what_the_user_had_is_not_overwritten(finished, data, tmp_path):
     there = tmp_path / "there.csv"
     there.write_text("precious")

@@ -18,7 +18,7 @@ import numpy as np
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError, TrustError
 
-VERSION = 2
+VERSION = 3
 CONFIG, TENSORS = "config.json", "tensors.safetensors"
 _REMEDY = "save the model again, with `miscal discover`"
 

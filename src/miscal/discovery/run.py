@@ -59,7 +59,8 @@ def write_files(found: Discovery, folder: Path) -> None:
     found.table.write_parquet(folder / "field.parquet", compression="zstd")
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
-    save_model(found.model, found.encoder, folder / "model")
+    column = found.summary.data.columns.confidence
+    save_model(found.model, found.encoder, folder / "model", confidence=column)
     seal(folder)
 
 

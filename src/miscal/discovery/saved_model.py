@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from miscal.base.errors import InputError
 from miscal.base.state_folder import load_state, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
-from miscal.data.readers import NewRows
+from miscal.data.readers import NewRows, read_inputs
 from miscal.estimators.field import MiscalibrationField
 
 if TYPE_CHECKING:
@@ -28,10 +29,40 @@ class SavedModel:
         The fitted field.
     encoder : Encoder or None
         The step from text or columns to x; None if the model was fitted on arrays.
+    confidence : str or None
+        The column of the confidences it was fitted on; None if it was fitted on arrays.
     """
 
     field: MiscalibrationField
     encoder: Encoder | None
+    confidence: str | None = None
+
+    def read(self, source: Any, *, confidence: str | None = None, **columns: Any) -> NewRows:
+        """Read new rows from the columns that the model was fitted on.
+
+        Parameters
+        ----------
+        source : path or table
+            As for :func:`miscal.data.readers.read_triples`.
+        confidence : str, optional
+            Another column for the confidence than the model's own.
+        **columns
+            Where x comes from, and other options of :func:`miscal.data.readers.read_inputs`.
+
+        Returns
+        -------
+        NewRows
+
+        Raises
+        ------
+        InputError
+            If the model was fitted on arrays, or the data do not offer what it needs. A column that only resembles
+            the model's own is never taken for it.
+        """
+        if self.encoder is None:
+            raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
+        own = {"fitted_on": self.confidence, "confidence": confidence}
+        return read_inputs(source, encoder=self.encoder, **own, **columns)
 
     def correct(self, inputs: NewRows) -> "pl.DataFrame":
         """Correct new rows.
@@ -39,7 +70,7 @@ class SavedModel:
         Parameters
         ----------
         inputs : NewRows
-            From :func:`miscal.data.readers.read_inputs`, with this model's encoder.
+            From :meth:`read`.
 
         Returns
         -------
@@ -53,8 +84,10 @@ class SavedModel:
         return pl.DataFrame({"row": inputs.row, **{name: getattr(estimate, name) for name in names}})
 
 
-def save_model(model: MiscalibrationField, encoder: Encoder | None, folder: str | Path) -> None:
-    """Save a field, with the step that makes its x, without pickle.
+def save_model(
+    model: MiscalibrationField, encoder: Encoder | None, folder: str | Path, *, confidence: str | None = None
+) -> None:
+    """Save a field, with the step that makes its x and the column of its confidences, without pickle.
 
     Parameters
     ----------
@@ -64,10 +97,13 @@ def save_model(model: MiscalibrationField, encoder: Encoder | None, folder: str 
         Of :attr:`miscal.data.triples.Triples.encoder`.
     folder : str or Path
         Where to.
+    confidence : str, optional
+        The column of the confidences it was fitted on, so that new rows are corrected from the same column.
     """
     model.save(folder)
     if encoder is not None:
-        save_state(Path(folder) / INPUT, _INPUT_FORM, *encoder.state())
+        content, arrays = encoder.state()
+        save_state(Path(folder) / INPUT, _INPUT_FORM, {"encoder": content, "confidence": confidence}, arrays)
 
 
 def load_model(folder: str | Path) -> SavedModel:
@@ -81,7 +117,7 @@ def load_model(folder: str | Path) -> SavedModel:
     Returns
     -------
     SavedModel
-        Field and encoder.
+        Field, encoder and the column of the confidence.
 
     Raises
     ------
@@ -91,5 +127,7 @@ def load_model(folder: str | Path) -> SavedModel:
     folder = Path(folder)
     folder = folder / "model" if (folder / "model").is_dir() else folder
     field = MiscalibrationField.load(folder, beside=(INPUT,))
-    has_input = (folder / INPUT).is_dir()
-    return SavedModel(field, encoder_from_state(*load_state(folder / INPUT, _INPUT_FORM)) if has_input else None)
+    if not (folder / INPUT).is_dir():
+        return SavedModel(field, None)
+    content, arrays = load_state(folder / INPUT, _INPUT_FORM)
+    return SavedModel(field, encoder_from_state(content["encoder"], arrays), content["confidence"])

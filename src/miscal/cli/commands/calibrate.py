@@ -1,11 +1,16 @@
 """``miscal calibrate``: apply a saved correction to new rows."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from miscal.base.errors import InputError
 from miscal.cli import options
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from miscal.data.readers import NewRows
 
 ModelDir = Annotated[
     str, typer.Argument(metavar="MODEL_DIR", help="A folder written by `miscal discover`, or the folder model in it.")
@@ -42,36 +47,34 @@ def command(
         raise InputError(f"{out} holds the rows to correct and must not be replaced: give another --out")
     with stages() as progress:
         progress("loading the model")
-        from miscal.data.readers import read_inputs
         from miscal.discovery.saved_model import load_model
 
         model = load_model(model_dir)
-        if model.encoder is None:
-            raise InputError(f"{model_dir} was fitted on arrays, so it cannot read files: use it from Python")
         progress("reading")
-        columns = {"confidence": confidence, "embeddings": embeddings, "features": features, "text": text}
-        inputs = read_inputs(data, encoder=model.encoder, where=where, encoding=encoding, **columns)
+        columns = {"embeddings": embeddings, "features": features, "text": text, "where": where}
+        inputs = model.read(data, confidence=confidence, encoding=encoding, **columns)
         progress("correcting")
         corrected = model.correct(inputs)
         place.parent.mkdir(parents=True, exist_ok=True)
         write_table(corrected, out)
-    print_correction(corrected, inputs.notes, out)
+    print_correction(corrected, inputs, out)
 
 
-def print_correction(corrected, notes: tuple[str, ...], out: str) -> None:
-    """Print how many rows were corrected, warnings, and where the table is.
+def print_correction(corrected: "pl.DataFrame", inputs: "NewRows", out: str) -> None:
+    """Print the columns used, warnings, how many rows were corrected, and where the table is.
 
     Parameters
     ----------
     corrected : polars.DataFrame
         What was written.
-    notes : tuple of str
-        Of the reader.
+    inputs : NewRows
+        What was read, with the notes of the reader.
     out : str
         The file.
     """
     unsupported = int((~corrected["supported"]).sum())
-    for note in notes:
+    print(f"columns     {columns_used(inputs)}")
+    for note in inputs.notes:
         print(f"warning     {note}")
     if unsupported:
         print(
@@ -79,3 +82,25 @@ def print_correction(corrected, notes: tuple[str, ...], out: str) -> None:
             "they get the global correction only"
         )
     print(f"{len(corrected):,} rows corrected, written to {out}")
+
+
+def columns_used(inputs: "NewRows") -> str:
+    """Say which columns the confidences and the inputs were read from.
+
+    Parameters
+    ----------
+    inputs : NewRows
+        What was read.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    x = inputs.columns["x"]
+    if isinstance(x, list):
+        more = f", ... ({len(x)} in all)" if len(x) > 5 else ""
+        shown = f"from {', '.join(map(repr, x[:5]))}{more}"
+    else:
+        shown = "from the embeddings given" if x is None else f"from {x!r}"
+    return f"confidence from {inputs.columns['confidence']!r}, inputs {shown}"

@@ -58,6 +58,7 @@ def read_inputs(
     *,
     encoder: Encoder,
     confidence: str | None = None,
+    fitted_on: str | None = None,
     embeddings: Any = None,
     features: str | Sequence[str] | None = None,
     text: str | None = None,
@@ -73,7 +74,10 @@ def read_inputs(
     encoder : Encoder
         That of the model (``Triples.encoder``, or rebuilt from its saved state).
     confidence : str, optional
-        Column of the confidence; by default found by its name.
+        Column of the confidence; by default `fitted_on`, or found by its name.
+    fitted_on : str, optional
+        Column of the confidences that the model was fitted on. No other is taken for it: a file of new rows may well
+        have a column of a usual name that holds something else.
     embeddings : path or array, optional
         For a model fitted on embeddings.
     features : str or sequence of str, optional
@@ -102,8 +106,7 @@ def read_inputs(
     ((2, 3), [0.2, 0.9])
     """
     table = open_table(source, encoding=encoding)
-    column = guess("confidence", table.columns) if confidence is None else confidence
-    find(column, table.columns, what="confidence")
+    column = _confidence_column(table, confidence, fitted_on)
     inputs = _needed(table, encoder, embeddings, features, text, {column: "confidence"})
     rows = choose_rows(table, [column], inputs, where)
     f, clipped = confidences(rows, column)
@@ -116,6 +119,15 @@ def read_inputs(
         notes=(*rows.notes, *clipped),
         columns={"confidence": column, "x": list(inputs.features) or inputs.text, "text": inputs.text},
     )
+
+
+def _confidence_column(table: Table, named: str | None, fitted_on: str | None) -> str:
+    if named is not None:
+        return find(named, table.columns, what="confidence")
+    if fitted_on is None:
+        return guess("confidence", table.columns)
+    own = "confidence (the model was fitted on this column; --confidence COL names another)"
+    return find(fitted_on, table.columns, what=own)
 
 
 def _needed(
