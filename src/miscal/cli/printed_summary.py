@@ -27,6 +27,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *_inputs(summary),
         f"model       accuracy {_shown(summary.global_.accuracy)}, confidence {_shown(summary.global_.confidence)}",
         *_regimes(summary),
+        *_findings(summary),
         *_log_loss(summary),
         *(f"warning     {warning}" for warning in summary.warnings),
         f"report      {out / 'report.html'}",
@@ -52,6 +53,18 @@ def _regimes(summary: Summary) -> list[str]:
         for regime in summary.regimes
         if regime.name != "good" and regime.n
     ]
+
+
+def _findings(summary: Summary) -> list[str]:
+    """Say the three strongest findings, and how many more there are."""
+    words = {"over": "less often", "under": "more often"}
+    lines = [
+        f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
+        f"{abs(100 * one.hidden.value):.0f} points {words[one.sign]} than rows of equal confidence"
+        for one in summary.findings[:3]
+    ]
+    more = len(summary.findings) - len(lines)
+    return [*lines, f"            and {more} more findings in findings.parquet"] if more > 0 else lines
 
 
 def _log_loss(summary: Summary) -> list[str]:

@@ -17,7 +17,8 @@ from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.data.splits import check_trainable
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import EstimatedRows, fit_and_estimate, with_split
+from miscal.discovery.estimating import EstimatedRows, fit_and_estimate, has_own_split, with_split
+from miscal.discovery.findings import findings_table, write_ledger
 from miscal.discovery.layout import MapMethod
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
@@ -52,13 +53,17 @@ class Discovery:
         The fitted field; ``model.calibrate(X, confidence=f)`` corrects new confidences.
     encoder : object or None
         The step from text or columns to X, if the triples came with one.
+    findings : polars.DataFrame
+        The ledger of findings, the strongest first: named groups that are right more or less often than rows of equal
+        confidence, with the columns of ``findings.parquet``.
     """
 
     summary: Summary
     table: "pl.DataFrame"
     map: "pl.DataFrame"
     model: MiscalibrationField
-    encoder: Any = None
+    encoder: Any
+    findings: "pl.DataFrame"
 
 
 @dataclass
@@ -130,6 +135,7 @@ def discover(
     _check_settings(method, options, epsilon)
     clock = _Clock(progress or (lambda name: None))
     with clock.stage("split"):
+        own_split = has_own_split(triples)
         triples, warnings = with_split(triples, seed)
         check_trainable(triples.correct, triples.split)
     with clock.stage("field"):
@@ -139,15 +145,18 @@ def discover(
         with clock.stage("regimes"):
             regime = cut(estimate.delta, epsilon, estimate.supported)
             subregimes = _subregimes(triples, estimate, regime, seed)
+        with clock.stage("findings"):
+            ledger = write_ledger(triples, estimate, own_split=own_split, seed=seed)
         with clock.stage("corrections"):
-            rows = EstimatedRows(triples, estimate, regime, subregimes, _corrections(triples, estimate, model))
+            corrections = _corrections(triples, estimate, model)
+            rows = EstimatedRows(triples, estimate, regime, subregimes, corrections, ledger)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
             summary = summarise(rows, model, seed=seed, epsilon=epsilon, warnings=warnings, map_info=map_info)
     summary = summary.model_copy(update={"timing": clock.seconds})
-    return Discovery(summary, table, picture, model, triples.encoder)
+    return Discovery(summary, table, picture, model, triples.encoder, findings_table(ledger))
 
 
 def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from miscal.data.splits import split_rows, straddling
 from miscal.data.triples import Triples
+from miscal.discovery.findings import Ledger
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import fit_honest
@@ -30,6 +31,8 @@ class EstimatedRows:
         Named parts of the regimes.
     corrections : dict of str to ndarray of float64, shape (n,)
         Confidences by the name of the correction; ``"raw"`` has none.
+    ledger : Ledger
+        The findings.
     """
 
     triples: Triples
@@ -37,11 +40,18 @@ class EstimatedRows:
     regime: np.ndarray
     subregimes: Subregimes
     corrections: dict[str, np.ndarray]
+    ledger: Ledger
 
     @property
     def test(self) -> np.ndarray:
         """Mask of the test rows: bool, shape (n,)."""
         return self.triples.split == "test"
+
+
+def has_own_split(triples: Triples) -> bool:
+    """Tell whether the user set test rows apart, rather than the seed."""
+    columns = triples.source.get("columns")
+    return triples.split is not None and (columns is None or columns.get("split") is not None)
 
 
 def with_split(triples: Triples, seed: int) -> tuple[Triples, tuple[str, ...]]:

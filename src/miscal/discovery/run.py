@@ -29,12 +29,15 @@ class Run:
         ``field.parquet``: one row per input row, as :attr:`miscal.discovery.discover.Discovery.table`.
     map : polars.DataFrame
         ``map.parquet``.
+    findings : polars.DataFrame
+        ``findings.parquet``.
     """
 
     path: Path
     summary: Summary
     table: "pl.DataFrame"
     map: "pl.DataFrame"
+    findings: "pl.DataFrame"
 
     def load_model(self) -> "SavedModel":
         """Load the saved model."""
@@ -57,6 +60,7 @@ def write_files(found: Discovery, folder: Path) -> None:
     """
     # no timestamps and one thread's row groups: the same discovery gives the same bytes
     found.table.write_parquet(folder / "field.parquet", compression="zstd")
+    found.findings.write_parquet(folder / "findings.parquet", compression="zstd")
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     column = found.summary.data.columns.confidence
@@ -92,7 +96,7 @@ def read_run(folder: str | Path) -> Run:
     check_seal(folder)
     summary = read_summary(folder)
     try:
-        tables = [pl.read_parquet(folder / name) for name in ("field.parquet", "map.parquet")]
+        tables = [pl.read_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
     except (pl.exceptions.PolarsError, OSError) as error:
         raise CorruptFile(f"{folder}: a table cannot be read ({error}); run `miscal discover` again") from None
     return Run(folder, summary, *tables)

@@ -82,6 +82,8 @@ def summarise(
         correction=measurements.comparison(correct, predictions, regime),
         selection=_selection(model),
         subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.subregimes.table),
+        findings=rows.ledger.numbers(),
+        findings_method=rows.ledger.method(),
         curves=measurements.curves(correct, confidence, predictions["miscal"], regime),
         histogram=measurements.histogram(delta, regime),
         map=map_info,

@@ -233,6 +233,38 @@ class MapInfo(_Part):
     n_total: NonNegativeInt
 
 
+class FindingNumbers(_Part):
+    """A named group that is right more or less often than rows of equal confidence."""
+
+    description: str
+    source: str
+    columns: tuple[str, ...]
+    n: NonNegativeInt
+    share: FiniteFloat
+    accuracy: FiniteFloat
+    confidence: FiniteFloat
+    residual: FiniteFloat
+    visible: FiniteFloat
+    hidden: Measure
+    odds_ratio: FiniteFloat | None
+    p_value: FiniteFloat
+    p_adjusted: FiniteFloat
+    sign: str
+    explained: FiniteFloat | None
+    aliases: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
+
+
+class FindingsMethod(_Part):
+    """How the findings were chosen."""
+
+    candidates: NonNegativeInt
+    adjustment: str
+    level: FiniteFloat
+    evidence: str
+    n: NonNegativeInt
+
+
 class Summary(_Part):
     """Everything a run found, as in ``summary.json``.
 
@@ -259,6 +291,8 @@ class Summary(_Part):
     correction: dict[str, Comparison]
     selection: Selection
     subregimes: tuple[SubregimeNumbers, ...] = ()
+    findings: tuple[FindingNumbers, ...] = ()
+    findings_method: FindingsMethod | None = None
     curves: Curves
     histogram: Histogram
     map: MapInfo | None = None

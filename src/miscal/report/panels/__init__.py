@@ -7,6 +7,7 @@ from miscal.report.panel import Panel
 from miscal.report.panels import (
     atlas,
     corrections,
+    findings,
     glossary,
     histogram,
     making,
@@ -20,6 +21,7 @@ from miscal.report.panels import (
 PANELS: tuple[Panel, ...] = (
     verdict.PANEL,
     warnings.PANEL,
+    findings.PANEL,
     regimes.PANEL,
     reliability.PANEL,
     histogram.PANEL,

@@ -1,0 +1,160 @@
+"""The findings of a run: which rows testify, which outcomes were expected of them, and the ledger of named groups."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from miscal.base.folds import assign_folds, row_groups
+from miscal.data.triples import Triples
+from miscal.discovery.summary import FindingNumbers, FindingsMethod, clean_text, plain
+from miscal.estimators.estimate import FieldEstimate
+from miscal.evidence.conditional import outcome_given_confidence
+from miscal.findings.ledger import (
+    ADJUSTMENT,
+    LEDGER_DEFAULTS,
+    Finding,
+    Witnesses,
+    find,
+    named_groups,
+    with_features,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ALL, TEST = "all", "test"
+"""Which rows testify. Named groups are fixed before any outcome is seen, so all rows may; where the user set test rows
+apart, only those do."""
+
+# stream of the folds of E[y | f]
+_FOLDS = 33
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The findings of a run.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        The strongest first.
+    candidates : int
+        Named groups that were tested.
+    evidence : str
+        ``"all"`` or ``"test"``: the rows that testified.
+    n : int
+        Their number.
+    """
+
+    findings: tuple[Finding, ...]
+    candidates: int
+    evidence: str
+    n: int
+
+    def numbers(self) -> tuple[FindingNumbers, ...]:
+        """Return the findings in the shape of ``summary.json``."""
+        return tuple(FindingNumbers(**plain(_printable(one.to_dict()))) for one in self.findings)
+
+    def method(self) -> FindingsMethod:
+        """Say how the findings were chosen."""
+        return FindingsMethod(
+            candidates=self.candidates,
+            adjustment=ADJUSTMENT,
+            level=LEDGER_DEFAULTS.significance,
+            evidence=self.evidence,
+            n=self.n,
+        )
+
+
+def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, seed: int) -> Ledger:
+    """Test every named group of the rows that may testify.
+
+    Parameters
+    ----------
+    triples : Triples
+        With their split.
+    estimate : FieldEstimate
+        Honest estimates of all rows.
+    own_split : bool
+        Whether the user set the test rows apart: then they alone testify.
+    seed : int
+        Of the folds, and of the order of rows of equal confidence.
+
+    Returns
+    -------
+    Ledger
+    """
+    test = triples.split == "test"
+    witness = test if own_split else np.full(len(triples), True)
+    rows = triples.take(witness)
+    expected = _from_others(triples, test) if own_split else _crossfitted(rows, seed)
+    names = getattr(triples.encoder, "names", None)
+    columns = with_features(rows.metadata, rows.X, names)
+    groups = named_groups(columns, rows.text)
+    witnesses = Witnesses(rows.correct, rows.confidence, expected, estimate.hidden[witness], rows.row)
+    return Ledger(find(witnesses, groups, seed=seed), len(groups), TEST if own_split else ALL, len(rows))
+
+
+def findings_table(ledger: Ledger) -> "pl.DataFrame":
+    """Write the findings down, a row each.
+
+    Parameters
+    ----------
+    ledger : Ledger
+
+    Returns
+    -------
+    polars.DataFrame
+        The content of ``findings.parquet``; no rows where nothing was found.
+    """
+    import polars as pl
+
+    rows = []
+    for one in ledger.findings:
+        told = _printable(one.to_dict())
+        hidden = told.pop("hidden")
+        low, high = hidden["interval"]
+        rows.append({**told, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
+    return pl.DataFrame(rows, schema=_schema(), orient="row")
+
+
+def _schema() -> dict:
+    import polars as pl
+
+    numbers = ("share", "accuracy", "confidence", "residual", "visible", "hidden", "hidden_low", "hidden_high")
+    tested = ("odds_ratio", "p_value", "p_adjusted")
+    return {
+        "description": pl.String,
+        "source": pl.String,
+        "columns": pl.List(pl.String),
+        "n": pl.Int64,
+        **dict.fromkeys((*numbers, *tested), pl.Float64),
+        "sign": pl.String,
+        "explained": pl.Float64,
+        "aliases": pl.List(pl.String),
+        "rows": pl.List(pl.Int64),
+    }
+
+
+def _printable(told: dict) -> dict:
+    """Names of columns and values come from the data: keep them to characters that can be written anywhere."""
+    listed = {name: [clean_text(text) for text in told[name]] for name in ("columns", "aliases")}
+    return {**told, **listed, "description": clean_text(told["description"]), "rows": list(told["rows"])}
+
+
+def _crossfitted(rows: Triples, seed: int) -> np.ndarray:
+    """E[y | f] of every row, learned from the folds that it is not in."""
+    groups = row_groups(rows.X, rows.group)
+    folds = assign_folds(groups, LEDGER_DEFAULTS.folds, np.random.default_rng((seed, _FOLDS)))
+    expected = np.empty(len(rows))
+    for k in np.unique(folds):
+        inside = folds == k
+        expected[inside] = outcome_given_confidence(
+            rows.correct[~inside], rows.confidence[~inside], rows.confidence[inside]
+        )
+    return expected
+
+
+def _from_others(triples: Triples, test: np.ndarray) -> np.ndarray:
+    return outcome_given_confidence(triples.correct[~test], triples.confidence[~test], triples.confidence[test])

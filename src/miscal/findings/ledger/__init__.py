@@ -1,0 +1,20 @@
+"""The ledger of findings: which groups that can be named are right more or less often than rows of equal confidence.
+
+Groups are named before any outcome is seen (`groups`), tested together (`scan`) and described (`ledger`).
+"""
+
+from miscal.findings.ledger.groups import NamedGroups, named_groups, with_features
+from miscal.findings.ledger.ledger import ADJUSTMENT, Finding, Witnesses, find
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+
+__all__ = [
+    "ADJUSTMENT",
+    "LEDGER_DEFAULTS",
+    "Finding",
+    "LedgerSettings",
+    "NamedGroups",
+    "Witnesses",
+    "find",
+    "named_groups",
+    "with_features",
+]

@@ -1,0 +1,304 @@
+"""Groups of rows that can be named before any outcome is seen: values, intervals, pairs of them, terms of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, hstack
+
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+
+VALUE, INTERVAL, PAIR, TERM = range(4)
+"""Kinds of groups, the better name first."""
+
+
+@dataclass(frozen=True, eq=False)
+class NamedGroups:
+    """Candidates for findings.
+
+    Attributes
+    ----------
+    descriptions : tuple of m str
+        What the rows of each group have in common: ``"subject = law"``.
+    columns : tuple of m tuples of str
+        The columns that define it; ``"text"`` for a term.
+    also : tuple of m tuples of str
+        Other descriptions of exactly the same rows.
+    kinds : int array of shape (m,)
+        VALUE, INTERVAL, PAIR or TERM.
+    member : sparse array of shape (n, m), float64
+        1 where a row is in a group.
+    """
+
+    descriptions: tuple[str, ...]
+    columns: tuple[tuple[str, ...], ...]
+    also: tuple[tuple[str, ...], ...]
+    kinds: np.ndarray
+    member: csc_array
+
+    def __len__(self) -> int:
+        return len(self.descriptions)
+
+    def rows(self, group: int) -> np.ndarray:
+        """Mask of the rows of a group, bool (n,)."""
+        return self.member[:, [group]].toarray()[:, 0] > 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Groups of one column: `codes` gives each row's cell, -1 for none."""
+
+    column: str
+    labels: tuple[str, ...]
+    codes: np.ndarray
+
+    def rows(self, cell: int) -> np.ndarray:
+        return self.codes == cell
+
+
+def named_groups(
+    columns: Mapping[str, np.ndarray],
+    text: Sequence[str] | None = None,
+    settings: LedgerSettings = LEDGER_DEFAULTS,
+) -> NamedGroups:
+    """List the groups that columns and texts name.
+
+    Parameters
+    ----------
+    columns : mapping of str to array of shape (n,)
+        Metadata and feature columns: text, numbers, booleans or dates, with missing values.
+    text : sequence of n str, optional
+        Texts whose common terms are groups.
+    settings : LedgerSettings, optional
+
+    Returns
+    -------
+    NamedGroups
+        No group twice, none smaller than ``settings.min_rows`` and none that leaves fewer rows outside.
+
+    Examples
+    --------
+    >>> year = np.repeat([2001.0, 2002.0, np.nan], [30, 40, 30])
+    >>> named_groups({"year": year}).descriptions
+    ('year = 2001', 'year = 2002', 'year is missing')
+    """
+    n = len(text) if text is not None else len(next(iter(columns.values()), ()))
+    found = _Found(n, settings)
+    cells: list[_Part] = []
+    for name, values in columns.items():
+        part, wide = _cells(name, values, settings)
+        if part is None:
+            continue
+        cells.append(part)
+        if wide is None:
+            found.add_cells(part, VALUE)
+        else:
+            found.add_intervals(wide)
+            found.add_missing(part)
+    found.add_pairs(cells)
+    if text is not None:
+        found.add_terms(text)
+    return found.groups()
+
+
+class _Found:
+    """Groups gathered so far."""
+
+    def __init__(self, n: int, settings: LedgerSettings) -> None:
+        self.n, self.settings = n, settings
+        self.places: dict[bytes, int] = {}
+        self.also: list[list[str]] = []
+        self.descriptions: list[str] = []
+        self.columns: list[tuple[str, ...]] = []
+        self.kinds: list[int] = []
+        self.members: list[csc_array] = []
+
+    def add(self, description: str, columns: tuple[str, ...], kind: int, rows: np.ndarray) -> None:
+        size = int(rows.sum())
+        if min(size, self.n - size) < self.settings.min_rows:
+            return
+        key = np.packbits(rows).tobytes()
+        if key in self.places:
+            self.also[self.places[key]].append(description)
+            return
+        self.places[key] = len(self.descriptions)
+        self.also.append([])
+        self.descriptions.append(description)
+        self.columns.append(columns)
+        self.kinds.append(kind)
+        self.members.append(csc_array(rows[:, None].astype(np.float64)))
+
+    def add_cells(self, part: _Part, kind: int) -> None:
+        for cell, label in enumerate(part.labels):
+            self.add(f"{part.column} {label}", (part.column,), kind, part.rows(cell))
+
+    def add_missing(self, part: _Part) -> None:
+        for cell, label in enumerate(part.labels):
+            if label == _MISSING:
+                self.add(f"{part.column} {label}", (part.column,), VALUE, part.rows(cell))
+
+    def add_intervals(self, bins: _Bins) -> None:
+        for first, last in _spans(bins.count, self.settings):
+            rows = (bins.codes >= first) & (bins.codes <= last)
+            self.add(f"{bins.column} {bins.label(first, last)}", (bins.column,), INTERVAL, rows)
+
+    def add_pairs(self, cells: Sequence[_Part]) -> None:
+        least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
+        pairs = [pair for one, two in combinations(cells, 2) for pair in _pairs(one, two, least)]
+        pairs.sort(key=lambda pair: -pair[0])
+        for _, one, i, two, j in pairs[: self.settings.max_pairs]:
+            description = f"{one.column} {one.labels[i]} and {two.column} {two.labels[j]}"
+            self.add(description, (one.column, two.column), PAIR, one.rows(i) & two.rows(j))
+
+    def add_terms(self, text: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        least = max(self.settings.min_rows, int(np.ceil(self.settings.term_share * self.n)))
+        if least > self.n // 2:
+            return
+        counter = CountVectorizer(
+            binary=True, stop_words="english", min_df=least, max_df=0.5, max_features=self.settings.max_terms
+        )
+        try:
+            member = csc_array(counter.fit_transform(text).astype(np.float64))
+        except ValueError:  # no term is common enough
+            return
+        for place, term in enumerate(counter.get_feature_names_out()):
+            self.add(f'text has "{term}"', ("text",), TERM, member[:, [place]].toarray()[:, 0] > 0)
+
+    def groups(self) -> NamedGroups:
+        member = csc_array(hstack(self.members)) if self.members else csc_array((self.n, 0))
+        also = tuple(tuple(names) for names in self.also)
+        return NamedGroups(tuple(self.descriptions), tuple(self.columns), also, np.array(self.kinds, int), member)
+
+
+_MISSING = "is missing"
+
+
+@dataclass(frozen=True, eq=False)
+class _Bins:
+    """Numbers cut into bins of about equal counts; code -1 is missing."""
+
+    column: str
+    edges: np.ndarray  # (count + 1,), of which the outer ones are the extremes
+    codes: np.ndarray
+    date: bool
+
+    @property
+    def count(self) -> int:
+        return len(self.edges) - 1
+
+    def label(self, first: int, last: int) -> str:
+        low, high = (_written(self.edges[i], self.date) for i in (first, last + 1))
+        if first == 0:
+            return f"below {high}"
+        return f"at least {low}" if last == self.count - 1 else f"from {low} to below {high}"
+
+
+def _written(value: float, date: bool) -> str:
+    if date:
+        return str(np.datetime64(int(value), "s")).replace("T00:00:00", "")
+    return f"{value:.6g}"
+
+
+def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[_Part | None, _Bins | None]:
+    """Cells of a column for values and pairs, and its bins if it holds many distinct numbers or dates."""
+    numbers, date = _numbers(values)
+    if numbers is None:
+        return _text_cells(name, values, settings), None
+    known = np.isfinite(numbers)
+    distinct = np.unique(numbers[known])
+    if len(distinct) <= settings.few_values:
+        labels = tuple(f"= {_written(value, date)}" for value in distinct)
+        codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(labels))
+        return _Part(name, (*labels, _MISSING), codes), None
+    bins = _bins(name, numbers, settings.bins, date)
+    deciles = _bins(name, numbers, settings.bins // 2, date)
+    labels = tuple(deciles.label(i, i) for i in range(deciles.count))
+    codes = np.where(deciles.codes < 0, len(labels), deciles.codes)
+    return _Part(name, (*labels, _MISSING), codes), bins
+
+
+def _numbers(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
+    """Values as float64 with NaN for missing, and whether they are dates (seconds since 1970); None if text."""
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64), False
+    if values.dtype.kind == "M":
+        seconds = values.astype("datetime64[s]")
+        return np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64).astype(np.float64)), True
+    if values.dtype.kind == "O":
+        from datetime import date
+
+        known = [value for value in values if value is not None and value == value]
+        if known and all(isinstance(value, date) for value in known):
+            plain = [np.datetime64("NaT") if v is None or v != v else np.datetime64(v) for v in values]
+            return _numbers(np.array(plain, "datetime64[s]"))
+        if known and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
+            return np.array([np.nan if v is None else float(v) for v in values]), False
+    return None, False
+
+
+def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> _Part | None:
+    missing = np.array([value is None or value != value for value in values], bool)
+    written = np.where(missing, "", values.astype(str))
+    distinct, codes = np.unique(written[~missing], return_inverse=True)
+    if len(distinct) > settings.identifier_share * max(1, (~missing).sum()):
+        return None
+    every = np.full(len(values), len(distinct))
+    every[~missing] = codes
+    return _Part(name, (*(f"= {value}" for value in distinct), _MISSING), every)
+
+
+def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
+    known = np.isfinite(numbers)
+    inner = np.unique(np.quantile(numbers[known], np.arange(1, count) / count, method="inverted_cdf"))
+    inner = inner[inner > numbers[known].min()]
+    edges = np.r_[numbers[known].min(), inner, numbers[known].max()]
+    codes = np.where(known, np.searchsorted(inner, np.where(known, numbers, 0.0), "right"), -1)
+    return _Bins(name, edges, codes, date)
+
+
+def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
+    widest = max(1, int(settings.widest_interval * count))
+    return ((first, last) for first in range(count) for last in range(first, min(first + widest, count)))
+
+
+def _pairs(one: _Part, two: _Part, least: int) -> Iterator[tuple[int, _Part, int, _Part, int]]:
+    """Pairs of cells that share enough rows, with their number of rows."""
+    width = len(two.labels)
+    counts = np.bincount(one.codes * width + two.codes, minlength=len(one.labels) * width)
+    for place in np.flatnonzero(counts >= least):
+        i, j = divmod(int(place), width)
+        yield int(counts[place]), one, i, two, j
+
+
+def with_features(
+    metadata: Mapping[str, Any], X: np.ndarray, names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS
+) -> dict[str, np.ndarray]:
+    """Columns that may name a group: metadata, and feature columns where they are few enough to be read.
+
+    Parameters
+    ----------
+    metadata : mapping of str to array of shape (n,)
+    X : array of shape (n, d)
+    names : sequence of d str, optional
+        Names of the columns of X; None for embeddings.
+    settings : LedgerSettings, optional
+
+    Returns
+    -------
+    dict of str to array of shape (n,)
+
+    Examples
+    --------
+    >>> sorted(with_features({"year": np.zeros(2)}, np.zeros((2, 1)), ["age"]))
+    ['age', 'year']
+    """
+    columns = dict(metadata)
+    if names is not None and len(names) <= settings.max_feature_columns:
+        columns = {name: X[:, place] for place, name in enumerate(names)} | columns
+    return columns

@@ -1,0 +1,180 @@
+"""Laws of the ledger: planted groups are found by their names, nothing extra is, and nothing where none is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import fisher_exact
+
+from miscal.evidence.conditional import outcome_given_confidence
+from miscal.findings.ledger import LedgerSettings, Witnesses, find, named_groups, with_features
+from miscal.findings.ledger.scan import _Scan, cut_into_strata, exact_p_value, scan
+
+N = 4_000
+
+
+def crossfitted(y, f, seed=0):
+    fold = np.random.default_rng(seed).permutation(len(y)) % 5
+    out = np.empty(len(y))
+    for k in range(5):
+        out[fold == k] = outcome_given_confidence(y[fold != k], f[fold != k], f[fold == k])
+    return out
+
+
+def columns_of(rng, n):
+    """Categories, numbers with holes, and dates."""
+    kinds = {f"kind{j}": np.array([f"v{v}" for v in rng.integers(0, k, n)], object) for j, k in enumerate((4, 6, 10))}
+    kinds["kind1"][rng.random(n) < 0.1] = None
+    size = rng.normal(size=n)
+    size[rng.random(n) < 0.1] = np.nan
+    day = np.datetime64("2020-01-01") + rng.integers(0, 1000, n).astype("timedelta64[D]")
+    return {**kinds, "size": size, "day": day}
+
+
+def planted(seed, n=N, strength=1.6):
+    """A pair of values, a missing value and an interval of a number; groups, outcomes, confidences, and the truth."""
+    rng = np.random.default_rng(seed)
+    columns = columns_of(rng, n)
+    f = expit(rng.normal(0, 1.2, n))
+    pair = (columns["kind0"] == "v1") & (columns["kind1"] == "v2")
+    missing = np.array([value is None for value in columns["kind1"]])
+    low, high = np.nanquantile(columns["size"], [0.2, 0.35], method="inverted_cdf")
+    inside = (columns["size"] >= low) & (columns["size"] < high)
+    shift = strength * (-1.5 * pair + 1.0 * missing - 1.0 * inside)
+    y = (rng.random(n) < expit(np.log(f / (1 - f)) + shift)).astype(float)
+    return named_groups(columns), y, f, (pair, missing, inside)
+
+
+def test_planted_groups_are_named_and_nothing_else_is():
+    extra = 0
+    for seed in range(6):
+        groups, y, f, truth = planted(seed)
+        chosen = scan(y, crossfitted(y, f), f, groups, seed=seed)
+        found = {groups.descriptions[one.group]: groups.rows(one.group) for one in chosen}
+        assert (found["kind0 = v1 and kind1 = v2"] == truth[0]).all()
+        assert (found["kind1 is missing"] == truth[1]).all()
+        [interval] = [rows for name, rows in found.items() if name.startswith("size ")]
+        assert (interval & truth[2]).sum() / (interval | truth[2]).sum() > 0.7
+        extra += len(found) - 3
+    # one in twenty tables may have one by chance
+    assert extra <= 1
+
+
+def nothing_hidden(world, seed, n=1_000):
+    rng = np.random.default_rng(seed)
+    columns, f = columns_of(rng, n), rng.uniform(0.02, 0.98, n)
+    if world == "saturated":
+        f = np.where(rng.random(n) < 0.7, 0.999, f)
+    rates = {"calibrated": f, "saturated": f, "not monotone": 0.5 + 0.45 * np.sin(9 * f)}
+    # the groups depend on f, so that what is visible could be mistaken for what is hidden
+    columns["kind0"] = np.where(rng.random(n) < f, "sure", columns["kind0"])
+    return named_groups(columns), (rng.random(n) < rates[world]).astype(float), f
+
+
+def false_alarms(world, draws, n=1_000):
+    alarms = 0
+    for seed in range(draws):
+        groups, y, f = nothing_hidden(world, seed, n)
+        alarms += bool(scan(y, crossfitted(y, f), f, groups, seed=seed))
+    return alarms
+
+
+@pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
+def test_with_nothing_hidden_hardly_ever_a_finding(world):
+    assert false_alarms(world, 25) <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
+def test_the_family_wise_error_is_at_most_nominal(world):
+    from scipy.stats import binomtest
+
+    alarms = false_alarms(world, 500)
+    assert binomtest(alarms, 500, 0.05, alternative="greater").pvalue > 0.01, alarms
+
+
+@given(st.integers(0, 1000))
+def test_the_exact_test_of_one_stratum_is_fishers(seed):
+    rng = np.random.default_rng(seed)
+    y, inside = rng.integers(0, 2, 30).astype(float), rng.random(30) < 0.4
+    table = [[np.sum(inside & (y == v)) for v in (1, 0)], [np.sum(~inside & (y == v)) for v in (1, 0)]]
+    tails = [fisher_exact(table, alternative=side)[1] for side in ("less", "greater")]
+    assert exact_p_value(y, inside, np.zeros(30, int)) == pytest.approx(min(1.0, 2 * min(tails)))
+
+
+def test_the_variance_is_that_of_permutations_within_strata():
+    groups, y, f, _ = planted(0, n=400)
+    one = _Scan(y, np.full(400, 0.5), f, groups, 0, LedgerSettings())
+    rng = np.random.default_rng(1)
+    order = np.argsort(one.stratum, kind="stable")
+    totals = []
+    for _ in range(2_000):
+        shuffled = order[np.lexsort((rng.random(400), one.stratum[order]))]
+        residual = np.empty(400)
+        residual[order] = one.residual[shuffled]
+        totals.append(groups.member.T @ residual)
+    assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.2)
+
+
+def test_what_an_earlier_group_explains_is_not_found_again():
+    rng = np.random.default_rng(0)
+    kind = np.array([f"v{v}" for v in rng.integers(0, 5, N)], object)
+    text = [f"question about {'ships and harbours' if k == 'v1' else 'something'} {i % 7}" for i, k in enumerate(kind)]
+    f = rng.uniform(0.3, 0.7, N)
+    y = (rng.random(N) < f - 0.25 * (kind == "v1")).astype(float)
+    groups = named_groups({"kind": kind}, text)
+    [only] = find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups)
+    assert only.description == "kind = v1"
+    assert set(only.aliases) >= {'text has "ships"', 'text has "harbours"'}
+
+
+def test_a_flipped_world_has_the_opposite_findings():
+    groups, y, f, _ = planted(3)
+    rows = np.arange(N)
+    ours = find(Witnesses(y, f, crossfitted(y, f), y * 0, rows), groups)
+    theirs = find(Witnesses(1 - y, 1 - f, 1 - crossfitted(y, f), y * 0, rows), groups)
+    mirrored = {one.description: one for one in theirs}
+    assert len(ours) == 3
+    for one in ours:
+        other = mirrored[one.description]
+        assert other.sign != one.sign
+        assert other.hidden == pytest.approx(-one.hidden)
+        assert other.residual == pytest.approx(-one.residual)
+        assert one.visible + one.hidden == pytest.approx(one.residual)
+        assert one.hidden_interval[0] < one.hidden < one.hidden_interval[1]
+        assert (one.odds_ratio < 1) == (one.sign == "over")
+
+
+def test_examples_are_the_most_telling_rows():
+    groups, y, f, _ = planted(2)
+    for one in find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups):
+        rows = list(one.rows)
+        assert (y[rows] == (one.sign == "under")).all()
+
+
+def test_strata_hold_neighbours_in_confidence():
+    f = np.random.default_rng(0).random(103)
+    stratum = cut_into_strata(f, 8, np.random.default_rng(0))
+    assert np.bincount(stratum).tolist() == [8] * 11 + [15]
+    assert (np.diff(stratum[np.argsort(f)]) >= 0).all()
+
+
+def test_what_names_no_group_is_no_candidate():
+    rng = np.random.default_rng(0)
+    columns = {
+        "id": np.array([f"q{i}" for i in range(200)], object),
+        "constant": np.full(200, 3.0),
+        "rare": np.array(["a"] * 195 + ["b"] * 5, object),
+        "empty": np.full(200, np.nan),
+    }
+    assert len(named_groups(columns)) == 0
+    assert scan(np.ones(200), np.ones(200), rng.random(200), named_groups(columns)) == []
+    assert len(named_groups({}, ["" for _ in range(200)])) == 0
+
+
+def test_unnamed_or_many_columns_of_the_inputs_are_no_candidates():
+    X = np.zeros((3, 50))
+    assert with_features({}, X, None) == {}
+    assert with_features({}, X, [f"x_{i}" for i in range(50)]) == {}
+    assert list(with_features({"age": X[:, 0]}, X[:, :1], ["height"])) == ["height", "age"]
