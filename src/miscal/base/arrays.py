@@ -74,6 +74,7 @@ def is_frame(values: Any) -> bool:
 
 
 def _is_torch(values: Any) -> bool:
+    # by name, so that torch is not imported for those who do not use it
     return type(values).__module__.split(".")[0] == "torch" and hasattr(values, "detach")
 
 
@@ -92,6 +93,7 @@ def _from_series(values: Any, name: str) -> np.ndarray | None:
     if not isinstance(series, nw.Series):
         return None
     if not (series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Object, nw.Categorical, nw.Unknown)):
+        # a column of nothing but missing values may come typed as text
         null = series.dtype == nw.String and len(series) > 0 and series.is_null().all()
         if not null:
             raise _dtype_error(name, str(series.dtype), series.drop_nulls().head(1).to_list())
@@ -121,12 +123,14 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
     flat = values.ravel()
     out = np.empty(flat.shape, dtype=np.float64)
     for i, value in enumerate(flat):
+        # by name, so that pandas need not be installed
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             out[i] = np.nan
         elif isinstance(value, (numbers.Real, Decimal, np.bool_)):
             try:
                 out[i] = float(value)
             except OverflowError:
+                # refused with its row by whoever needs finite numbers
                 out[i] = np.inf
         else:
             raise DtypeError(name, "object", f" and it holds a {type(value).__name__}: {_plain(value)}")

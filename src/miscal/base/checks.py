@@ -111,6 +111,7 @@ def check_confidence(
             f"{name} must lie in [0, 1]; got {int(bad.sum())} of {len(array)} values outside, {found} "
             f"({row_list(bad, rows)}); {remedy}"
         )
+    # clipping copies: only where there is something to clip
     return array if array.min() >= 0 and array.max() <= 1 else np.clip(array, 0.0, 1.0)
 
 
@@ -233,6 +234,7 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -
         X, columns = _frame_values(X, name)
     array = numeric(X, name)
     _check_matrix_shape(array, name)
+    # what overflows float32 becomes infinite, and is refused below with its row
     with np.errstate(over="ignore", invalid="ignore"):
         out = np.ascontiguousarray(array, dtype=np.float32)
     _refuse_non_finite_rows(out, array, name, columns, rows)
@@ -278,6 +280,7 @@ def _refuse_non_finite_rows(
     hit = ~np.isfinite(out[first])
     where = np.flatnonzero(hit.any(axis=0))
     named = value_list([columns[j] for j in where]) if columns is not None else value_list(where.tolist())
+    # finite as given, and infinite in float32 only
     overflow = np.isfinite(np.asarray(array[first], dtype=np.float64))[hit].all()
     what = "a value too large for float32" if overflow else "a missing value, NaN or infinity"
     raise InputError(

@@ -106,6 +106,7 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(FileNotFoundError):
+            # while still locked: whoever locks the old file after us sees in `_lock_file` that it has lost its name
             path.unlink()
         os.close(handle)
 
@@ -220,6 +221,7 @@ def whole_folder(out: str | Path, *, check: Callable[[], None]) -> Iterator[Path
     except BaseException:
         for folder in reversed(made):
             with contextlib.suppress(OSError):
+                # of the parents made here, only those that are empty go
                 folder.rmdir()
         raise
 
@@ -255,6 +257,7 @@ def _restore(place: Path) -> None:
 def _swap(new: Path, place: Path) -> None:
     old = _sibling(place, "old")
     if place.exists():
+        # no folder can be renamed onto one that holds files, so the old one steps aside
         os.rename(place, old)
     try:
         os.rename(new, place)

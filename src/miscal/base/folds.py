@@ -28,6 +28,7 @@ def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
     """
     if groups is not None:
         return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
+    # each row as one value of bytes: equal inputs are found by one sort
     rows = np.ascontiguousarray(X).view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
     _, first, number = np.unique(rows, return_index=True, return_inverse=True)
     # number groups by first appearance, so that the deal does not depend on byte order
@@ -85,6 +86,7 @@ def _whole_or_broken(groups: NDArray[np.integer]) -> NDArray[np.int64]:
 def _evenly(size: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Fold of each group: the largest first, each to the fold with the fewest rows."""
     fold, rows = np.empty(len(size), np.int64), np.zeros(n_folds, np.int64)
+    # shuffled before a stable sort: groups of one size are dealt in random order
     shuffled = rng.permutation(len(size))
     for group in shuffled[np.argsort(-size[shuffled], kind="stable")]:
         fold[group] = rows.argmin()

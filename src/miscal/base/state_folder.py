@@ -50,6 +50,7 @@ def save_state(folder: str | Path, form: str, content: Mapping[str, Any], tensor
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    # digest and file are of the same bytes, held in memory
     blob = save({name: np.require(array, requirements="C") for name, array in tensors.items()})
     (folder / TENSORS).write_bytes(blob)
     sums = {TENSORS: hashlib.sha256(blob).hexdigest(), "content": _content_digest(form, VERSION, content)}
@@ -113,6 +114,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
         shapes = {"format": str, "version": int, "content": dict, "sha256": dict}
         if not all(isinstance(config[key], kind) for key, kind in shapes.items()):
             raise ValueError
+        # raises KeyError where one of them is missing
         config["sha256"][TENSORS], config["sha256"]["content"]
     except FileNotFoundError:
         raise FileError(f"{folder} holds no saved model: there is no {CONFIG} in it") from None
@@ -122,6 +124,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _refuse_strangers(folder: Path, known: set[str]) -> None:
+    # a link could lead anywhere, whatever it is called
     strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in known or entry.is_symlink())
     if strangers:
         raise TrustError(
@@ -141,11 +144,13 @@ def _read_tensors(path: Path, wanted: str) -> dict[str, np.ndarray]:
     if hashlib.sha256(blob).hexdigest() != wanted:
         raise CorruptFile(f"{path} has changed since it was written ({len(blob)} bytes, its sha256 differs): {_REMEDY}")
     try:
+        # the bytes that were checked, not the file a second time
         return load(blob)
     except SafetensorError as error:
         raise CorruptFile(f"{path} is not a safetensors file ({error}): {_REMEDY}") from None
 
 
 def _content_digest(form: str, version: int, content: Mapping[str, Any]) -> str:
+    # sorted keys and no blanks: the digest is of the content, not of how the file writes it
     canonical = json.dumps([form, version, content], sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

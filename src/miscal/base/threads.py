@@ -22,6 +22,7 @@ def one_thread() -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
+    # only where it is loaded already: importing it is slow
     torch = sys.modules.get("torch")
     before = torch.get_num_threads() if torch else 1
     if torch:

@@ -43,8 +43,10 @@ def find_methods() -> dict[str, type[Baseline]]:
         kind
         for module in modules
         for kind in vars(module).values()
+        # not the classes that a module imports
         if isinstance(kind, type) and issubclass(kind, Baseline) and kind.__module__ == module.__name__
     ]
+    # bases that several methods share have no name of their own
     named = [kind for kind in found if "name" in vars(kind)]
     return {kind.name: kind for kind in sorted(named, key=lambda kind: (kind.place, kind.name))}
 

@@ -57,5 +57,6 @@ def fit_view(X: NDArray, n_components: int | None) -> InputView:
 def _whitening(Z: NDArray, k: int) -> NDArray:
     values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
     order = np.argsort(values)[::-1][:k]
+    # directions without variance are rounding, and whitening would blow them up
     order = order[values[order] > 1e-8 * max(values.max(), 1e-30)]
     return vectors[:, order] / np.sqrt(values[order])

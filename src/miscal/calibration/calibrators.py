@@ -184,11 +184,14 @@ class Temperature(_Map):
             return float(weight @ ((expit(slope * odds) - correct) * odds))
 
         low, high = SLOPE_RANGE
+        # every confidence is 0.5, which all temperatures leave as it is
         if not np.any(odds):
             slope = 1.0
         elif gradient(low) >= 0:
+            # convex, and rising already at the lower bound: least there
             slope = low
         elif gradient(high) <= 0:
+            # still falling at the upper bound: least there
             slope = high
         else:
             slope = brentq(gradient, low, high, xtol=1e-12)
@@ -326,14 +329,18 @@ class Isotonic(_Map):
         self.smoothing = float(smoothing)
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
+        # equal confidences become one weighted point, since a function has one value there
         knots, index = np.unique(confidence, return_inverse=True)
         rows, successes = np.bincount(index, weight), np.bincount(index, weight * correct)
         pooled = isotonic_regression(successes / rows, weights=rows)
+        # `blocks` are the bounds of the pooled blocks: each point gets the number of its own
         block = np.repeat(np.arange(len(pooled.weights)), np.diff(pooled.blocks))
         n, k = np.bincount(block, rows), np.bincount(block, successes)
         rate = (k + self.smoothing / 2) / (n + self.smoothing)
+        # smoothing pulls small blocks further than large ones, which can undo their order
         values = isotonic_regression(rate, weights=n + self.smoothing).x[block]
         # Between neighbours of the same value a knot changes nothing, so it is left out.
+        # the last cut is for a single knot, which is both ends
         ends = np.r_[True, (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:]), True][: len(knots)]
         self.knots_, self.values_ = knots[ends], np.clip(values[ends], 0.0, 1.0)
         return self
@@ -404,10 +411,12 @@ def _newton(design: Floats, target: Floats, w: Floats, centre: Floats) -> tuple[
         gradient = design.T @ (w * (p - target)) + _RIDGE * (theta - centre)
         curvature = (design.T * (w * p * (1 - p))) @ design + _RIDGE * np.eye(len(theta))
         step = np.linalg.solve(curvature, gradient)
+        # Newton's decrement: twice what a step would gain if the loss were quadratic
         decrease = float(gradient @ step)
         if decrease <= _CONVERGED * max(1.0, value):
             break
         size = 1.0
+        # "not <=" rather than ">", so that a loss of NaN shortens the step too
         while size > _SMALLEST_STEP and not loss(theta - size * step) <= value - _SUFFICIENT * size * decrease:
             size /= 2
         theta, value = theta - size * step, loss(theta - size * step)

@@ -163,5 +163,6 @@ def paired_gain(before: Array, after: Array, weight: Array | None = None) -> tup
     difference = before - after
     w = np.ones(len(difference)) if weight is None else weight
     gain = float(np.average(difference, weights=w))
+    # weights are numbers of rows: the variance of the differences over their number less one
     error = float(np.sqrt(np.sum(w * (difference - gain) ** 2) / np.sum(w) / max(np.sum(w) - 1, 1)))
     return gain, error

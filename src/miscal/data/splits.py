@@ -44,6 +44,7 @@ def input_ids(inputs: np.ndarray | Iterable[str]) -> np.ndarray:
     ([0, 1, 0], [0, 1, 0])
     """
     if isinstance(inputs, np.ndarray):
+        # adding 0.0 turns -0.0 into 0.0; digests, so that wide rows are not kept twice
         keys = (hashlib.blake2b((row + 0.0).tobytes(), digest_size=16).digest() for row in inputs)
     else:
         keys = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in inputs)
@@ -131,6 +132,7 @@ def _units(ids: np.ndarray, group: np.ndarray | None) -> tuple[np.ndarray, tuple
             f"({int(large.sum())} rows in all); these rows are split "
             + ("at random; name a group column to keep them together" if group is None else "by their group alone")
         )
+        # each of these rows becomes a unit of its own
         ids = np.where(large, ids.max() + 1 + np.arange(n), ids)
     _, ids = np.unique(ids, return_inverse=True)
     if group is None:
@@ -146,6 +148,7 @@ def _joined(ids: np.ndarray, group: np.ndarray, warnings: list[str]) -> tuple[np
     _, codes = np.unique(group, return_inverse=True)
     n_ids, n = ids.max() + 1, len(ids)
     nodes = n_ids + codes.max() + 1
+    # a graph of inputs and groups, where each row is an edge between its own two
     _, component = connected_components(coo_array((np.ones(n), (ids, n_ids + codes)), shape=(nodes, nodes)), False)
     _, units = np.unique(component[ids], return_inverse=True)
     largest = np.bincount(units).max()
@@ -165,6 +168,7 @@ def _fill(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     filled = [0.0] * len(SPLITS)  # rows over share: equal for all when the shares are exact
     chosen = np.empty(len(size), dtype=np.int64)
     for unit in rng.permutation(len(size)).tolist():
+        # ties go to test, then to val, so that few large units leave neither empty
         side = 2 if filled[2] <= filled[1] else 1
         side = 0 if filled[0] < filled[side] else side
         filled[side] += size[unit] / targets[side]

@@ -80,6 +80,7 @@ class Triples:
 
     def __post_init__(self) -> None:
         if self.row is None:
+            # the class is frozen for everyone but its own making
             object.__setattr__(self, "row", np.arange(len(self.X), dtype=np.int64))
 
     @classmethod
@@ -221,4 +222,5 @@ def check_split(values: Any, *, name: str = "split", rows: np.ndarray | None = N
             f"{name} must hold only train, val (validation, valid, dev) or test; it holds {value_list(entries)} "
             f"(none of these in {int(bad.sum())} of {len(entries)} rows: {row_list(bad, rows)})"
         )
+    # room for the longest name, whichever of them occur
     return np.array(names, dtype="<U5")

@@ -161,6 +161,7 @@ def _resampler(run: Run, triples: Triples, null: str) -> Resampler:
 def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:
     test = triples.split == "test"
     fields = []
+    # the first is the run's own seed
     for extra in range(n_seeds):
         tell(f"other seeds ({extra} of {n_seeds})")
         field = fit_field(triples, **{**settings, "seed": settings["seed"] + extra})

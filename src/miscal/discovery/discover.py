@@ -160,6 +160,7 @@ def discover(
 
 
 def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float) -> None:
+    # made for its checks alone, before any work is done
     make_estimator(method, options=options)
     if not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")

@@ -94,7 +94,7 @@ def lay_out(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> Layo
 
 
 def _umap_can(X: np.ndarray) -> bool:
-    # below some 20 rows, or where all are equal, there are no neighbourhoods to lay out
+    # with hardly more rows than the 15 neighbours that UMAP takes, or all rows equal, there is nothing to lay out
     return find_spec("umap") is not None and len(X) >= 50 and bool(np.ptp(X, axis=0).any())
 
 
@@ -102,6 +102,7 @@ def _umap(X: np.ndarray, seed: int) -> np.ndarray:
     import umap
 
     reduced = principal_components(X, min(_UMAP_DIMENSIONS, X.shape[1]), seed=seed)
+    # a seed makes UMAP use one job; asked for outright, that brings no warning
     return umap.UMAP(random_state=seed, n_jobs=1).fit_transform(reduced).astype(np.float64)
 
 

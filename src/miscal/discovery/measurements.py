@@ -223,6 +223,7 @@ def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, r
 def _curve(correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray) -> CurveNumbers | None:
     if rows.sum() < MIN_SLICE:
         return None
+    # ten rows to a bin on average, where there are too few for all bins
     curve = metrics.reliability_curve(correct[rows], confidence[rows], n_bins=min(BINS, int(rows.sum()) // 10))
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
@@ -248,6 +249,7 @@ def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
     >>> counts.edges[0], sum(counts.over), sum(counts.good), counts.under[-1]
     (-0.3, 1, 1, 1)
     """
+    # bins of a field that is 0 everywhere must have a width
     reach = max(0.1, float(np.abs(delta).max()))
     edges = np.linspace(-reach, reach, HISTOGRAM_BINS + 1)
     counts = {name: np.histogram(delta[regime == name], edges)[0].tolist() for name in SLICES}

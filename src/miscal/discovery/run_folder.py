@@ -136,6 +136,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, KeyError, TypeError):
         raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again") from None
+    # an entry that is not ours, or the lack of one that every run has: not what `seal` wrote
     if len(wanted) != len(sums) or "summary.json" not in wanted or "field.parquet" not in wanted:
         raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again")
     return wanted

@@ -380,6 +380,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean_text(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
+        # sets have no order of their own: sorted, the same content gives the same bytes
         return [plain(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
@@ -462,6 +463,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CorruptFile(f"{name} is not JSON ({error}); run `miscal discover` again") from None
+    # before validation, which a newer layout would fail with a message that misleads
     _refuse_newer(content, name)
     try:
         return Summary.model_validate(content)

@@ -95,7 +95,8 @@ class MiscalibrationField(BaseEstimator):
             number of rows that were seen, so weights that are no counts (1 / probability of being drawn) need a
             mean of 1.
         groups : array-like of shape (n,), optional
-            Rows with the same value stay on one side of every internal split; by default rows with equal inputs.
+            Rows with the same value stay on one side of every internal split. By default rows with equal inputs do,
+            except when "paper" draws its validation rows, one by one.
         split : array-like of shape (n,), optional
             'train' or 'val' per row. "paper" chooses on the 'val' rows (by default one in nine, drawn by the seed);
             "auto" cross-fits every choice over all rows given.
@@ -142,6 +143,7 @@ class MiscalibrationField(BaseEstimator):
 
     def unfitted(self, seed: int) -> Estimator:
         """Make the estimator that the settings name, with a seed of its own."""
+        # called for its check: a wrong n_jobs is refused even by a method that does not use it
         n_workers(self.n_jobs, 1)
         return make_estimator(self.method, random_state=seed, n_jobs=self.n_jobs, options=self.options)
 

@@ -114,6 +114,7 @@ def _fold(estimator: Estimator, rows: Triples, inside: np.ndarray) -> FieldEstim
 def _in_parallel(n_jobs: int | None, tasks: Sequence[tuple]) -> list:
     from joblib import Parallel, delayed
 
+    # each task on one thread, so that no number depends on how many run at a time
     calls = (delayed(_one_thread)(*task) for task in tasks)
     return list(Parallel(n_jobs=n_workers(n_jobs, len(tasks)))(calls))
 
@@ -125,6 +126,7 @@ def _one_thread(function: Callable, *arguments: Any) -> Any:
 
 def _assemble(folds: np.ndarray, estimates: Sequence[FieldEstimate], coordinates: np.ndarray) -> FieldEstimate:
     """Put the folds' rows in order; the geometry is one for all rows, the fitted field's."""
+    # the inverse of the order in which the folds' rows are put together
     order = np.argsort(np.concatenate([np.flatnonzero(folds == k) for k in np.unique(folds)]))
     values = {name: np.concatenate([getattr(e, name) for e in estimates])[order] for name in _BY_ROW}
     return FieldEstimate(**values, coordinates=coordinates)

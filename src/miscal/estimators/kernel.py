@@ -43,7 +43,9 @@ TILE = (1024, 512)
 NEAREST_TILE = (256, 8192)
 """Tiles of the neighbour search are wider, because every one costs a selection of the k best."""
 
+# rows of a tile of the logit shift, which holds several tables of tile x bank
 _SHIFT_ROWS = 128
+# a Newton step in log-odds: where p is near 0 or 1 the curvature all but vanishes, and a whole step would overshoot
 _MAX_STEP = 2.0
 
 
@@ -99,6 +101,7 @@ def smooth(
         sums = _smooth_tiles(query, bank, columns, sigma, tile)
     else:
         sums = _smooth_nearest(query, bank, columns, sigma, neighbours)
+    # an average lies between the values; rounding must not carry it outside
     low, high = _tensor(values).reshape(len(bank), -1).aminmax(dim=0)
     average = torch.clamp(sums[:-1] / sums[-1], low[:, None].to(sums.dtype), high[:, None].to(sums.dtype))
     mass = sums[-1] * scale
@@ -224,6 +227,7 @@ def weights_from_factors(
     >>> weights_from_factors(torch.tensor([[-1.0], [-1e9]]), torch.tensor([[1.0]])).squeeze().tolist()
     [0.36787945032..., 1.80485...e-35]
     """
+    # above 0 only by rounding, where two rows are almost equal
     exponent = torch.mm(left, right, out=out)
     return exponent.clamp_(min=floor, max=0.0).exp_()
 
@@ -234,6 +238,7 @@ def _smooth_tiles(query: Array, bank: Array, columns: Tensor, sigma: float, tile
     columns = columns.to(left.dtype)
     spans = list(_spans(len(right), tile[1]))
     blocks = [columns[:, start:stop].contiguous() for start, stop in spans]
+    # one buffer for all tiles, so that it stays in the cache
     buffer = left.new_empty(tile[0] * tile[1])
     sums = left.new_zeros((len(columns), len(left)))
     for q_start, q_stop in _spans(len(left), tile[0]):
@@ -288,6 +293,7 @@ def _factors(query: Array, bank: Array, sigma: float) -> tuple[Tensor, Tensor]:
     """Centre on the bank, choose the precision, and return the factors of the exponent."""
     q, b = _tensor(query), _tensor(bank)
     b = b.to(q.dtype)
+    # no distance changes, but norms do: |a|^2 - 2ab + |b|^2 loses digits far from the origin
     centre = b.mean(0)
     q, b = q - centre, b - centre
     if q.dtype == torch.float32 and float(b.square().sum(1).max()) > DOUBLE_BEYOND * sigma**2:
@@ -307,6 +313,7 @@ def _columns(values: Array, weight: Array | None, n: int) -> tuple[Tensor, float
     scale = float(w.mean())
     if not scale > 0 or float(w.min()) < 0:
         raise InputError("weight must not be negative anywhere, and positive somewhere")
+    # of mean 1: times the smallest kernel weight, 1.8e-35, much smaller ones would leave the range of float32
     w = w / scale
     return torch.cat([v * w, w[None]]), scale
 
@@ -325,6 +332,7 @@ def _spans(n: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def _tensor(array: Array) -> Tensor:
+    # torch takes no negative strides, and warns of memory that must not be written to
     tensor = array.detach() if isinstance(array, Tensor) else torch.from_numpy(np.require(array, requirements="CW"))
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
 

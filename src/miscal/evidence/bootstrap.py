@@ -89,7 +89,9 @@ def slice_bootstrap(
     rng = np.random.default_rng(random_state)
     cells = merge(y, f, np.full(len(y), 1 / len(y)), inside.astype(np.int64))
     part, whole = smece_statistic(cells, cells.label == 1), smece_statistic(cells)
+    # outcomes drawn at a cell's own rate have the law of rows that keep theirs, and whole cells are drawn at once
     gaps = simulate(cells, cells.rate, lambda r, m: part(r, m) - whole(r, m), n_draws, rng, resample=True)
+    # how many of n rows drawn with replacement are inside
     shares = rng.binomial(len(y), inside.mean(), size=n_draws) / len(y)
     return SliceBootstrap(observed.worst, _replicates(observed.value, gaps), _replicates(inside.mean(), shares))
 

@@ -126,10 +126,12 @@ def certificate(
     expected = outcome_given_confidence(fit_y, fit_f, f, settings)
     rows = UnseenRows(y, f, _check_field(delta, "delta"), _check_field(hidden, "hidden"), expected)
     rng = np.random.default_rng(random_state)
+    # standard error of the mean of (y - mu) s with |s| = 1
     noise = float(np.sqrt(np.mean(expected * (1 - expected)) / n))
     return Certificate(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
+        # one-sided test at 5 %: an effect of (z_0.95 + z_0.80) standard errors is detected in 80 % of samples
         detectable=float((settings.z_significance + settings.z_power) * noise),
         n=n,
     )

@@ -112,6 +112,7 @@ def claim(
         settings=settings,
         random_state=random_state,
     )
+    # f plus the visible part, which is delta less its hidden part
     rate = np.clip(np.asarray(confidence) + np.asarray(delta) - claimed, 0.0, 1.0)
     return Claim(bool(structure), proof, attainable(proof.detectable, rate), settings.significance)
 

@@ -46,6 +46,7 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows) -> In
     label = np.empty(len(counts), dtype=np.int64)
     current = size = 0
     for value, count in enumerate(counts.tolist()):
+        # a confidence with enough rows of its own does not share its stratum with the few before it
         if count >= rows and size > 0:
             current, size = current + 1, 0
         label[value], size = current, size + count
@@ -108,9 +109,11 @@ def outcome_given_confidence(
 
 def _local_linear(f: Floats, values: Floats, at: Floats, window: int, *, leave_out: bool = False) -> Floats:
     """Local linear fit over the `window` rows nearest in rank; f sorted. `leave_out`: at is f, each row left out."""
+    # centred, so that differences of running sums lose fewer digits
     offset = f - 0.5
     first, after = np.searchsorted(f, at, "left"), np.searchsorted(f, at, "right")
     middle = (first + after) / 2
+    # rows tied with the query are all in: a window never cuts through equal confidences
     low = np.maximum(0, np.minimum(first, np.floor(middle - window / 2))).astype(np.int64)
     high = np.minimum(len(f), np.maximum(after, np.ceil(middle + window / 2))).astype(np.int64)
     # sums over any window are differences of running sums: O(n) for all windows of one width
@@ -121,6 +124,7 @@ def _local_linear(f: Floats, values: Floats, at: Floats, window: int, *, leave_o
         sums = [total - term for total, term in zip(sums, terms, strict=True)]
     n, mean_f, mean_v = sums[0], sums[1] / sums[0], sums[3] / sums[0]
     spread = sums[2] / n - mean_f**2
+    # where the confidences in a window are all but equal, no slope can be told, and their mean serves
     level = spread > 1e-9
     slope = np.where(level, (sums[4] / n - mean_f * mean_v) / np.where(level, spread, 1.0), 0.0)
     return mean_v + slope * (at - 0.5 - mean_f)
@@ -163,6 +167,7 @@ def permutation_p_value(
     """
     e, a = centred(residual, stratum), centred(field, stratum)
     rows = np.bincount(stratum)
+    # exact variance of the sum under shuffles within each stratum
     variances = np.bincount(stratum, e**2) * np.bincount(stratum, a**2) / np.maximum(rows - 1, 1)
     variance = float(np.sum(variances))
     if variance <= 1e-24 * len(e):
@@ -177,6 +182,7 @@ def permutation_p_value(
         third = np.bincount(stratum, np.abs(e) ** 3) * np.bincount(stratum, np.abs(a) ** 3) / np.maximum(rows, 1)
         normal = near_normal(variances, third, settings)
         if normal.all():
+            # a p-value is never 0
             return float(max(ndtr(-observed / deviation), np.finfo(float).tiny))
         sums = _shuffled_sums_by_size(e, a, stratum, ~normal, rng, settings)
         sums += np.sqrt(np.sum(variances[normal])) * rng.standard_normal(len(sums))
@@ -211,6 +217,7 @@ def _shuffled_sums_by_size(
     for size in np.unique(rows[shuffled]):
         chosen = np.flatnonzero((shuffled & (rows == size))[stratum])
         chosen = chosen[np.argsort(stratum[chosen], kind="stable")]
+        # one row per stratum: all strata of this size are shuffled by one call
         fields, residuals = a[chosen].reshape(-1, size), e[chosen]
         step = max(1, settings.keys_in_memory // len(chosen))
         for start in range(0, n_draws, step):

@@ -154,6 +154,7 @@ def _compare(observed: float, draws: Floats) -> NullStatistic:
         draws=tuple(draws.tolist()),
         mean=float(draws.mean()),
         std=float(draws.std(ddof=1)) if len(draws) > 1 else 0.0,
+        # the data count as one of the draws, or the test would reject too often (Phipson & Smyth, 2010)
         p_value=(1 + int(np.sum(draws >= observed))) / (1 + len(draws)),
     )
 

@@ -83,7 +83,9 @@ def bernoulli_sums(
     (True, True)
     """
     often = probability > 0.5
+    # where 1 is the likelier outcome its absence is drawn: y - p = -((1 - y) - (1 - p))
     rare, weight = np.where(often, 1 - probability, probability), np.where(often, -weight, weight)
+    # the value without any hit; each hit adds its weight
     sums = np.full(n_draws, -float(weight @ rare))
     # By octaves: every rare is at least half the largest of its octave, so at least half of the hits below are kept.
     octave = np.maximum(np.frexp(rare)[1], settings.least_octave)
@@ -95,6 +97,7 @@ def bernoulli_sums(
             number = min(step, n_draws - start)
             draw, row = np.divmod(_hits(number * len(rows), largest, rng), len(rows))
             row = rows[row]
+            # thinning: hits came at the largest rate of the octave, and are kept in proportion to their own
             hit = rng.random(len(row)) * largest < rare[row]
             sums[start : start + number] += np.bincount(draw[hit], weight[row[hit]], minlength=number)
     return sums
@@ -103,6 +106,7 @@ def bernoulli_sums(
 def _hits(trials: int, probability: float, rng: np.random.Generator) -> Ints:
     """Which of so many independent trials succeed: the gaps between successes are geometric."""
     mean = trials * probability
+    # six standard deviations more than expected: a second round is hardly ever needed
     size = int(mean + 6 * np.sqrt(mean) + 16)
     at = np.array([-1])
     while at[-1] < trials:

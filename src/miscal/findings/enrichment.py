@@ -86,6 +86,7 @@ def clean_label(value: Any, length: int = FINDINGS_DEFAULTS.label_length) -> str
         return MISSING
     if isinstance(value, float | np.floating):
         value = f"{value:g}"
+    # cut before it is split, so that a long document costs no more than a short one
     text = " ".join(str(value)[: 4 * length].split()) or EMPTY
     return text if len(text) <= length else text[: length - 1] + "…"
 
@@ -136,6 +137,7 @@ def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -
         cuts, labels = known[:-1], [f"= {value:g}" for value in known]
     else:
         # a quartile that many rows share is met once
+        # "lower": a cut is a value that occurs, so labels quote the data
         cuts = np.unique(np.quantile(values[finite], (0.25, 0.5, 0.75), method="lower"))
         between = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(cuts)]
         labels = [f"≤ {cuts[0]:.4g}", *between, f"> {cuts[-1]:.4g}"]
@@ -228,7 +230,9 @@ def _fisher(hits: np.ndarray, total: np.ndarray, size: int, n: int) -> np.ndarra
     """One-sided p-values; a tail takes up to a millisecond, and of many values many have the same counts."""
     from scipy.stats import hypergeom
 
+    # total and hits in one whole number
     pairs, which = np.unique(total * (n + 1) + hits, return_inverse=True)
+    # P(as many hits or more), hence the 1 less
     return np.minimum(hypergeom.sf(pairs % (n + 1) - 1, n, pairs // (n + 1), size), 1.0)[which]
 
 

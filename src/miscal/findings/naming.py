@@ -78,6 +78,7 @@ def _count(texts: list[str], least: int) -> tuple:
         ngram_range=(1, 2),
         stop_words=sorted(ENGLISH_STOP_WORDS.union(_REMNANTS)),
         token_pattern=_WORD,
+        # of fewer than 50 texts, a tenth of them is enough
         min_df=min(least, max(1, len(texts) // 10)),
         dtype=np.int32,
     )
@@ -95,8 +96,10 @@ def _top_terms(counts, terms: np.ndarray, inside: np.ndarray, settings: Findings
     total = np.asarray(counts.sum(axis=0)).ravel()
     hits = np.asarray(counts[inside].sum(axis=0)).ravel()
     least = max(settings.min_term_rows, settings.min_term_share * size)
+    # the share inside exceeds the share overall: hits / size > total / n, in whole numbers
     often = np.flatnonzero((hits >= least) & (hits * n > total * size))
     p_values = hypergeom.sf(hits[often] - 1, n, total[often], size)
+    # Bonferroni over all terms that were counted, the rare ones included
     often = often[p_values <= settings.significance / len(terms)]
     share = hits[often] / size
     weight = share * np.log(share * n / total[often]) ** 2
@@ -163,10 +166,12 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
         return ""
     model = DecisionTreeClassifier(max_depth=settings.rule_depth, class_weight="balanced", random_state=0)
     tree = model.fit(features, inside).tree_
+    # unlike the classifier, its tree takes float32 only
     leaf_of = tree.apply(np.asarray(features, np.float32))
     leaves = np.unique(leaf_of)
     hits = np.array([(inside & (leaf_of == leaf)).sum() for leaf in leaves])
     sizes = np.array([(leaf_of == leaf).sum() for leaf in leaves])
+    # F1 = 2 hits / (rows of the leaf + rows of the part)
     best = leaves[np.argmax(2.0 * hits / (sizes + inside.sum()))]
     return " and ".join(_conditions(tree, int(best), [clean_label(name, settings.label_length) for name in names]))
 
@@ -179,6 +184,7 @@ def _conditions(tree, leaf: int, names: Sequence[str]) -> list[str]:
         # nodes are numbered in depth-first order: the left subtree comes before the right child
         left = leaf < tree.children_right[node]
         key = (names[tree.feature[node]], "≤" if left else ">")
+        # further down, a bound on the same side is tighter and takes the place of the one before
         bounds[key] = float(tree.threshold[node])
         node = int(tree.children_left[node] if left else tree.children_right[node])
     return [f"{name} {side} {bound:.2g}" for (name, side), bound in bounds.items()]

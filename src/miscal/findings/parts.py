@@ -12,6 +12,7 @@ import numpy as np
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 _KEYS = 16
+# separation and two labels that say "nothing to join": no threshold is above 1
 _NO_PAIR = (1.0, 0, 0)
 
 
@@ -38,12 +39,14 @@ def canonical_order(coordinates: np.ndarray, features: np.ndarray | None, row: n
     array([2, 1, 0])
     """
     columns = [*coordinates.T[:_KEYS]] if features is None else [*coordinates.T[:_KEYS], *features.T[:_KEYS]]
+    # lexsort takes its first key last
     return np.lexsort((row, *columns[::-1]))
 
 
 def _columns(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Centre and spread of every column; a constant column has spread 1."""
     centre, spread = values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64)
+    # a column that varies by rounding alone is constant
     return centre, np.where(spread > 1e-12 * (1.0 + np.abs(centre)), spread, 1.0)
 
 
@@ -143,6 +146,7 @@ def fit_geometry(
     pca = PCA(min(settings.n_components, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
     axes = pca.components_.T.astype(np.float64) / spread[:, None]
     axes /= _total_spread(some @ axes)
+    # centre @ axes as an offset: no centred copy of all inputs is made
     return Geometry(axes.astype(np.float32), centre @ axes, settings.coordinates_weight * scale)
 
 
@@ -229,7 +233,9 @@ def _kept_together(positions: np.ndarray, own: np.ndarray, other: np.ndarray) ->
     table = np.zeros((len(own), len(other)))
     np.add.at(table, (nearest(positions, own), nearest(positions, other)), 1.0)
     size = table.sum(axis=1)
+    # ordered pairs of an own part's rows that the other half's centres keep together
     pairs = (table * (table - 1.0)).sum(axis=1)
+    # a part of one row has no pairs, and counts as not found again
     return float(np.min(np.where(size > 1, pairs / np.maximum(size * (size - 1.0), 1.0), 0.0)))
 
 
@@ -300,6 +306,7 @@ def cut_parts(
     some = _sample(len(positions), settings.sample_rows, rng)
     n_clusters = _reproducible_number(positions[some], rng, len(positions) // min_rows, settings)
     centres = _centres(positions[some], n_clusters, rng, settings)
+    # sizes are of all rows, not of the sample
     centres = _without_small(positions, centres, min_rows)
     cluster = nearest(positions[some], centres)
     part = join_alike(positions[some], cluster, delta[some], len(centres), settings)
@@ -310,6 +317,7 @@ def cut_parts(
 
 def _strongest_first(part: np.ndarray, part_of_row: np.ndarray, delta: np.ndarray) -> np.ndarray:
     mean = np.bincount(part_of_row, delta) / np.bincount(part_of_row)
+    # sorting twice turns an order into ranks
     rank = np.argsort(np.argsort(-np.abs(mean), kind="stable"), kind="stable")
     return rank[part]
 
@@ -396,6 +404,7 @@ def _reproducible_number(positions: np.ndarray, rng: np.random.Generator, most: 
     distinct = 1 + int(np.count_nonzero((np.diff(positions, axis=0) != 0).any(axis=1)))
     candidates = range(2, min(settings.max_parts, most, distinct // 4) + 1)
     strengths = ((k, prediction_strength(positions, k, rng, settings)) for k in candidates)
+    # the largest number that passes, also where a smaller one does not (Tibshirani & Walther, 2005)
     return max([1, *(k for k, strength in strengths if strength >= settings.prediction_strength)])
 
 
@@ -404,5 +413,6 @@ def _without_small(positions: np.ndarray, centres: np.ndarray, min_rows: int) ->
         size = np.bincount(nearest(positions, centres), minlength=len(centres))
         if size.min() >= min_rows:
             break
+        # one at a time: the rows of a centre that goes can make another large enough
         centres = np.delete(centres, int(np.argmin(size)), axis=0)
     return centres

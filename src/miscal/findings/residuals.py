@@ -70,8 +70,10 @@ def binomial_residual(
     n = len(correct)
     if n == 0:
         return Residual(None, None, None)
+    # a mean of ones can exceed 1 by rounding
     hits, expected = int(np.sum(correct)), min(1.0, float(np.mean(confidence)))
     alpha = 1 - settings.confidence_level
+    # sf(hits - 1) is P(hits or more): the count seen belongs to both tails
     tails = binom.cdf(hits, n, expected), binom.sf(hits - 1, n, expected)
     low = float(beta.ppf(alpha / 2, hits, n - hits + 1)) if hits else 0.0
     high = float(beta.ppf(1 - alpha / 2, hits + 1, n - hits)) if hits < n else 1.0

@@ -219,6 +219,7 @@ def find_subregimes(
     check_lengths(coordinates=coordinates, features=features, **rows.fields())
     if rows.test.all():
         raise InputError("split: all rows are test rows, but parts are cut on train and val rows: give some of those")
+    # from here on rows are in canonical order; `at` leads back to the caller's
     rows = rows.take(canonical_order(coordinates, features, rows.row))
     rng = np.random.default_rng(random_state)
     geometry = fit_geometry(coordinates, features, rows.at[rows.fit], rng, settings)
@@ -227,6 +228,7 @@ def find_subregimes(
     described = _describe(rows, part, parents, metadata or {}, named, rng, settings)
     table = _measure(rows, positions, part, parents, described, settings)
     name_of_row = np.full(len(rows.at), None, dtype=object)
+    # part -1, of rows without one, picks the last entry: None
     name_of_row[rows.at] = np.array([*described.names, None], dtype=object)[part]
     return Subregimes(table, name_of_row)
 
@@ -256,6 +258,7 @@ def _cut_regimes(
         cut = cut_parts(positions[chosen], rows.delta[chosen], rng, min_rows=size, settings=settings)
         if cut.n_parts:
             inside = rows.regime == parent
+            # parts are counted through both regimes
             part[inside] = cut.assign(positions[inside]) + len(parents)
         parents += [parent] * cut.n_parts
     return part, parents
@@ -349,6 +352,7 @@ def _exemplars(rows: _Rows, positions: np.ndarray, settings: FindingsSettings) -
     distance = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
     order = np.lexsort((rows.row, distance))[: settings.exemplar_pool]
     if rows.text is None:
+        # numbers of the positions stand in for texts: equal inputs count once
         texts = list(map(str, np.unique(positions[order], axis=0, return_inverse=True)[1].ravel()))
     else:
         texts = [" ".join(rows.text[i].split()).casefold() for i in order]

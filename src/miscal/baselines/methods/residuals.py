@@ -94,8 +94,10 @@ class Multiaccuracy(_ResidualModel):
 
 
 def _columns(place: NDArray, f: Floats) -> NDArray[np.float32]:
+    # log-odds beyond 4 say the same, and would be outliers among standardised columns
     return np.column_stack([place, np.clip(logit(f), -4, 4)]).astype(np.float32)
 
 
 def _correct(p: Floats, shift: Floats) -> Floats:
+    # a confidence that is nearer to 0 or 1 already may stay where it is
     return np.clip(p + shift, np.minimum(p, _EDGE), np.maximum(p, 1 - _EDGE))

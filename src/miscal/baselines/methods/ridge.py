@@ -47,6 +47,7 @@ class Ridge(Baseline):
         self.settings_ = chosen
         self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(self.base, y, f)
         path = _path(_columns(self.view_(X), f), y, base_offset(self.base, y, f, folds))
+        # PENALTIES fall, as the columns of a path do
         self.coefficients_ = path.coefficients[:, PENALTIES.index(chosen["penalty"])]
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:

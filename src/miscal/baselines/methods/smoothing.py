@@ -63,6 +63,7 @@ def _smooth(query: NDArray, bank: NDArray, residual: Floats, sigma: float) -> Fl
 
 def _correct(p: Floats, shift: Floats, way: str | float) -> Floats:
     if way == _ADDITIVE:
+        # a confidence that is nearer to 0 or 1 already may stay where it is
         return np.clip(p + shift, np.minimum(p, _EDGE), np.maximum(p, 1 - _EDGE))
     return range_aware(p, shift, float(way))
 

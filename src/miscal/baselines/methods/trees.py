@@ -81,6 +81,7 @@ def _losses(columns, f, y, folds, pair, base, shape, seed) -> Floats:
     offset = base_offset(base, y[fit], f[fit], folds[fit])
     booster = _boost(columns[fit], y[fit], offset, shape, ROUNDS[-1], seed)
     start = logit(fit_base(base, y[fit], f[fit]).apply(f[score]))
+    # one booster serves every number of rounds; its raw scores leave the offset out
     shifts = (booster.predict(columns[score], raw_score=True, num_iteration=r, num_threads=1) for r in ROUNDS)
     return np.array([log_losses(y[score], expit(start + s)).sum() for s in shifts])
 

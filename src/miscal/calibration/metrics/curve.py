@@ -74,5 +74,6 @@ def reliability_curve(
         np.bincount(index, v, n_bins)[used] for v in (weight, weight * weight, weight * y, weight * f)
     )
     accuracy = np.clip(right / mass, 0.0, 1.0)
+    # effective number of rows, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)
     low, high = wilson(accuracy, mass * mass / squares)
     return ReliabilityCurve(np.clip(sure / mass, 0.0, 1.0), accuracy, low, high, n[used])

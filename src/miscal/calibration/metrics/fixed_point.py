@@ -105,6 +105,7 @@ def _solve_block(nodes: np.ndarray, noise: float) -> np.ndarray:
     smallest = max(SMALLEST_SIGMA, 0.25 / nodes.shape[1])  # a narrower kernel would see single cells
     bracket = _Bracket(np.maximum(mean, smallest), np.maximum(absolute, smallest))
     start = np.clip(np.maximum(_coarse_error(nodes), noise), bracket.lower, bracket.upper)
+    # the search starts no lower than `smallest`; the answer may lie below
     return np.clip(_search(cosine_moments(nodes), start, bracket, smallest), mean, np.maximum(absolute, mean))
 
 
@@ -150,4 +151,5 @@ def _remaining(distance: np.ndarray, ratio: np.ndarray) -> np.ndarray:
 
 def _coarse_error(nodes: np.ndarray) -> np.ndarray:
     """Binned calibration error over eight bins: a first guess."""
+    # without the last node, a power of two is left, which eight bins divide
     return np.abs(nodes[:, :-1].reshape(len(nodes), _COARSE_BINS, -1).sum(axis=2)).sum(axis=1)

@@ -132,6 +132,7 @@ def worst_slice_gap(
     slices = {}
     for name in _large_enough(label, min_rows):
         rows = label == SLICES.index(name)
+        # weights sum to 1 over all rows, and must again within the slice
         slices[name] = smece_of_residuals(f[rows], value[rows] / weight[rows].sum())
     if not slices:
         return WorstSlice(None, None, whole, {})
@@ -146,10 +147,12 @@ def _check(
     names = np.asarray(regime, dtype=object)
     if names.ndim != 1:
         raise InputError(f"regime must be one-dimensional, of shape (n,); its shape is {names.shape}")
+    # the code after those of the slices stands for rows of neither
     label = np.full(len(names), len(SLICES))
     for code, name in enumerate(SLICES):
         label[names == name] = code
     if sample_weight is not None:
+        # `check_rows` drops rows of weight 0, and labels must match what it keeps
         label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
     return (*check_rows(correct, confidence, sample_weight), label)
 
@@ -179,6 +182,7 @@ def _sliced_shape(cells: Population) -> np.ndarray:
             cells.location[rows],
             cells.count[rows],
             cells.ones[rows],
+            # masses of the slice alone, which sum to 1
             cells.weight[rows] / cells.mass[rows].sum(),
             cells.label[rows],
             cells.n_cells,
@@ -235,6 +239,7 @@ def measure_gap(
     shape, n_draws = _sliced_shape(cells), min(n_draws, INTERVAL_DRAWS)
     tested = None
     if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
+        # no smECE is below its |mean residual|, so neither is a slice's upper end
         least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
         tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
     if tested and tested[0] > 0:

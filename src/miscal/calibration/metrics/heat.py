@@ -105,6 +105,7 @@ def bin_residuals(location: np.ndarray, value: np.ndarray, n_cells: int) -> np.n
     >>> bin_residuals(np.array([0.25, 1.0]), np.array([1.0, -2.0]), 2)
     array([ 0.5,  0.5, -2. ])
     """
+    # one node too many: a location of exactly 1 falls into a cell beyond the last, with nothing to its right
     total = np.zeros(n_cells + 2)
     offset = np.zeros(n_cells + 2)
     for start in range(0, len(location), _BIN_BLOCK):
@@ -113,6 +114,7 @@ def bin_residuals(location: np.ndarray, value: np.ndarray, n_cells: int) -> np.n
         part = value[start : start + _BIN_BLOCK]
         total += np.bincount(cell, part, n_cells + 2)
         offset += np.bincount(cell, part * (place - cell), n_cells + 2)
+    # of each value the share place - cell belongs to the node on the right
     total -= offset
     total[1:] += offset[:-1]
     return total[:-1]
@@ -152,6 +154,7 @@ def _integral_of_absolute(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     size, n = np.abs(g), g.shape[1] - 1
     total = size.sum(axis=1) - 0.5 * (size[:, 0] + size[:, -1])
+    # crossings: the sign changes strictly inside an interval
     row, at = np.nonzero(g[:, :-1] * g[:, 1:] < 0)
     a, b = size[row, at], size[row, at + 1]
     rise = a + b
@@ -213,6 +216,8 @@ def smoothed_density(moments: np.ndarray, sigma: np.ndarray | float) -> np.ndarr
     smallest = float(np.min(sigma))
     n_modes = min(moments.shape[1], math.ceil(_MODES_PER_SIGMA / smallest))
     exponent = np.square(np.arange(n_modes) * (math.pi / math.sqrt(2)))
+    # zeros for the modes left out: one transform then gives g on a grid of any fineness, which holds all modes kept as
+    # it has 6 points per sigma for their 2.2
     padded = np.zeros((len(moments), _intervals_needed(smallest) + 1))
     damping = np.maximum(-exponent * np.reshape(np.square(sigma), (-1, 1)), -200.0)  # denormal numbers are slow
     np.multiply(moments[:, :n_modes], np.exp(damping, out=damping), out=padded[:, :n_modes])

@@ -205,6 +205,7 @@ def p_value_of(null: np.ndarray, value: float) -> float:
     >>> p_value_of(np.array([0.1, 0.2, 0.3]), 0.25)
     0.5
     """
+    # a draw equal to the value seen counts, whatever rounding did to either
     return float((1 + (null >= value - 1e-12).sum()) / (1 + len(null)))
 
 
@@ -309,6 +310,7 @@ def measure_ece(
 
 
 def _ece_statistic(cells: Population) -> Statistic:
+    # (G, bins) of 0 and 1: one product sums the bins of all draws
     member = (cells.label[:, None] == np.arange(cells.label.max() + 1)).astype(np.float64)
 
     def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -368,6 +370,7 @@ def _invert(
     full = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0))
     if full <= 0:  # no error is seen, so `least_high` alone says how large it may be
         return 0.0, 0.0
+    # an error seen of 0 must not make all scales alike, and the scale 1 must not move any rate by more than 1
     unit = min(max(seen, 1 / cells.count.sum()) / full, 1 / np.abs(shape).max())
     points: dict[float, list[float]] = {}
 
@@ -388,6 +391,7 @@ def _invert(
         if points[last][1] > seen or points[last][0] <= points[before][0]:  # bracketed, or clipped everywhere
             break
         visit(2 * last)
+    # quantiles of few draws can dip between scales; made monotone, each has one crossing
     theta, tail_low, typical, tail_high = np.maximum.accumulate(np.array([points[s] for s in sorted(points)]), axis=0).T
     return _crossing(tail_high, theta, seen, "left"), _crossing(tail_low, theta, max(seen, typical[0]), "right")
 

@@ -84,6 +84,7 @@ def merge(
     n_cells = cells_of_rows(len(confidence)) // _CELLS_SHARE
     _, weight_rank = np.unique(weight, return_inverse=True)
     label = np.zeros(len(confidence), dtype=np.int64) if label is None else label
+    # cell, label and weight in one whole number
     key = ((confidence * n_cells).astype(np.int64) * (label.max() + 1) + label) * (weight_rank.max() + 1) + weight_rank
     _, first, inverse, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     return Population(
@@ -150,6 +151,7 @@ def _simulate_block(
     resample: bool,
 ) -> np.ndarray:
     if rate is None:
+        # rows of outcome 1 and of outcome 0 in a cell are two kinds of rows
         both = _resampled(np.concatenate([population.ones, population.count - population.ones]), n_draws, rng)
         ones, zeros = np.split(both, 2, axis=1)
         count = ones + zeros
@@ -175,9 +177,11 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
 
     chosen = np.ones(len(population.location), dtype=bool) if chosen is None else chosen
     location, n_nodes = population.location[chosen], population.n_cells
+    # a location of 1 belongs to the last cell, with all of its share on the right
     cell = np.minimum((location * n_nodes).astype(np.intp), n_nodes - 1)
     share = location * n_nodes - cell
     index = np.arange(len(location))
+    # linear binning is the same for every draw: a sparse matrix, made once
     spread = csr_array(
         (np.r_[1 - share, share], (np.r_[cell, cell + 1], np.r_[index, index])), shape=(n_nodes + 1, len(location))
     )

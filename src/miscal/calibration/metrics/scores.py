@@ -173,6 +173,7 @@ def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.nda
         _, inverse = np.unique(confidence, return_inverse=True)
         mass = np.bincount(inverse, weight)
         middle = np.cumsum(mass) - mass / 2
+        # a value belongs where the middle of its weight lies; 1e-9 keeps rounding from moving it across an edge
         return np.clip(np.floor(middle * n_bins + 1e-9).astype(np.int64), 0, n_bins - 1)[inverse]
     raise InputError(f"strategy must be 'width' or 'mass'; it is {strategy!r}")
 
@@ -238,6 +239,7 @@ def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     z2 = _normal_quantile() ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) * math.sqrt(z2) / (1 + z2 / n)
+    # rounding must not exclude the share itself
     return np.maximum(np.minimum(centre - half, share), 0.0), np.minimum(np.maximum(centre + half, share), 1.0)
 
 
@@ -298,6 +300,7 @@ def _student(mean: float, error: float, freedom: float, null: float, n: int) -> 
     from scipy.special import stdtr, stdtrit
 
     half = float(stdtrit(freedom, (1 + CONFIDENCE_LEVEL) / 2)) * error
+    # without any spread the mean is certain: p is 1 if it is the null's, else 0
     p_value = 2 * float(stdtr(freedom, -abs(mean - null) / error)) if error > 0 else float(mean == null)
     return MeanEstimate(mean, error, (mean - half, mean + half), p_value, n)
 

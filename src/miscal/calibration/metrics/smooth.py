@@ -108,10 +108,12 @@ def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
     >>> round(smece_of_residuals(np.array([0.2, 0.8]), np.array([0.1, -0.1])), 4)
     0.1806
     """
+    # of one sign: |g| integrates to the same number at every bandwidth
     if value.min() >= 0 or value.max() <= 0:
         return abs(float(value.sum()))
     noise = expected_floor(len(value))
     n_cells = cells_of_rows(len(value))
+    # what resolution is needed is known from the answer; cells double at least each time, up to a largest number
     while True:
         nodes = bin_residuals(location, value, n_cells)
         result = float(solve(nodes[None], noise)[0])

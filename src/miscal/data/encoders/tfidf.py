@@ -80,6 +80,7 @@ class TextTfidfSvd:
         """Project texts; the same from a fitted and from a loaded encoder."""
         vectorizer = self._vectorizer(vocabulary=self.terms)
         vectorizer.idf_ = self.idf
+        # multiplied in double precision and rounded once
         return np.ascontiguousarray(vectorizer.transform(values) @ self.components.T.astype(np.float64), np.float32)
 
     @staticmethod

@@ -19,6 +19,7 @@ ZSTD = 93
 MAX_MEMBER = 2**30
 """Bytes a member may unfold to: the largest samples known have a tenth of it."""
 
+# largest window a decoder has to offer by zstd's own default: a frame that asks for more memory is refused
 _WINDOW = 2**27
 _BLOCK = 2**20
 _LOCAL = struct.Struct("<4s22xHH")
@@ -62,6 +63,7 @@ class Archive:
 
     @contextmanager
     def _unfolding(self, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+        # bit 0 marks encryption (APPNOTE.TXT 4.4.4)
         if info.flag_bits & 1:
             raise CorruptFile(
                 f"{self._path}/{info.filename} is encrypted, which no supported tool writes; give the log as the "
@@ -84,6 +86,7 @@ class Archive:
         header = self._stream.read(_LOCAL.size)
         if len(header) < _LOCAL.size or not header.startswith(MAGIC):
             raise ValueError("no member begins where the archive says")
+        # lengths of the local header: the archive's directory may hold others
         _, name, extra = _LOCAL.unpack(header)
         self._stream.seek(name + extra, io.SEEK_CUR)
         return self._stream.read(info.compress_size)

@@ -67,6 +67,7 @@ def answer_of(tokens: Sequence[dict[str, Any]], n_choices: int) -> dict[str, Any
     texts = [plain(token.get("token")) for token in tokens]
     found = list(_ANSWER.finditer("".join(texts)))
     if found:
+        # the last one: reasoning may quote the phrase before
         token = tokens[_holding(texts, found[-1].start(1))]
         if letter_of(token.get("token"), n_choices) is not None:
             return token
@@ -112,6 +113,7 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
     >>> [round(share, 3) for share in found.shares], round(found.mass, 3), found.n_missing
     ([0.75, 0.25, 0.0], 0.8, 1)
     """
+    # by text, as the token generated may be among the top ones and must count once
     variants = {plain(one.get("token")): _probability(one) for one in [*top_of(token), token]}
     sums: dict[int, float] = {}
     for text, probability in variants.items():
@@ -128,6 +130,7 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
 
 def _probability(token: dict[str, Any]) -> float:
     value = number(token.get("logprob"))
+    # services may round a log-probability of 0 to a little above it
     if value is None or not value <= 1e-3:  # NaN too
         raise UnusableRow("a log-probability is not a number of at most 0")
     return math.exp(min(0.0, value))

@@ -111,6 +111,7 @@ def probabilities(log_probs: Sequence[float]) -> list[float]:
     largest = max(log_probs)
     if not math.isfinite(largest) or any(math.isnan(value) for value in log_probs):
         raise UnusableRow("the log-probabilities are NaN or all infinite")
+    # relative to the largest, or all might underflow to 0
     shares = [math.exp(value - largest) for value in log_probs]
     total = math.fsum(shares)
     return [share / total for share in shares]
@@ -171,6 +172,7 @@ def _metadata(name: str, values: list[Any]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.Boolean)
     if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
         return pl.Series(name, values, dtype=pl.Int64)
+    # from 2**53 on, not every whole number is a float
     if kinds and kinds <= {int, float} and all(value is None or abs(value) < 2**53 for value in values):
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
     return pl.Series(name, [value if value is None else _clean(_text(value)) for value in values], dtype=pl.String)

@@ -136,6 +136,7 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
 
 
 def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> list[str]:
+    # an exact name wins, also one with a * in it
     if pattern in columns:
         if reserved.get(pattern) == "correct":
             raise InputError(f"features: {pattern!r} is the outcome, which no feature may contain; leave it out")

@@ -62,6 +62,7 @@ def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
 def _check_end(text: str, separator: str, columns: Sequence[str], path: Path) -> None:
     """Refuse a last line without newline and with too few fields: the file was cut."""
     last = text.rsplit("\n", 1)[-1]
+    # a quoted field may hold separators, so such a line tells nothing
     if last and '"' not in last and len(columns) > 1 and last.count(separator) < len(columns) - 1:
         raise CorruptFile(
             f"{path} is cut short: line {text.count(chr(10)) + 1} at its end has {last.count(separator) + 1} of "

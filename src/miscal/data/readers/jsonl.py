@@ -50,6 +50,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
 
 def _record(line: str, number: int, path: Path) -> dict[str, Any]:
     try:
+        # json alone would keep the last of two equal keys, and not say so
         record = json.loads(line, object_pairs_hook=_no_duplicates)
     except _DuplicateKeyError as error:
         raise InputError(

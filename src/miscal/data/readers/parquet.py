@@ -24,6 +24,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """Open a Parquet file; only the columns asked for are read later."""
     _check_magic(not_empty(path))
     with damage(path, "Parquet"):
+        # glob=False: a name that holds * or [ is a name
         schema = dict(pl.scan_parquet(path, glob=False).collect_schema())
 
     def load(columns: Sequence[str]) -> pl.DataFrame:
@@ -38,6 +39,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
 def _check_magic(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(4)
+        # a file of under four bytes has no place four before its end
         file.seek(-min(4, path.stat().st_size), 2)
         tail = file.read(4)
     if head != MAGIC:

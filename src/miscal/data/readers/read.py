@@ -152,6 +152,7 @@ def read_triples(
         "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding, "seed": seed,
         "embed_model": embed_model,
     }  # fmt: skip
+    # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
     return _assembled(rows, roles, inputs, notes, made, seed, embed_model)

@@ -121,6 +121,7 @@ def memory_limit() -> int:
     """Bytes this process may use: the least of the machine, its container and the process's own limit."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     with contextlib.suppress(OSError, ValueError):
+        # "max", which stands for no limit, is no number
         limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return min([*limits, soft] if soft != resource.RLIM_INFINITY else limits)

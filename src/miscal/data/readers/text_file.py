@@ -21,6 +21,7 @@ def text_of(path: Path, encoding: str) -> str:
         If its bytes are not `encoding`; the line is named.
     """
     not_empty(path)
+    # a string takes up to four bytes for each character
     fits(path, 1, 4 * path.stat().st_size)
     data = path.read_bytes()
     for magic, what in _BINARY.items():

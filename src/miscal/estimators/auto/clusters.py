@@ -91,6 +91,7 @@ class ClusterRecipe:
     def crossfit(self, rows: LearningRows) -> CrossFitted:
         """Fit every partition from every start, out of fold, and keep those level with the best."""
         at = rows.at
+        # where the identity is the global map, both starts are the same
         starts = [False] if np.array_equal(at.offset, at.raw) else [False, True]
         tried: list[tuple[ClusterShifts, Array, Array]] = []
         # clusters whose shifts are all that is wrong bend the global map: the confidence itself is the other start
@@ -123,8 +124,10 @@ def nearest(rows: Array, centres: Array) -> NDArray[np.intp]:
     >>> nearest(np.array([[0.1], [0.9]]), np.array([[0.0], [1.0]]))
     array([0, 1])
     """
+    # |x - c|^2 / 2 less |x|^2 / 2, which is the same for every centre
     half = (centres**2).sum(1) / 2
     blocks = [(half - rows[i : i + _BLOCK_ROWS] @ centres.T).argmin(1) for i in range(0, len(rows), _BLOCK_ROWS)]
+    # the empty array serves a query of no rows, which has no blocks to join
     return np.concatenate([np.zeros(0, np.intp), *blocks])
 
 
@@ -147,6 +150,7 @@ def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
     >>> bool(posterior_shifts(np.stack([sure, sure, sure, unsure]))[3] > 0.5)
     True
     """
+    # a factor of a cluster cancels in its posterior; without this one, clusters of many rows would underflow to 0
     likelihood = np.exp(log_likelihood - log_likelihood.max(1, keepdims=True))
     prior = np.full(AUTO.shift_steps, 1 / AUTO.shift_steps)
     for _ in range(AUTO.em_steps):
@@ -170,9 +174,11 @@ def _centres(learning: LearningRows) -> list[NDArray[np.float32]]:
     rows = learning.at.inputs.components
     if len(rows) > AUTO.centre_rows:
         rows = rows[np.sort(rng.choice(len(rows), AUTO.centre_rows, replace=False))]
+    # k-means cannot have more centres than there are distinct rows
     most = min(len(learning) // AUTO.least_cluster_rows, len(np.unique(rows, axis=0)))
     sizes = [k for k in AUTO.n_clusters if k <= most]
     if not sizes:
+        # a table too small for clusters is one cluster, and has one shift
         return [rows.mean(0, keepdims=True)]
     seed, passes = int(rng.integers(2**31)), AUTO.centre_passes
     with warnings.catch_warnings():
@@ -205,6 +211,8 @@ def crossfit_shifts(
     cluster = nearest(rows.at.inputs.components, centres)
     likelihood = _log_likelihood(rows, cluster, len(centres), start, fold)
     total = likelihood.sum(0)
+    # the other folds' likelihood is the total less the fold's own, with no second pass over the rows; the prior is
+    # learned anew from it, so that it has not seen the fold either
     left_out = np.stack([posterior_shifts(total - part) for part in likelihood])
     return posterior_shifts(total), left_out[fold, cluster]
 
@@ -216,6 +224,7 @@ def _log_likelihood(rows: LearningRows, cluster: Array, k: int, start: Array, fo
     n_folds, out = int(fold.max()) + 1, 0.0
     for i in range(0, len(rows), _BLOCK_ROWS):
         b = slice(i, i + _BLOCK_ROWS)
+        # (block, 161), which for all rows at once would be the largest array of the fit
         likelihood = -negative_log_likelihood(rows.correct[b], start[b, None] + AUTO.shift_grid)
         counted = np.ones(len(likelihood)) if rows.weight is None else rows.weight[b]
         place = (fold[b] * k + cluster[b], np.arange(len(likelihood)))

@@ -76,6 +76,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     -------
     AutoModel
     """
+    # one stream: the order of its draws (folds, scaler, landmarks) is part of what a seed means
     rng = np.random.default_rng(seed)
     groups = row_groups(rows.X, rows.group)
     folds = assign_folds(groups, inner_folds(len(rows)), rng)
@@ -92,6 +93,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
         global_map=maps.map,
         scaler=scaler,
         place=fitted.place,
+        # kept even where no structure is claimed, since it gives every row its place, mass and neighbours
         local=fitted.local.geometry,
         portfolio=_portfolio(fitted, combined) if structure else None,
         support=find_support(at.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
@@ -116,6 +118,7 @@ class _CrossFittedScores:
 def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
     members = crossfit_all(first_recipes(rows), rows)
     first = _stacked(rows, columns(shifts_of(members)))
+    # refined kernels measure distances in this unit; a first stack that is all but flat must not be blown up to noise
     scale = max(float(first.std()), 1e-3)
     refined = crossfit_all(refined_recipes(rows), rows.refining(first / scale))
     parts: Shifts = {FIRST_STACK: first, **shifts_of(refined)}
@@ -173,6 +176,7 @@ def _combine(rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool)
     else:
         first = _weights(rows, shifts_of(fitted.first))
         final = _weights(rows, fitted.parts, _prior(fitted))
+    # a first score counts by way of the first stack: its weight in it, times that of the stack
     share = {name: final[FIRST_STACK] * w for name, w in first.items()} | final
     weighed = [
         replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
@@ -217,6 +221,7 @@ def _candidate(
     rows: LearningRows, name: str, shift: Array, *, chosen: bool = False, settings: dict[str, Any] | None = None
 ) -> ScoreCandidate:
     """Make the row of a shift in the table of candidates."""
+    # the clip that the log loss of every method has
     p = np.clip(expit(rows.at.offset + shift), LOGIT_CLIP, 1 - LOGIT_CLIP)
     loss = np.average(negative_log_likelihood(rows.correct, logit(p)), weights=rows.weight)
     proxy = np.average((rows.correct - p) ** 2, weights=rows.weight)

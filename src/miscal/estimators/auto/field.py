@@ -71,6 +71,7 @@ class AutoField:
         InputError
             For fewer than 20 rows of positive weight.
         """
+        # rows of weight 0 would still take places among folds, landmarks and bank
         kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
         if len(kept) < AUTO.least_rows:
             raise InputError(f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed")
@@ -115,6 +116,7 @@ class AutoField:
             hidden=corrected - base,
             corrected=corrected,
             coordinates=model.local.coordinates(place).astype(np.float64),
+            # delta method: the derivative of sigmoid is p (1 - p)
             standard_error=corrected * (1 - corrected) * at.readout.shift_error,
         )
 
@@ -137,6 +139,7 @@ class AutoField:
     def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Training rows that weigh most at each row: row numbers (q, n) and kernel weights (q, n)."""
         rows, weights = self.model_.local.nearest(self.model_.placed(X), n)
+        # the model counts rows of positive weight, the caller all rows given
         return self.rows_[rows], weights
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -68,6 +68,7 @@ class Scaler:
         level = (np.clip(log_odds, -AUTO.level_clip, AUTO.level_clip) - self.level[0]) / self.level[1]
         low = np.searchsorted(self.sorted_logit, log_odds, "left")
         high = np.searchsorted(self.sorted_logit, log_odds, "right")
+        # the middle rank of ties; sqrt(12) gives a uniform variable unit variance
         rank = ((low + high) / (2 * len(self.sorted_logit)) - 0.5) * np.sqrt(12)
         return ScoreInputs(x, x @ self.component_axes, level.astype(np.float32), rank.astype(np.float32))
 
@@ -108,6 +109,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     X = np.asarray(X, np.float32)
     n, d = X.shape
     rows = X if n <= AUTO.component_rows else X[rng.choice(n, AUTO.component_rows, replace=False)]
+    # summed in double precision: float32 sums over many rows lose digits
     mean = rows.mean(0, dtype=np.float64).astype(np.float32)
     sd = rows.std(0, dtype=np.float64)
     # A column that varies by rounding alone is constant.
@@ -116,12 +118,15 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     centred = (rows - mean) * inverse
     rotation = _components(centred, AUTO.widest) if d > AUTO.widest else np.zeros((d, 0), np.float32)
     x = centred @ rotation if rotation.shape[1] else centred
+    # a median over random pairs: O(1,000 d), where all pairs would be O(n^2 d)
     pairs = rng.integers(0, len(x), (2, 1000))
+    # pairs of equal rows, which say nothing of the scale, are left out below
     distances = np.linalg.norm(x[pairs[0]] - x[pairs[1]], axis=1)
     distance = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
     x = x / np.float32(distance)
     axes = _components(x, AUTO.n_components)
     first = float((x @ axes[:, :1]).std()) if axes.shape[1] else 1.0
+    # sorted: ranks are looked up in it by bisection
     log_odds = np.sort(logit(confidence))
     clipped = np.clip(log_odds, -AUTO.level_clip, AUTO.level_clip)
     level = np.array([clipped.mean(), max(clipped.std(), 1e-3)])
@@ -132,6 +137,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
 
 def _components(x: Array, k: int) -> NDArray[np.float32]:
     """Leading right singular vectors with a fixed sign, (d, <= k)."""
+    # x is centred by its caller; the eigenvectors of x'x are its right singular vectors, at (d, d) instead of (n, d)
     covariance = x.T @ x
     if len(covariance) > 2 * AUTO.widest:
         from sklearn.utils.extmath import randomized_svd
@@ -143,6 +149,8 @@ def _components(x: Array, k: int) -> NDArray[np.float32]:
     else:
         values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     order = np.argsort(values)[::-1][:k]
+    # directions without variance are rounding
     kept = vectors[:, order[values[order] > 1e-10 * max(values.max(), 1e-30)]]
+    # an eigenvector may come with either sign, depending on library and machine
     sign = np.sign(kept[np.abs(kept).argmax(0), np.arange(kept.shape[1])])
     return (kept * sign).astype(np.float32)

@@ -44,9 +44,11 @@ def gaussian_gram(A: Array, B: Array, sigma: float) -> NDArray[np.float32]:
     array([[1.]], dtype=float32)
     """
     A, B = np.asarray(A, np.float32), np.asarray(B, np.float32)
+    # |a|^2 - 2ab + |b|^2, put together in one buffer
     distance = (A @ B.T) * np.float32(-2)
     distance += (A**2).sum(1)[:, None]
     distance += (B**2).sum(1)
+    # rounding can leave a distance of almost 0 negative
     np.maximum(distance, 0, out=distance)
     distance *= np.float32(-1 / sigma**2)
     # exp of less than -80 is 0 for us and twenty times slower to compute
@@ -112,12 +114,15 @@ class KernelRecipe:
         base = columns[rows.landmarks]
         whitening = _whitening(self.gram(base, base))
         features = _features(self, columns, start, base, whitening)
+        # whitened features have prior variance 1; the last three columns are the unsmoothed ones
         scale = np.r_[np.ones(whitening.shape[1]), np.full(3, np.sqrt(AUTO.linear_variance))]
         fits = _Folded(rows, features, start, scale)
         shifts = fits.out_of_fold()
         losses = negative_log_likelihood(rows.correct, start[:, None] + shifts)
         best = int(np.average(losses, axis=0, weights=rows.weight).argmin())
+        # along the penalties that the folds went through, as each fit starts at the one before
         b = fits.on_all_rows(AUTO.penalties[: best + 1])
+        # whitening goes into the coefficients, so that new rows need their kernel to the landmarks alone
         member = KernelMember(self, base, whitening @ b[:-3], b[-3:])
         settings = {"penalty": AUTO.penalties[best], "bandwidth": self.bandwidth}
         return CrossFitted(member, start - rows.at.offset + shifts[:, best], settings)
@@ -133,6 +138,7 @@ def _refined_columns(view: str, at: Query) -> NDArray[np.float32]:
 def _whitening(gram: Array) -> NDArray[np.float32]:
     """Map of kernels to the landmarks to features whose inner product is the kernel, (m, k)."""
     values, vectors = eigh(gram.astype(np.float64), check_finite=False, driver="evd")
+    # dividing by the root of a smaller eigenvalue would turn rounding into features
     kept = values > AUTO.least_eigenvalue * values.max()
     return (vectors[:, kept] / np.sqrt(values[kept])).astype(np.float32)
 
@@ -166,6 +172,7 @@ class _Folded:
                 penalties=AUTO.penalties,
                 scale=self.scale,
                 weight=self.rows.weight_of(rest),
+                # sums of the other folds' matrices: every fold's rows are multiplied out once, not once per fold
                 normal=sum(self.normals[j] for j in self.names if j != k),
             )
             shifts[~rest] = self.features[~rest] @ path.coefficients

@@ -88,6 +88,7 @@ def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> LocalFit:
     -------
     LocalFit
     """
+    # judged on one fold alone, because every trial is a whole fit
     first = rows.folds == 0
     trials = {raw: _held_out(rows, place, 0, raw) for raw in _starts(rows)}
     losses = {
@@ -99,6 +100,7 @@ def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> LocalFit:
     if rows.few_columns or _worth_adding(rows, parts, first, trials[from_raw]):
         shift = np.zeros(len(rows))
         shift[first] = trials[from_raw]
+        # the first fold's shift is its trial, which is at hand
         for k in np.unique(rows.folds)[1:]:
             shift[rows.folds == k] = _held_out(rows, place, int(k), from_raw)
     steps = AUTO.final_steps if rows.few_columns else AUTO.fold_steps

@@ -72,6 +72,7 @@ class Placement:
         """Place rows, (n, p)."""
         if self.score is None:
             return inputs.x
+        # the score sees x alone and starts at the offset: any offset gives the same shift
         none = np.zeros(len(inputs.x))
         return self.beside_components(self.score.shift(Query(inputs, none, none)), inputs)
 

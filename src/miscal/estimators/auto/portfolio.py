@@ -120,6 +120,7 @@ class Portfolio:
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild from what :meth:`state` returned."""
+        # the local shift is no family of first scores: it is fitted beside their stack
         kinds = {member.kind: member for member in (*(family.member for family in FIRST), LocalMember)}
 
         def members(stage: str) -> dict[str, Member]:

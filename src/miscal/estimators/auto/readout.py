@@ -117,15 +117,18 @@ def _weights(z: torch.Tensor, bank: torch.Tensor) -> torch.Tensor:
 def _read(z: NDArray[np.float32], local: LocalShift, steps: int = AUTO.newton_steps) -> LocalReadout:
     bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
     queries = torch.from_numpy(np.ascontiguousarray(z))
+    # one product gives both the mass and the weighted number of successes
     target = torch.stack([torch.ones_like(y), y], 1)
     shift, mass, error = [], [], []
     for i in range(0, len(queries), _READ_TILE):
         K = _weights(queries[i : i + _READ_TILE], bank).mul_(w)
         total, right = (K @ target).T
         D = torch.zeros(len(K))
+        # buffers that every step writes into
         p, v = torch.empty_like(K), torch.empty_like(K)
         for _ in range(steps):
             torch.add(o, D[:, None], out=p).sigmoid_()
+            # v = p - p^2, in one pass
             torch.addcmul(p, p, p, value=-1.0, out=v)
             curvature = _row_dots(K, v) + local.ridge
             step = (right - _row_dots(K, p) - local.ridge * D) / curvature
@@ -133,6 +136,7 @@ def _read(z: NDArray[np.float32], local: LocalShift, steps: int = AUTO.newton_st
         shift.append(D)
         mass.append(total)
         # K holds w once; the variance of w copies of a row does too
+        # sandwich: the standard deviation of sum K (y - p), over the curvature
         error.append(_row_dots(K.square_().div_(w), v).sqrt_() / curvature)
     return LocalReadout(*(torch.cat(a).numpy().astype(np.float64) for a in (shift, mass, error)))
 
@@ -167,6 +171,7 @@ class PlacedRows:
     @classmethod
     def of(cls, x: Array, correct: Array, offset: Array, weight: Array | None = None, groups: Any = None) -> PlacedRows:
         """Put rows together; groups that are all of one row are none."""
+        # rows left out alone take the diagonal of K, which is cheaper than comparing group numbers
         together = None if groups is None or len(np.unique(groups)) == len(groups) else groups
         w = np.ones(len(correct)) if weight is None else weight
         return cls(np.asarray(x, np.float32), correct, offset, w, together)
@@ -230,6 +235,7 @@ def fit_local(
 
 def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: torch.Tensor | None) -> tuple[float, LocalShift]:
     """Choose the ridge by the leave-one-out log loss of bank rows `some`; return that loss and the shift."""
+    # one Newton step from D = 0 stands for the solution: its two sums serve every ridge
     residual, curvature = _one_step(local, some, group)
     losses = [
         np.average(
@@ -249,6 +255,7 @@ def _one_step(
     """Gradient and curvature of the shift at D = 0 for bank rows `some`, each row and its group left out."""
     bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
     p = torch.sigmoid(o)
+    # gradient and curvature of each row's log-likelihood, summed by one product below
     values = torch.stack([w * (y - p), w * p * (1 - p)], 1)
     own = torch.from_numpy(some)
     out = []
@@ -299,8 +306,10 @@ def _directions(p: int, rng: np.random.Generator) -> NDArray[np.float64]:
     if p == 1:
         return np.ones((1, 1))
     if p == 2:
+        # half a turn: a direction and its opposite are the same
         angle = np.linspace(0, np.pi, AUTO.plane_angles, endpoint=False)
         return np.stack([np.cos(angle), np.sin(angle)], 1)
+    # normal vectors of unit length are uniform on the sphere
     extra = rng.normal(size=(AUTO.random_directions, p))
     return np.concatenate([np.eye(p), extra / np.linalg.norm(extra, axis=1, keepdims=True)])
 
@@ -312,8 +321,10 @@ def _binned_losses(rows: PlacedRows, t: Array, residual: Array, variance: Array)
     exact sums would be O(n^2).
     """
     cells = AUTO.direction_cells
+    # outliers would stretch the grid; they count in its outermost cells
     low, high = np.quantile(t, [0.001, 0.999])
     width = max(high - low, 1e-9) / (cells - 1)
+    # the added half makes truncation round to the nearest cell
     cell = np.clip((t - low) / width + 0.5, 0, cells - 1).astype(int)
     size = 2 * cells  # room for the kernel's tails: a circular convolution would wrap them round
     sums = [np.bincount(cell, residual, cells), np.bincount(cell, variance, cells)]
@@ -323,10 +334,12 @@ def _binned_losses(rows: PlacedRows, t: Array, residual: Array, variance: Array)
         # what a row's group has in its own cell: all of it where equal inputs are the group
         pair = np.unique(rows.groups.astype(np.int64) * cells + cell, return_inverse=True)[1]
         own = tuple(np.bincount(pair, values)[pair] for values in own)
+    # distances round the circle that the transform takes the grid for
     lag = np.minimum(np.arange(size), size - np.arange(size)) * width
     for bandwidth in AUTO.direction_bandwidths:
         kernel = np.exp(-np.minimum((lag / bandwidth) ** 2, 80))
         smooth = np.fft.irfft(moments * np.fft.rfft(kernel), size, axis=1)[:, :cells]
+        # rounding of the transform can leave an empty neighbourhood slightly negative
         curvature = np.maximum(smooth[1][cell] - own[1], 0) + AUTO.direction_ridge
         loss = negative_log_likelihood(rows.correct, rows.offset + (smooth[0][cell] - own[0]) / curvature)
         yield float(np.average(loss, weights=rows.weight)), 1 / bandwidth
@@ -348,8 +361,10 @@ class _Sums(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output: torch.Tensor):
         z, values, K = ctx.saved_tensors
+        # one product gives both terms of P, as (G, v) (v, G)'
         rows, columns = torch.cat([grad_output, values], 1), torch.cat([values, grad_output], 1)
         P = (rows @ columns.T).mul_(K)
+        # the column of ones gives the row sums P1
         product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
         return (product[:, -1:] * z - product[:, :-1]).mul_(-2.0), None, None
 
@@ -381,8 +396,10 @@ def _train(rows: PlacedRows, start: LocalShift, rng: np.random.Generator, steps:
     # a step changes every start by the same share of its own size
     size = float(np.sqrt((start.axes**2).sum(0).max()))
     axes = torch.from_numpy(start.axes / size).requires_grad_()
+    # learned as a logarithm, so that it stays positive; dropped at the end, since the caller tunes it on the whole bank
     log_ridge = torch.tensor(np.log(start.ridge), dtype=torch.float32, requires_grad=True)
     descend = _Adam([axes, log_ridge])
+    # sums over a batch are scaled to sums over the bank, so that the ridge means the same in both
     grow = min(n, AUTO.bank_rows) / batch
     for step in range(steps):
         drawn = rng.choice(n, batch, replace=False)

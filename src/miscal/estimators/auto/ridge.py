@@ -42,6 +42,7 @@ def negative_log_likelihood(correct: Array, logit: Array) -> Array:
     array([0.6931])
     """
     target = correct if logit.ndim == 1 else correct[:, None]
+    # log(1 + e^z) - y z, without overflow for large z
     return np.logaddexp(0.0, logit) - target * logit
 
 
@@ -85,6 +86,7 @@ def normal_matrix(features: Array, offset: Array, weight: Array | None = None) -
     for i in range(0, len(features), _BLOCK_ROWS):
         part, start = features[i : i + _BLOCK_ROWS], expit(offset[i : i + _BLOCK_ROWS])
         w = 1.0 if weight is None else weight[i : i + _BLOCK_ROWS]
+        # the root of the weight goes into both factors, so that the product is symmetric
         root = np.sqrt(w * np.maximum(start * (1 - start), _LEAST_VARIANCE)).astype(np.float32)
         part = part * root[:, None]
         total += part.T @ part
@@ -138,6 +140,7 @@ def ridge_path(
     """
     if normal is None:
         normal = normal_matrix(features, offset, weight)
+    # in coefficients over their prior scale, a penalty is a multiple of the identity and only adds to the eigenvalues
     prior = scale.astype(np.float32)
     values, vectors = eigh(normal * prior * prior[:, None], overwrite_a=True, check_finite=False, driver="evd")
     problem = _Problem(
@@ -145,6 +148,7 @@ def ridge_path(
         correct=correct,
         offset=offset,
         weight=np.ones(len(correct)) if weight is None else weight,
+        # rounding can make the least eigenvalues negative
         values=np.maximum(values, 0.0).astype(np.float32),
         vectors=vectors,
     )

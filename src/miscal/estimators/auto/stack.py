@@ -54,6 +54,7 @@ def stack_weights(
         gradient = shifts.T @ (w * (expit(logit) - correct)) + 2 * AUTO.stack_shrinkage * (beta - prior)
         return value, gradient
 
+    # strictly convex, so the start does not decide; L-BFGS-B because it takes bounds
     return minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=[(0, None)] * k).x
 
 

@@ -14,6 +14,7 @@ from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
+# a smaller variance is rounding: nothing varies within any stratum
 _NO_SPREAD = 1e-18
 
 
@@ -131,11 +132,13 @@ def score_test(
     1.732
     """
     w = np.ones(len(correct)) if weight is None else weight
+    # one number for each pair of level and fold
     stratum = np.unique(_levels(confidence, folds, w) * (folds.max() + 1) + folds, return_inverse=True)[1]
     rows = np.bincount(stratum, w)
     t = shift - (np.bincount(stratum, w * shift) / rows)[stratum]
     residual = correct - expit(offset)
     r = residual - (np.bincount(stratum, w * residual) / rows)[stratum]
+    # permuting m rows gives sum t r the variance sum t^2 sum r^2 / (m - 1); a single row cannot be permuted
     spread = np.bincount(stratum, w * t**2) * np.bincount(stratum, w * r**2)
     variance = np.sum(spread[rows > 1] / (rows[rows > 1] - 1))
     return float(np.sum(w * t * r) / np.sqrt(variance)) if variance > _NO_SPREAD else 0.0
@@ -145,5 +148,7 @@ def _levels(confidence: Array, folds: NDArray[np.integer], weight: Array) -> NDA
     """Cut the confidence into levels, of equal weight where ties allow."""
     rows = weight.sum() / len(np.unique(folds))
     count = max(1, int(min(rows / AUTO.least_stratum_rows, max(AUTO.least_levels, rows / AUTO.stratum_rows))))
+    # inverted_cdf is the one method of numpy that takes weights
     edges = np.quantile(confidence, np.arange(1, count) / count, weights=weight, method="inverted_cdf")
+    # tied confidences can make edges coincide: then there are fewer levels
     return np.searchsorted(np.unique(edges), confidence)

@@ -63,6 +63,7 @@ def find_support(x: NDArray[np.float32], drawn: NDArray[np.integer], rng: np.ran
     support = Support(x[drawn], _reach(x[drawn]))
     some = x if len(x) <= AUTO.bank_rows else x[rng.choice(len(x), AUTO.bank_rows, replace=False)]
     far = some[~support.holds(some)]
+    # greedy cover: a row that is still out of reach becomes a landmark, and covers its neighbours
     chosen = [support.landmarks]
     while len(far):
         chosen.append(far[:1])
@@ -77,7 +78,9 @@ def _reach(landmarks: Array) -> float:
     New rows lie as far from the landmarks as these from each other: nearly all are within reach. An outlier among the
     landmarks does not stretch it.
     """
+    # equal rows are at distance 0 from each other, and would pull the quantile down
     different = np.unique(landmarks, axis=0).astype(np.float64)
+    # where all inputs are equal the reach is 0, and rows like them must be within it in spite of rounding
     rounding = _ROUNDING * float(np.quantile(np.linalg.norm(different, axis=1), AUTO.support_share))
     if len(different) == 1:
         return rounding
@@ -87,4 +90,5 @@ def _reach(landmarks: Array) -> float:
 
 
 def _nearest(x: Array, landmarks: Array) -> NDArray[np.float64]:
+    # in chunks: the whole table of distances is never in memory
     return pairwise_distances_argmin_min(x, landmarks)[1].astype(np.float64)

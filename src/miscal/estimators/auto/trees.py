@@ -26,7 +26,9 @@ _LIGHTGBM = {
     "bagging_fraction": 0.7,
     "bagging_freq": 1,
     "max_bin": 63,
+    # the offset is the start: raw scores are to be shifts over it, without an average of LightGBM's own
     "boost_from_average": False,
+    # these three together give the same trees on any number of cores
     "deterministic": True,
     "force_row_wise": True,
     "num_threads": 1,
@@ -67,6 +69,7 @@ class TreeMember:
         import lightgbm
 
         booster = lightgbm.Booster(model_str=self.text)
+        # LightGBM's predictions leave out init_score, so the raw score is the shift alone
         return booster.predict(tree_columns(at.inputs), raw_score=True, num_threads=1)
 
     def state(self) -> State:
@@ -92,6 +95,7 @@ class TreeRecipe:
         for k in np.unique(rows.folds):
             inside = np.flatnonzero(rows.folds == k)
             booster = _boost(rows, columns, np.flatnonzero(rows.folds != k), stops[-1])
+            # one booster serves every number of rounds: its first rounds are those of a shorter fit
             for j, rounds in enumerate(stops):
                 shifts[inside, j] = booster.predict(
                     columns[inside], raw_score=True, num_iteration=rounds, num_threads=1

@@ -187,6 +187,7 @@ class PaperField:
         if confidence is not None:
             return self.estimate(X, confidence).delta
         average, mass = self._average(self._embed(X))
+        # the mass can only be 0 where tiny weights underflow: a far row has the floor of the kernel for its mass
         mean = np.average(self.bank_residual_, weights=self.bank_weight_)
         return np.where(mass > 0, average.astype(np.float64), mean)
 
@@ -284,11 +285,13 @@ class PaperField:
         r = self.bank_residual_
         moments, squares = self._smooth(coordinates, np.stack([r, np.square(r)], 1), self.sigma_ / np.sqrt(2))
         first, second = moments.astype(np.float64).T
+        # averages times their mass are sums: sum w K^2 (r - delta)^2, expanded; rounding can leave it below 0
         spread = np.maximum(second - 2 * delta * first + np.square(delta), 0.0)
         return np.sqrt(spread * squares) / mass
 
     def _embed(self, X: np.ndarray) -> np.ndarray:
         with one_thread():
+            # torch warns of memory that must not be written to
             return self.phi_.embed(torch.from_numpy(np.require(X, requirements="W"))).numpy()
 
 
@@ -310,6 +313,7 @@ def _train_and_val(rows: Triples, weight: np.ndarray, rng: np.random.Generator) 
     if rows.split is None:
         unit = np.arange(len(rows)) if rows.group is None else np.unique(rows.group, return_inverse=True)[1]
         n_units = int(unit.max()) + 1
+        # 10 of the 90 % that are train or validation rows in the paper's 80/10/10
         is_val = np.isin(unit, rng.permutation(n_units)[: max(1, n_units // 9)])
     else:
         if (rows.split == "test").any():

@@ -118,7 +118,9 @@ def search(
         for penalty in penalties
     ]
     hopeless = np.zeros(len(trainings), dtype=bool)
+    # tasks are few and long: handed out one by one, no process waits for another's batch
     with joblib.Parallel(n_jobs=n_workers(n_jobs, len(trainings)), batch_size=1) as parallel:
+        # the last round may reach beyond max_epochs, where every training stops by itself
         for until in range(ROUND, max_epochs + ROUND, ROUND):
             running = [i for i, t in enumerate(trainings) if not (t.finished or hopeless[i])]
             _advance_all(parallel, trainings, running, data, until)
@@ -136,11 +138,13 @@ def _advance_all(
     """Advance the running settings in place; where the mass penalty has not bitten, one stands for its sigma."""
     groups: dict[tuple[float, int | None], list[int]] = {}
     for i in running:
+        # None for all settings of this sigma that lambda has not touched yet
         groups.setdefault((trainings[i].sigma, i if trainings[i].penalised else None), []).append(i)
     _advance_each(parallel, trainings, [group[0] for group in groups.values()], data, until)
     apart = []
     for first, *rest in groups.values():
         if trainings[first].penalised:
+            # lambda began to matter during this round, so the others must go through it themselves
             apart += rest
         else:
             for i in rest:
@@ -168,7 +172,9 @@ def _hopeless(trainings: list[Training], weight: np.ndarray) -> np.ndarray:
     behind = errors - errors[leader]
     share = weight / weight.sum(dtype=np.float64)
     mean = behind @ share
+    # standard error of a mean with weights that sum to 1
     deviation = np.sqrt(np.square(behind - mean[:, None]) @ np.square(share))
+    # the leader, and settings equal to it up to rounding, have a mean and a deviation of 0
     return mean > HOPELESS * deviation + 1e-12
 
 

@@ -39,6 +39,7 @@ _LOSS_EXPONENT_FLOOR = -40.0
 """Beside a row's own weight of 1, 4e-18 is nothing; smaller ones make products too small for normal float32."""
 
 _EMBED_ROWS = 4096
+# purposes of random streams: starting weights, order of the rows, dropout
 _INIT, _ORDER, _MASK = 0, 1, 2
 
 
@@ -74,6 +75,7 @@ class Representation(nn.Module):
         super().__init__()
         self.sizes = sizes
         d, hidden, out = sizes
+        # weights are drawn by `_draw` or loaded: torch's own draw would be wasted
         self.first = nn.utils.skip_init(nn.Linear, d, hidden)
         self.second = nn.utils.skip_init(nn.Linear, hidden, hidden)
         self.last = nn.utils.skip_init(nn.Linear, hidden, out)
@@ -96,6 +98,7 @@ class Representation(nn.Module):
     @torch.no_grad()
     def _draw(self, rng: np.random.Generator) -> None:
         for layer in (self.first, self.second, self.last):
+            # the bound that torch's default for linear layers comes to
             bound = layer.in_features**-0.5
             for parameter in (layer.weight, layer.bias):
                 parameter.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(parameter.shape))))
@@ -115,9 +118,11 @@ class _DiscoveryLoss(torch.autograd.Function):
         left, right = exponent_factors(z, z, sigma)
         K = weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR)
         c, total = weight * residual, weight.sum()
+        # K is symmetric, so products from the left are those from the right
         S, mass = torch.stack([c, weight]) @ K
         delta, short = S / mass, (m_min - mass).clamp_(min=0.0)
         share = weight / total
+        # derivatives of sum share (penalty short^2 - (S / m)^2) by S and by m
         a = share * delta * (-2.0 / mass)
         b = share * (2.0 * delta.square() / mass - 2.0 * penalty * short)
         ctx.save_for_backward(z, K, torch.stack([a, c, b, weight], 1), torch.stack([c, a, weight, b], 1))
@@ -129,7 +134,9 @@ class _DiscoveryLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output: Tensor, _: Tensor):
         z, K, rows, columns = ctx.saved_tensors
+        # the four columns of each factor give the four terms of P at once
         P = (rows @ columns.T).mul_(K)
+        # the column of ones gives the row sums P1
         product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
         gradient = product[:, -1:] * z - product[:, :-1]
         return grad_output * gradient.mul_(-2.0 / ctx.sigma**2), None, None, None, None, None
@@ -255,6 +262,7 @@ class Training:
         X, residual, weight, X_val, bank = data.tensors()
         while not self.finished and self.epoch < until:
             self._train_epoch(X, residual, weight)
+            # the whole bank again after every epoch, since phi has moved
             z_bank = self.phi.embed(X, bank)
             delta, _ = smooth(self.phi.embed(X_val), z_bank, residual[bank], self.sigma, weight=weight[bank])
             self._record(np.square(data.residual_val - delta.numpy(), dtype=np.float64), data.weight_val)
@@ -262,6 +270,7 @@ class Training:
 
     def with_penalty(self, penalty: float) -> Training:
         """Return a copy for another lambda: the same training, as long as nothing was penalised."""
+        # one copy of all, so that the optimizer's copy holds the copied parameters
         twin = copy.deepcopy(self)
         twin.penalty = penalty
         return twin

@@ -70,8 +70,10 @@ def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings
     # |transform| <= exp(-2 variance sin^2): most frequencies of a wide law add nothing and need not be computed
     felt = 2 * variance * np.sin(frequency / 2) ** 2 < settings.count_exponent
     for j in np.flatnonzero(felt):
+        # log(1 - p + p e^-it) of each row, with all digits for small p; the last term moves the window to start at 0
         factors = np.log1p(probability * np.expm1(-1j * frequency[j]))
         transform[j] = np.exp(factors.sum() + 1j * frequency[j] * low)
+    # P(W = low), P(W = low + 1), ...; what lies outside the window wraps round into it, and is below 1e-14
     mass = np.fft.irfft(transform, n=size)
     return float(np.clip(mass[count - low :].sum(), 0.0, 1.0))
 

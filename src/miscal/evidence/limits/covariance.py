@@ -78,6 +78,7 @@ def counted(field: Floats, expected: Floats, settings: EvidenceSettings = EVIDEN
     gains, noise = np.cumsum(gain[order]), np.sqrt(np.cumsum(variance[order]))
     reached = gains - (ndtri(settings.confidence_level) + settings.z_power) * noise
     best = reached if reached.max() > 0 else gains / np.maximum(noise, np.finfo(float).tiny)
+    # by the ratio, not by the place: rows that tie with the last one taken are taken too, in whatever order they come
     return ratio >= ratio[order[np.argmax(best)]]
 
 
@@ -168,6 +169,7 @@ def _tail(
 
     def tail(p: Floats) -> float:
         variance = weight**2 * p * (1 - p)
+        # E|y - p|^3 = p (1 - p) (p^2 + (1 - p)^2)
         normal = near_normal(variance, np.abs(weight) * variance * (p**2 + (1 - p) ** 2), settings)
         spread = float(np.sqrt(max(variance[normal].sum(), stated[normal].sum())))
         above = bar - float(weight @ (p - centre))

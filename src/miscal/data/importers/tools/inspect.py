@@ -45,6 +45,7 @@ def read(path: Path) -> Log:
         If it is not a log of Inspect, or its samples hold no log-probabilities.
     """
     with path.open("rb") as stream:
+        # by content, since a log may have any name
         packed = stream.read(4) == archive.MAGIC
     if not packed:
         header, samples = _loaded(path)

@@ -255,6 +255,7 @@ def _golds(target: Any, choices: list[str]) -> list[int]:
 
 def _gold(target: Any, choices: list[str]) -> int | None:
     text = str(target).strip()
+    # isdigit alone lets superscripts pass, which int() refuses
     if text.isascii() and text.isdigit() and len(text) < 6 and int(text) < len(choices):
         return int(text)
     return choices.index(text) if text in choices else None
