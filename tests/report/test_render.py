@@ -203,7 +203,7 @@ def test_nothing_reads_none_or_nan(make_run, kind, n):
 def test_empty_cases_are_said_in_words(make_run):
     visible = page_of(make_run(500, kind="empty")).visible
     for words in (
-        "none found",
+        "No hidden miscalibration was found",
         "none proven",
         "not defined",
         "No test row lies in an over- or under-confident regime",
