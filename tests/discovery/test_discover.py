@@ -142,6 +142,25 @@ def test_unsupported_rows_belong_to_no_regime(data, found):
     assert found.summary.field.share_unsupported == pytest.approx((far & test).sum() / test.sum())
 
 
+def test_findings_name_what_no_diagram_shows_from_all_rows(tmp_path):
+    """The column `kind` knows where the model is right less often; with a split, the test rows alone testify."""
+    rows = triples(1000, strength=0.35)
+    kind = np.where(rows.X[:, 0] < 0, "left", "right").astype(object)
+    told = replace(rows, metadata={"kind": kind, "year": np.arange(1000) % 7}, text=None)
+    found = discover(told, map_method="pca")
+    [first, *_] = found.summary.findings
+    assert first.description in ("kind = left", "kind = right")
+    assert found.summary.findings_method.evidence == "all"
+    assert found.summary.findings_method.n == 1000
+    assert first.visible + first.hidden.value == pytest.approx(first.residual)
+    assert found.findings["description"].to_list() == [one.description for one in found.summary.findings]
+    write_run(found, tmp_path / "run", report=False)
+    assert read_run(tmp_path / "run").findings.equals(found.findings)
+    split = np.array(["train", "val", "test", "test"])[np.arange(1000) % 4]
+    own = discover(replace(told, split=split), map_method="pca").summary.findings_method
+    assert (own.evidence, own.n) == ("test", 500)
+
+
 def test_options_of_a_method_reach_it_and_are_kept(data, found):
     other = discover(data, map_method="pca", seed=1, options={"ridge": 1e4})
     assert other.summary.settings["options"] == {"ridge": 1e4}

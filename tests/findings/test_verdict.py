@@ -11,7 +11,7 @@ from miscal.evidence.claim import Claim
 from miscal.evidence.limits import Bound
 from miscal.findings import Place, verdict
 
-FOUND = "Hidden miscalibration was found. "
+FOUND = "Hidden miscalibration was found, "
 NOT_CONFIRMED = "Hidden miscalibration was not confirmed: "
 NOT_FOUND = "No hidden miscalibration was found: "
 
@@ -39,31 +39,31 @@ def test_each_outcome_has_its_own_opening_and_only_a_confirmed_one_gives_a_limit
         (
             claim(limit=0.0429, n=1_000),
             [Place('"law"', -0.2), Place('"sums"', 0.1), Place('"art"', 0.05), Place('"food"', 0.04)],
-            "Hidden miscalibration was found. On the 1,000 test rows, which nothing was learned from, it averages at "
-            "least 0.042 (one-sided 95 % confidence limit). Compared with rows of similar confidence, the model is "
-            'less often right on "law" (-0.20), more often right on "sums" (+0.10) and more often right on "art" '
-            "(+0.05).",
+            "Hidden miscalibration was found, which no reliability diagram can show. On the 1,000 test rows, from "
+            "which nothing was learned, its average size is at least 0.042 (one-sided 95 % confidence limit). Compared "
+            'with rows of similar confidence, the model is right less often on "law" (by 0.20), more often on "sums" '
+            '(by 0.10) and more often on "art" (by 0.05).',
         ),
         (
             claim(),
             [],
-            "Hidden miscalibration was found. On the 500 test rows, which nothing was learned from, it averages at "
-            "least 0.040 (one-sided 95 % confidence limit). It is spread out: no single region could be confirmed on "
-            "its own.",
+            "Hidden miscalibration was found, which no reliability diagram can show. On the 500 test rows, from "
+            "which nothing was learned, its average size is at least 0.040 (one-sided 95 % confidence limit). No "
+            "single part of the data could be confirmed on its own.",
         ),
         (
             claim(structure=False, limit=0.0, p_value=1.0),
             [],
-            "No hidden miscalibration was found: in the rows learned from, the inputs did not help to predict errors "
-            "beyond what the confidence says. This test set of 500 rows would have detected an average of 0.050 or "
-            "more with 80 % power, presuming an estimate with the right sign on every row.",
+            "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to predict "
+            "errors beyond what the confidence says. This test set of 500 rows would have detected an average size of "
+            "0.050 or more with 80 % power, provided that the estimated field had the right sign on every row.",
         ),
         (
             claim(limit=0.0, p_value=0.2, detectable=None),
             [],
-            "Hidden miscalibration was not confirmed: the estimator found some in the rows it learned from, but the "
-            "test rows do not confirm it (p = 0.2). This test set of 500 rows is too small to have detected an average "
-            "of any size.",
+            "Hidden miscalibration was not confirmed: the estimator found some on the rows used for learning, but the "
+            "test rows do not confirm it (p = 0.2). This test set of 500 rows is too small to have detected any hidden "
+            "miscalibration.",
         ),
     ],
     ids=["places", "spread", "none", "unconfirmed"],

@@ -27,6 +27,28 @@ WORDS = {
 }
 
 
+FINDING = {
+    "description": "subject = <b>law</b>",
+    "source": "named",
+    "columns": ["subject"],
+    "n": 120,
+    "share": 0.1,
+    "accuracy": 0.3,
+    "confidence": 0.7,
+    "residual": -0.4,
+    "visible": -0.15,
+    "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
+    "odds_ratio": 0.37,
+    "p_value": 1e-9,
+    "p_adjusted": 1e-6,
+    "sign": "over",
+    "explained": 0.4,
+    "aliases": ['text has "court"'],
+    "rows": [3, 5],
+}
+METHOD = {"candidates": 1234, "adjustment": "by Bonferroni", "level": 0.05, "evidence": "all", "n": 1200}
+
+
 def keywords(topic: str) -> list[str]:
     return [word.lower() for word in WORDS[topic].split() if len(word) > 5]
 
@@ -227,10 +249,11 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "p_value": 0.0002,
             "p_value_total": 0.0002,
         },
-        "verdict": "Hidden miscalibration: at least 0.094 on average (95 % limit, "
-        f"{test.height:,} test rows); against rows of like confidence, less often right on "
-        '"topic = contract law" (-0.20), '
-        'more often right on "topic = geography" (+0.21), less often right on "topic = chemistry" (-0.12).',
+        "verdict": "Hidden miscalibration was found, which no reliability diagram can show. On the "
+        f"{test.height:,} test rows, from which nothing was learned, its average size is at least 0.094 (one-sided "
+        "95 % confidence limit). Compared with rows of similar confidence, the model is right less often on "
+        '"topic = contract law" (by 0.20), more often on "topic = geography" (by 0.21) and less often on '
+        '"topic = chemistry" (by 0.12).',
         "warnings": ["214 rows share their input with another row; each such group was kept on one side of the split."],
         "correction": {
             method: {name: scores(part, shrink) for name, part in slices.items()}
@@ -252,6 +275,8 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             ],
         },
         "subregimes": [subregime_entry(name, parent, test) for name, parent in parts],
+        "findings": [FINDING],
+        "findings_method": METHOD,
         "timing": {"read": 0.21, "fit": 31.42, "audit": 4.2, "map": 2.9, "total": 38.73},
         "curves": {
             name: {"raw": curve(slices[name], "confidence"), "corrected": curve(slices[name], "corrected")}
@@ -292,10 +317,13 @@ def null_summary(summary: dict) -> dict:
             "p_value": 1.0,
             "p_value_total": 1.0,
         },
-        "verdict": f"Hidden miscalibration: none found; with these {summary['n_test']:,} test rows hidden "
-        "miscalibration above 0.041 on average would have been (80 % power, if the field had its signs right).",
+        "verdict": "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to "
+        f"predict errors beyond what the confidence says. This test set of {summary['n_test']:,} rows would have "
+        "detected an average size of 0.041 or more with 80 % power, provided that the estimated field had the right "
+        "sign on every row.",
         "warnings": [],
         "subregimes": [],
+        "findings": [],
         "selection": {"chosen": {}, "candidates": []},
         "field": {**summary["field"], "std_hidden": 0.0, "structure": False, "correlation_with_confidence": None},
     }
@@ -347,6 +375,7 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
             keywords=[payload],
             metadata=[{"column": payload, "value": payload, "odds_ratio": 2.0, "p_value": 0.1}],
         )
+    summary["findings"] = [{**FINDING, "description": payload, "columns": [payload], "aliases": [payload]}]
     summary.update(verdict=payload, warnings=[payload])
     summary["data"].update(path=f"dir/{payload}", x_source=payload)
     summary["data"]["columns"].update(confidence=payload, metadata=[payload])

@@ -98,7 +98,7 @@ def check_confidence(
     >>> check_confidence([80, 95])
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: confidence must lie in [0, 1]; got 2 of 2 values outside, 80 to 95 (rows 0, 1); these look like percentages: divide by 100
+    miscal.base.errors.InputError: confidence must lie in [0, 1]; got 2 of 2 values outside it, from 80 to 95 (rows 0, 1); these look like percentages: divide by 100
     """  # noqa: E501
     array = _vector(values, name, copy=copy)
     _refuse_non_finite(array, name, rows)
@@ -106,9 +106,9 @@ def check_confidence(
     if bad.any():
         percentages = looks_like_percentages(array)
         remedy = "these look like percentages: divide by 100" if percentages else f"correct them, or {DROP}"
-        found = f"{array[bad].min():.6g} to {array[bad].max():.6g}"
+        found = f"from {array[bad].min():.6g} to {array[bad].max():.6g}"
         raise InputError(
-            f"{name} must lie in [0, 1]; got {int(bad.sum())} of {len(array)} values outside, {found} "
+            f"{name} must lie in [0, 1]; got {int(bad.sum())} of {len(array)} values outside it, {found} "
             f"({row_list(bad, rows)}); {remedy}"
         )
     # clipping copies: only where there is something to clip

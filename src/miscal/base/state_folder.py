@@ -108,7 +108,7 @@ def load_state(
 
 def _read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise FileError(f"{folder} is not a folder: give the folder a model was saved in")
+        raise FileError(f"{folder} is not a folder: give the folder in which a model was saved")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         shapes = {"format": str, "version": int, "content": dict, "sha256": dict}
@@ -128,7 +128,7 @@ def _refuse_strangers(folder: Path, known: set[str]) -> None:
     strangers = sorted(entry.name for entry in folder.iterdir() if entry.name not in known or entry.is_symlink())
     if strangers:
         raise TrustError(
-            f"{folder} holds {len(strangers)} entries that miscal did not write "
+            f"{folder} holds files that miscal did not write "
             f"({', '.join(map(repr, strangers[:5]))}), so it is not loaded: remove them if you trust the rest"
         )
 

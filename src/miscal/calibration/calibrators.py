@@ -325,7 +325,7 @@ class Isotonic(_Map):
 
     def __init__(self, smoothing: float = 0.0) -> None:
         if not smoothing >= 0:
-            raise InputError(f"smoothing must be a number of at least 0, such as 1.0; it is {smoothing!r}")
+            raise InputError(f"smoothing must be a number of at least 0, such as 1.0; got {smoothing!r}")
         self.smoothing = float(smoothing)
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:

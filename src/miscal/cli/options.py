@@ -84,7 +84,8 @@ Correct = Annotated[
 Embeddings = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help="Embeddings of the inputs (.npy or .safetensors), one row per row of DATA, in its order."
+        metavar="FILE",
+        help="Embeddings of the inputs (.npy or .safetensors): one row for each row of DATA, in the same order.",
     ),
 ]
 Features = Annotated[
@@ -100,7 +101,7 @@ Text = Annotated[
 Metadata = Annotated[
     str | None,
     typer.Option(
-        metavar="COL,COL", help="Columns that describe the rows in the report; patterns in --features leave them out."
+        metavar="COL,COL", help="Columns used to name and colour what is found. The estimator does not see them."
     ),
 ]
 MethodOption = Annotated[
@@ -111,7 +112,7 @@ Neighbours = Annotated[
     typer.Option(
         metavar="N",
         parser=_number(int, 1),
-        help="With --method paper: average over the N nearest rows of the bank only, not over all of it.",
+        help="Average over the N nearest training rows instead of all of them (--method paper only).",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of all random numbers.")]
@@ -123,7 +124,9 @@ Epsilon = Annotated[
 ]
 Split = Annotated[
     str | None,
-    typer.Option(metavar="COL", help="Column that says train, val or test. Default: split 80/10/10 at random."),
+    typer.Option(
+        metavar="COL", help="Column that says train, val or test for each row. Default: a random 80/10/10 split."
+    ),
 ]
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")

@@ -132,7 +132,8 @@ def _fixable(error: BaseException) -> str | None:
 def _usage(error: BaseException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "miscal"
-    return f"{error.format_message().strip().rstrip('.')}; see `{command} --help`"  # type: ignore[attr-defined]
+    words = error.format_message().replace("Value error, ", "").strip().rstrip(".")  # type: ignore[attr-defined]
+    return f"{words}; see `{command} --help`"
 
 
 def _system(error: OSError) -> str | None:

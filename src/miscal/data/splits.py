@@ -197,25 +197,22 @@ def check_trainable(correct: np.ndarray, split: np.ndarray) -> None:
     >>> check_trainable(np.array([0.0, 1.0]), np.array(["train", "test"]))
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed (50 to train, 5 to choose, ...
+    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed, among them 50 for training, ...
     """
-    needed = "(" + ", ".join(f"{MIN_SPLIT[s]} to {w}" for s, w in zip(SPLITS, _PURPOSE, strict=True)) + ")"
+    needed = "{} for training, {} for validation and {} for testing".format(*(MIN_SPLIT[s] for s in SPLITS))
     if len(correct) < MIN_ROWS:
         raise InputError(
-            f"too few rows: got {len(correct)}; at least {MIN_ROWS} are needed {needed}, "
-            "and some thousands for a detailed field"
+            f"too few rows: got {len(correct)}; at least {MIN_ROWS} are needed, among them {needed}; "
+            "a detailed field takes some thousands"
         )
     counts = {name: int((split == name).sum()) for name in SPLITS}
     if any(counts[name] < MIN_SPLIT[name] for name in SPLITS):
         raise InputError(
-            f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; the least that is needed "
-            f"is {needed}"
+            f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; at least {needed} "
+            "are needed"
         )
     for name, part in (("", correct), ("of split 'train' ", correct[split == "train"])):
         if part.min() == part.max():
             raise InputError(
                 f"correct has one class only: all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 must occur"
             )
-
-
-_PURPOSE = ("train", "choose", "test")

@@ -44,7 +44,7 @@ def check_target(out: str | Path, *, overwrite: bool = False) -> None:
     foreign = sorted(entry for entry in os.listdir(place) if entry not in OURS)
     if foreign:
         raise InputError(
-            f"{out} holds {len(foreign)} entries that miscal did not write ({', '.join(map(repr, foreign[:5]))}): "
+            f"{out} holds files that miscal did not write ({', '.join(map(repr, foreign[:5]))}): "
             "--overwrite replaces run folders only; give another --out"
         )
 

@@ -77,12 +77,12 @@ def make_estimator(
     >>> make_estimator("auto", options={"neighbours": 50})
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: method="auto" has no option 'neighbours'; it has no options at all
+    miscal.base.errors.InputError: method="auto" has no option 'neighbours'; it has no options
     """
     kind, options = estimator_class(method), dict(options or {})
     allowed = [name for name in signature(kind).parameters if name not in _COMMON]
     for name in options:
         if name not in allowed:
-            known = f"its options are {', '.join(allowed)}" if allowed else "it has no options at all"
+            known = f"its options are {', '.join(allowed)}" if allowed else "it has no options"
             raise InputError(f'method="{method}" has no option {name!r}; {known}')
     return kind(random_state=random_state, n_jobs=n_jobs, **options)

@@ -35,14 +35,14 @@ def verdict(claim: Claim, places: Sequence[Place] = ()) -> str:
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
     >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
     >>> print(verdict(Claim(True, shown, 0.03), [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
-    Hidden miscalibration was found. On the 1,000 test rows, which nothing was learned from, it averages at least 0.042
-    (one-sided 95 % confidence limit). Compared with rows of similar confidence, the model is less often right on
-    "law, court" (-0.15) and more often right on "sums" (+0.09).
+    Hidden miscalibration was found, which no reliability diagram can show. On the 1,000 test rows, from which nothing
+    was learned, its average size is at least 0.042 (one-sided 95 % confidence limit). Compared with rows of similar
+    confidence, the model is right less often on "law, court" (by 0.15) and more often on "sums" (by 0.09).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent, 0.03)))
-    No hidden miscalibration was found: in the rows learned from, the inputs did not help to predict errors beyond what
-    the confidence says. This test set of 1,000 rows would have detected an average of 0.030 or more with 80 % power,
-    presuming an estimate with the right sign on every row.
+    No hidden miscalibration was found: on the rows used for learning, the inputs did not help to predict errors beyond
+    what the confidence says. This test set of 1,000 rows would have detected an average size of 0.030 or more with 80 %
+    power, provided that the estimated field had the right sign on every row.
     """
     return f"{_found(claim)} {_where(places)}" if claim.confirmed else f"{_not_found(claim)} {_power(claim)}"
 
@@ -50,8 +50,9 @@ def verdict(claim: Claim, places: Sequence[Place] = ()) -> str:
 def _found(claim: Claim) -> str:
     limit = _rounded_down(claim.certificate.hidden.low)
     return (
-        f"Hidden miscalibration was found. On the {claim.certificate.n:,} test rows, which nothing was learned from, "
-        f"it averages at least {limit} (one-sided 95 % confidence limit)."
+        "Hidden miscalibration was found, which no reliability diagram can show. On the "
+        f"{claim.certificate.n:,} test rows, from which nothing was learned, its average size is at least {limit} "
+        "(one-sided 95 % confidence limit)."
     )
 
 
@@ -62,12 +63,12 @@ def _rounded_down(value: float) -> str:
 
 def _where(places: Sequence[Place]) -> str:
     if not places:
-        return "It is spread out: no single region could be confirmed on its own."
+        return "No single part of the data could be confirmed on its own."
     named = [
-        f"{'less' if place.hidden < 0 else 'more'} often right on {place.name} ({place.hidden:+.2f})"
+        f"{'less' if place.hidden < 0 else 'more'} often on {place.name} (by {abs(place.hidden):.2f})"
         for place in places[:MOST_PLACES]
     ]
-    return f"Compared with rows of similar confidence, the model is {_listed(named)}."
+    return f"Compared with rows of similar confidence, the model is right {_listed(named)}."
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -77,23 +78,23 @@ def _listed(items: Sequence[str]) -> str:
 def _not_found(claim: Claim) -> str:
     if not claim.structure:
         return (
-            "No hidden miscalibration was found: in the rows learned from, the inputs did not help to predict errors "
-            "beyond what the confidence says."
+            "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to predict "
+            "errors beyond what the confidence says."
         )
     p_value = f"p = {claim.certificate.hidden.p_value:.2g}"
     # a p-value below 0.05 and a limit of 0 can occur together: the limit counts fewer rows, chosen before
     reason = f"{p_value}, but the lower limit is 0" if claim.rejected else p_value
     return (
-        "Hidden miscalibration was not confirmed: the estimator found some in the rows it learned from, but the test "
-        f"rows do not confirm it ({reason})."
+        "Hidden miscalibration was not confirmed: the estimator found some on the rows used for learning, but the "
+        f"test rows do not confirm it ({reason})."
     )
 
 
 def _power(claim: Claim) -> str:
     n = claim.certificate.n
     if claim.detectable is None:
-        return f"This test set of {n:,} rows is too small to have detected an average of any size."
+        return f"This test set of {n:,} rows is too small to have detected any hidden miscalibration."
     return (
-        f"This test set of {n:,} rows would have detected an average of {claim.detectable:.3f} or more with "
-        "80 % power, presuming an estimate with the right sign on every row."
+        f"This test set of {n:,} rows would have detected an average size of {claim.detectable:.3f} or more "
+        "with 80 % power, provided that the estimated field had the right sign on every row."
     )

@@ -163,9 +163,11 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
     best = min(SCHEMAS, key=lambda schema: len(schema[0] - set(columns)))[0]
     missing = sorted(best - set(columns))
     near = [f"{c!r} looks like {m!r}" for m in missing for c in difflib.get_close_matches(m, columns, 1)]
+    missed = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))} "
+    missed += "are missing" if len(missing) > 1 else "is missing"
     allowed = " | ".join(", ".join(sorted(schema[0])) for schema in SCHEMAS)
     raise MissingColumn(
-        f"{name}: column {', '.join(map(repr, missing))} is missing{' (' + '; '.join(near) + ')' if near else ''}; "
+        f"{name}: {missed}{' (' + '; '.join(near) + ')' if near else ''}; "
         f"its columns are {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
     )
 
@@ -236,10 +238,10 @@ def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
     try:
         import datasets
     except ImportError as error:
-        raise InputError(f"task {task.dataset} needs an extra: run pip install 'miscal[datasets]'") from error
+        raise InputError(f"task {task.dataset} needs an extra; run pip install 'miscal[datasets]'") from error
     from huggingface_hub import HfApi
 
-    what = f"data set {task.dataset}"
+    what = f"data set {task.dataset} cannot be fetched from the hub"
     commit = revision or retried(lambda: HfApi().dataset_info(task.dataset).sha, what)
     parts = [
         retried(lambda s=split: datasets.load_dataset(task.dataset, task.config, split=s, revision=commit), what)

@@ -131,7 +131,7 @@ def layers(capacity: str) -> tuple[int, int]:
     if not (depth.isdigit() and width.isdigit() and 1 <= int(depth) <= 9 and 1 <= int(width) <= _LARGEST_WIDTH):
         raise InputError(
             f"a capacity is hidden layers x width, for instance 3x1024 (1 to 9 layers, width at most "
-            f"{_LARGEST_WIDTH:,}); {capacity!r} was given"
+            f"{_LARGEST_WIDTH:,}); got {capacity!r}"
         )
     return int(depth), int(width)
 
@@ -159,13 +159,13 @@ def _check(settings: Settings) -> None:
         raise InputError("interaction is about sigma and lambda, which only --method paper has; leave --method out")
     if settings.rows < MIN_ROWS:
         raise InputError(
-            f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough of each; it is {settings.rows}"
+            f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough rows in each split; got {settings.rows}"
         )
     for name, low in (("seeds", 1), ("epochs", 1), ("patience", 1), ("resreg_epochs", 1), ("resreg_patience", 1)):
         if getattr(settings, name) < low:
-            raise InputError(f"{name} must be at least {low}; it is {getattr(settings, name)}")
+            raise InputError(f"{name} must be at least {low}; got {getattr(settings, name)}")
     if not 0 < settings.resreg_rate < 1:
-        raise InputError(f"resreg_rate must be above 0 and below 1; it is {settings.resreg_rate}")
+        raise InputError(f"resreg_rate must be above 0 and below 1; got {settings.resreg_rate}")
     for name in ("amplitudes", "frequencies", "sigmas", "lambdas", "capacities"):
         _distinct(name, getattr(settings, name))
     for capacity in settings.capacities:
@@ -174,10 +174,10 @@ def _check(settings: Settings) -> None:
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}; {value!r} was given")
+        raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
 
 
 def _distinct(name: str, values: tuple) -> None:
     numbers = [value for value in values if not isinstance(value, str)]
     if not values or len(set(values)) < len(values) or any(not 0 < value < 1e6 for value in numbers):
-        raise InputError(f"{name} must be at least one value above 0, and no value twice; {list(values)} was given")
+        raise InputError(f"{name} must hold at least one value, all above 0 and no value twice; got {list(values)}")

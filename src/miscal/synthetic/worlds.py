@@ -340,5 +340,5 @@ def _directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
 
 def _checked(n: int) -> int:
     if n < 1:
-        raise InputError(f"n must be at least 1; it is {n}")
+        raise InputError(f"n must be at least 1; got {n}")
     return n

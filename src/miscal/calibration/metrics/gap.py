@@ -159,7 +159,7 @@ def _check(
 
 def _large_enough(label: np.ndarray, min_rows: int) -> list[str]:
     if min_rows != int(min_rows) or min_rows < 1:
-        raise InputError(f"min_rows must be a whole number of at least 1; it is {min_rows!r}")
+        raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     return [name for code, name in enumerate(SLICES) if (label == code).sum() >= min_rows]
 
 

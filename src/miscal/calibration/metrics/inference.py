@@ -194,7 +194,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
     seeded = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
     if seeded or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    raise InputError(f"random_state must be a whole number of at least 0 or a numpy Generator; it is {random_state!r}")
+    raise InputError(f"random_state must be a whole number of at least 0 or a numpy Generator; got {random_state!r}")
 
 
 def p_value_of(null: np.ndarray, value: float) -> float:

@@ -134,7 +134,7 @@ def simulate(
     array([0.5, 0.5, 0.5])
     """
     if n_draws != int(n_draws) or n_draws < 1:
-        raise InputError(f"n_draws must be a whole number of at least 1; it is {n_draws!r}")
+        raise InputError(f"n_draws must be a whole number of at least 1; got {n_draws!r}")
     step = max(1, _BLOCK // len(population.count))
     return np.concatenate(
         [_simulate_block(population, rate, statistic, min(step, n_draws - i), rng, resample)

@@ -165,7 +165,7 @@ def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.nda
     array([0, 1, 1])
     """
     if n_bins != int(n_bins) or n_bins < 1:
-        raise InputError(f"n_bins must be a whole number of at least 1; it is {n_bins!r}")
+        raise InputError(f"n_bins must be a whole number of at least 1; got {n_bins!r}")
     if strategy == "width":
         edges = np.arange(1, n_bins) / n_bins
         return np.searchsorted(edges, confidence, side="right")
@@ -175,7 +175,7 @@ def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.nda
         middle = np.cumsum(mass) - mass / 2
         # a value belongs where the middle of its weight lies; 1e-9 keeps rounding from moving it across an edge
         return np.clip(np.floor(middle * n_bins + 1e-9).astype(np.int64), 0, n_bins - 1)[inverse]
-    raise InputError(f"strategy must be 'width' or 'mass'; it is {strategy!r}")
+    raise InputError(f"strategy must be 'width' or 'mass'; got {strategy!r}")
 
 
 def ece(

@@ -26,7 +26,7 @@ NullOption = Annotated[
     ),
 ]
 Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="How many times to refit under the null.")]
-Seeds = Annotated[int, typer.Option(metavar="N", parser=whole(2), help="How many seeds to compare.")]
+Seeds = Annotated[int, typer.Option(metavar="N", parser=whole(2), help="How many seeds to compare, at least 2.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the audit as JSON instead of text.")]
 
 
@@ -74,9 +74,13 @@ def audit_lines(found: dict, run_dir: Path) -> list[str]:
     lines = []
     for name, one in found["nulls"].items():
         words = name.replace("_", " ")
-        lines.append(f"{words:<22}{one['observed']:.3f}, {one['mean']:.3f} under the null (p = {one['p_value']:.3f})")
+        lines.append(
+            f"{words:<22}{one['observed']:.3f}, {one['mean']:.3f} on average under the null (p = {one['p_value']:.3f})"
+        )
     agreement = found["seeds"]["correlation"]["mean"]
-    lines.append(f"{'seeds':<22}correlation of the fields {'undefined' if agreement is None else f'{agreement:.3f}'}")
+    lines.append(
+        f"{'seeds':<22}average correlation of the fields {'undefined' if agreement is None else f'{agreement:.3f}'}"
+    )
     for one in found["thresholds"]:
         gap = "none" if one["gap"] is None else f"{one['gap']:.3f}"
         lines.append(

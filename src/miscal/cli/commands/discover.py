@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from miscal.base.errors import InputError
 from miscal.cli import options
 from miscal.cli.options import Method, OnInvalid
 
@@ -64,6 +65,9 @@ def command(
         "epsilon": epsilon,
         "map_method": map_method.value,
     }
+
+    if neighbours is not None and method.value != "paper":
+        raise InputError("--neighbours has an effect with --method paper only: leave it out, or add --method paper")
 
     def read() -> "Triples":
         from miscal.data.readers import read_triples

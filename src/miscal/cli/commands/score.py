@@ -75,7 +75,10 @@ def command(
         int | None, typer.Option(metavar="N", parser=whole(1), help="Number of CPU threads per process.")
     ] = None,
     embed_only: Annotated[
-        bool, typer.Option("--embed-only", help="Compute the hidden states of texts only; ask nothing.")
+        bool,
+        typer.Option(
+            "--embed-only", help="Only compute the hidden states of the texts in --text, without asking questions."
+        ),
     ] = False,
     text: Annotated[str, typer.Option(metavar="COL", help="Column of texts, for --embed-only.")] = "text",
 ) -> None:

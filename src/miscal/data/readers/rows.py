@@ -122,7 +122,7 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     asked = conditions.columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
-        raise InputError("the data have no rows")
+        raise InputError("the data have no rows; give one row per prediction")
     X = _matrix(inputs.embeddings, len(frame))
     rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:

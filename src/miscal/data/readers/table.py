@@ -93,7 +93,7 @@ def _near_file(path: Path) -> str:
 def not_empty(path: Path) -> Path:
     """Refuse a file of no bytes."""
     if path.stat().st_size == 0:
-        raise CorruptFile(f"{path} is empty (0 bytes)")
+        raise CorruptFile(f"{path} is empty (0 bytes); give a file with one row per prediction")
     return path
 
 

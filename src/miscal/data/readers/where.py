@@ -85,5 +85,7 @@ def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     unknown = int(result.null_count())
     keep = result.fill_null(False).to_numpy()
     if not keep.any():
-        raise InputError(f"where: {expression!r} keeps none of the {len(frame)} rows")
+        raise InputError(
+            f"where: {expression!r} keeps none of the {len(frame)} rows; correct the condition, or leave it out"
+        )
     return keep, f"where: {unknown} rows were left out, because the value that decides is missing" if unknown else None

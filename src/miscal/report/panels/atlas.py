@@ -112,7 +112,7 @@ more extreme than they are.</p>
 "No text column was given, so pointing at a row shows its numbers only." }}</p>
 {% endif %}
 {% if not view.has_metadata %}
-<p class="caption">No metadata columns were given (option --metadata), so the points cannot be coloured by any.</p>
+<p class="caption">No metadata columns were given (option --metadata), so the points cannot be coloured by metadata.</p>
 {% endif %}
 {% if view.left_off %}
 <p class="caption">Metadata too large for this page were left off: {{ view.left_off | map("short", 40) | join(", ")

@@ -11,7 +11,7 @@ SHOWN = 20
 TEMPLATE = """
 {% if not view.rows %}
 <p class="empty">{{ view.candidates | count }} groups were tested that the columns and texts name, on {{ view.n | count
-}} {{ view.kind }}. None of them is right more or less often than rows of equal confidence, beyond what chance
+}} {{ view.kind }}. Not one of them is right more or less often than rows of equal confidence, beyond what chance
 explains.</p>
 {% else %}
 <p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability

@@ -31,8 +31,8 @@ ENTRIES = {
         "close together."
     ),
     "At least … points": (
-        "A one-sided 95 % lower confidence limit. Before the outcomes of the test rows were used, the field said in "
-        "which direction the model errs on each of them. The better the outcomes agree with these directions, the "
+        "A one-sided 95 % lower confidence limit. Before the outcomes of the test rows were used, the field predicted "
+        "in which direction the model errs on each of them. The better the outcomes agree with these directions, the "
         "higher the limit of the mean absolute miscalibration. Such a limit is too high in at most 5 % of all runs."
     ),
     "smECE and its floor": (
