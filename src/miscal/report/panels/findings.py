@@ -44,7 +44,7 @@ data sets. Each group is tested given those chosen before it.</p>
 {% endfor %}
 </tbody>
 </table>
-<p class="note">Visible: accuracy expected at these confidences minus confidence. Hidden: accuracy minus the accuracy
+<p class="caption">Visible: accuracy expected at these confidences minus confidence. Hidden: accuracy minus the accuracy
 expected at these confidences; negative groups are right less often than rows of equal confidence. The intervals do not
 allow for the choice of the groups among many. The odds are those of rows of equal confidence, times the number
 given.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
@@ -76,4 +76,4 @@ def view(source: Source) -> FindingsView | None:
     return FindingsView(found[:SHOWN], max(0, len(found) - SHOWN), method.candidates, method.n, kind, method.level)
 
 
-PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE)
+PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE, contents="Findings")
