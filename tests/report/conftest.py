@@ -43,7 +43,7 @@ FINDING = {
     "p_adjusted": 1e-6,
     "sign": "over",
     "explained": 0.4,
-    "aliases": ['text has "court"'],
+    "aliases": ['"court" in the text'],
     "rows": [3, 5],
 }
 METHOD = {"candidates": 1234, "adjustment": "by Bonferroni", "level": 0.05, "evidence": "all", "n": 1200}

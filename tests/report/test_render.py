@@ -100,7 +100,7 @@ def with_findings(found, **method):
 
 
 def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
-    term = {**FINDING, "description": 'text has "secret"', "columns": ["text"], "aliases": []}
+    term = {**FINDING, "description": '"secret" in the text', "columns": ["text"], "aliases": []}
     folder = make_run(300, edit=with_findings([FINDING, term]))
     page = render(folder).read_text(encoding="utf-8")
     section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]

@@ -24,7 +24,7 @@ from miscal.discovery.summary import (
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.claim import Claim, claim
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings import Place, places, verdict
+from miscal.findings import Place, averages, places, verdict
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
 """Libraries whose versions the summary keeps: those that its numbers depend on."""
@@ -72,7 +72,7 @@ def summarise(
         **{f"n_{name}": int((triples.split == name).sum()) for name in ("train", "val", "test")},
         seed=seed,
         method=model.method,
-        verdict=verdict(claimed, _places(rows, regimes)),
+        verdict=_verdict(rows, claimed, regimes),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime, correct)])),
         global_=measurements.global_numbers(correct, confidence, seed=seed),
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
@@ -106,6 +106,13 @@ def _claim(rows: EstimatedRows, model: MiscalibrationField, seed: int) -> Claim:
         fit_confidence=triples.confidence[~test],
         random_state=seed,
     )
+
+
+def _verdict(rows: EstimatedRows, claimed: Claim, regimes: Sequence[Regime]) -> str:
+    """Say what any diagram shows, of all rows, and what none shows."""
+    groups = [Place(one.description, one.hidden.value) for one in rows.ledger.numbers()]
+    shown = averages(rows.triples.correct, rows.triples.confidence)
+    return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
 
 
 def _places(rows: EstimatedRows, regimes: Sequence[Regime]) -> list[Place]:

@@ -11,7 +11,7 @@ from miscal.findings.places import Place, places
 from miscal.findings.residuals import Residual, binomial_residual, holm
 from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings
 from miscal.findings.subregimes import Subregime, Subregimes, find_subregimes
-from miscal.findings.verdict import verdict
+from miscal.findings.verdict import averages, verdict
 
 __all__ = [
     "EPSILON",
@@ -22,6 +22,7 @@ __all__ = [
     "Residual",
     "Subregime",
     "Subregimes",
+    "averages",
     "binomial_residual",
     "cut",
     "find_subregimes",

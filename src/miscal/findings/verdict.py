@@ -14,15 +14,40 @@ MOST_PLACES = 3
 """Places named in the verdict; the report lists all."""
 
 
-def verdict(claim: Claim, places: Sequence[Place] = ()) -> str:
-    """Say in two or three sentences what was tested, what was found, and what would have been detected.
+def averages(correct: np.ndarray, confidence: np.ndarray) -> str:
+    """Say what every diagram shows: how sure the model is on average, and how often it is right.
+
+    Parameters
+    ----------
+    correct, confidence : ndarray of float64, shape (n,)
+        All rows: nothing is learned from them here.
+
+    Returns
+    -------
+    str
+        One sentence.
+
+    Examples
+    --------
+    >>> averages(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.9, 0.7, 0.8, 0.6]))
+    'The model says 75 % on average and is right 25 % of the time.'
+    """
+    return f"The model says {confidence.mean():.0%} on average and is right {correct.mean():.0%} of the time.".replace(
+        "%", " %"
+    )
+
+
+def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = ()) -> str:
+    """Say in a few sentences what was tested, what was found, and what would have been detected.
 
     Parameters
     ----------
     claim : Claim
         What the test rows allow to be said.
     places : sequence of Place
-        The regions that were confirmed, strongest first; three at most are named.
+        The regions that were confirmed, strongest first; three at most are named, where there are no groups.
+    groups : sequence of Place
+        The groups of the ledger of findings, strongest first; three at most are named.
 
     Returns
     -------
@@ -44,7 +69,30 @@ def verdict(claim: Claim, places: Sequence[Place] = ()) -> str:
     what the confidence says. This test set of 1,000 rows would have detected an average size of 0.030 or more with 80 %
     power, provided that the estimated field had the right sign on every row.
     """
-    return f"{_found(claim)} {_where(places)}" if claim.confirmed else f"{_not_found(claim)} {_power(claim)}"
+    if claim.confirmed:
+        return f"{_found(claim)} {_which(groups) if groups else _where(places)}"
+    if groups:
+        return f"{_IN_GROUPS} {_which(groups)} {_field_adds_nothing(claim)}"
+    return f"{_not_found(claim)} {_power(claim)}"
+
+
+_IN_GROUPS = "Hidden miscalibration was found in groups that can be named; no reliability diagram can show it."
+
+
+def _which(groups: Sequence[Place]) -> str:
+    named = [
+        f"{'less' if group.hidden < 0 else 'more'} often on rows with {group.name} (by {abs(group.hidden):.2f})"
+        for group in groups[:MOST_PLACES]
+    ]
+    more = len(groups) - len(named)
+    rest = f" The report lists {more} more." if more else ""
+    return f"Compared with rows of equal confidence, the model is right {_listed(named)}.{rest}"
+
+
+def _field_adds_nothing(claim: Claim) -> str:
+    if not claim.structure:
+        return "Beyond such groups, the estimated field claims nothing hidden."
+    return "The estimated field as a whole was not confirmed on the test rows."
 
 
 def _found(claim: Claim) -> str:

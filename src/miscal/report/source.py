@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError
-from miscal.discovery.summary import MapInfo, Summary, read_summary
+from miscal.discovery.summary import FindingNumbers, MapInfo, Summary, read_summary
+from miscal.findings.ledger import IN_TEXT, TEXT
 from miscal.report.numbers import finite
 from miscal.report.texts import clean
 
@@ -93,18 +94,32 @@ def read_source(folder: Path, *, redact_text: bool = False) -> Source:
 
 
 def redacted(source: Source) -> Source:
-    """Return the same run without texts, keywords, and names of subregimes, which are made of such words."""
+    """Return the same run without texts, and without the keywords, names and findings that are made of their words."""
     parts = source.summary.subregimes
     aliases = {part.name: f"part {place}" for place, part in enumerate(parts, start=1)}
     verdict = source.summary.verdict
     # Longest first: a name may be part of another.
     for name in sorted(aliases, key=len, reverse=True):
         verdict = verdict.replace(name, aliases[name])
+    for finding in source.summary.findings:
+        if TEXT in finding.columns:
+            verdict = verdict.replace(finding.description, "a term of the texts")
     unnamed = tuple(part.model_copy(update={"name": aliases[part.name], "keywords": ()}) for part in parts)
-    summary = source.summary.model_copy(update={"verdict": verdict, "subregimes": unnamed})
+    summary = source.summary.model_copy(
+        update={"verdict": verdict, "subregimes": unnamed, "findings": _untold(source.summary.findings)}
+    )
     points = source.map.drop("text", strict=False)
     names = [aliases.get(clean(name)) for name in points["subregime"].to_list()]
     return replace(source, summary=summary, map=_with_names(points, names), redact_text=True)
+
+
+def _untold(findings: tuple[FindingNumbers, ...]) -> tuple[FindingNumbers, ...]:
+    """Leave out findings and aliases that are terms of the texts."""
+    return tuple(
+        one.model_copy(update={"aliases": tuple(name for name in one.aliases if not name.endswith(IN_TEXT))})
+        for one in findings
+        if TEXT not in one.columns
+    )
 
 
 def _with_names(points: "pl.DataFrame", names: list[str | None]) -> "pl.DataFrame":

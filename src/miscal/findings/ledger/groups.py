@@ -15,6 +15,9 @@ from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 VALUE, INTERVAL, PAIR, TERM = range(4)
 """Kinds of groups, the better name first."""
 
+TEXT, IN_TEXT = "text", "in the text"
+"""Column of a term, and the end of its description."""
+
 
 @dataclass(frozen=True, eq=False)
 class NamedGroups:
@@ -84,7 +87,7 @@ def named_groups(
     --------
     >>> year = np.repeat([2001.0, 2002.0, np.nan], [30, 40, 30])
     >>> named_groups({"year": year}).descriptions
-    ('year = 2001', 'year = 2002', 'year is missing')
+    ('year = 2001', 'year = 2002', 'year = (missing)')
     """
     n = len(text) if text is not None else len(next(iter(columns.values()), ()))
     found = _Found(n, settings)
@@ -168,7 +171,7 @@ class _Found:
         except ValueError:  # no term is common enough
             return
         for place, term in enumerate(counter.get_feature_names_out()):
-            self.add(f'text has "{term}"', ("text",), TERM, member[:, [place]].toarray()[:, 0] > 0)
+            self.add(f'"{term}" {IN_TEXT}', (TEXT,), TERM, member[:, [place]].toarray()[:, 0] > 0)
 
     def groups(self) -> NamedGroups:
         member = csc_array(hstack(self.members)) if self.members else csc_array((self.n, 0))
@@ -176,7 +179,7 @@ class _Found:
         return NamedGroups(tuple(self.descriptions), tuple(self.columns), also, np.array(self.kinds, int), member)
 
 
-_MISSING = "is missing"
+_MISSING = "= (missing)"
 
 
 @dataclass(frozen=True, eq=False)

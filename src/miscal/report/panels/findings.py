@@ -70,8 +70,6 @@ def view(source: Source) -> FindingsView | None:
     if method is None or method.candidates == 0:
         return None
     found = source.summary.findings
-    if source.redact_text:
-        found = tuple(one for one in found if "text" not in one.columns)
     kind = "test rows" if method.evidence == "test" else "rows"
     return FindingsView(found[:SHOWN], max(0, len(found) - SHOWN), method.candidates, method.n, kind, method.level)
 
