@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.base.folds import assign_folds
+from miscal.base.folds import assign_folds, row_groups
 
 SIZES = st.lists(st.integers(1, 30), min_size=2, max_size=40)
 
@@ -32,3 +32,9 @@ def test_few_groups_make_fewer_folds_and_a_large_one_has_its_own():
 
 def test_one_group_of_all_rows_is_dealt_row_by_row():
     assert np.bincount(dealt([100], 5)[1]).tolist() == [20] * 5
+
+
+def test_equal_inputs_are_one_group_whatever_the_sign_of_their_zeros():
+    X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
+    assert row_groups(X).tolist() == [0, 0, 1, 0]
+    assert row_groups(X, ["b", "a", "b", "c"]).tolist() == [1, 0, 1, 2]

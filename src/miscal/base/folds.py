@@ -29,7 +29,8 @@ def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
     if groups is not None:
         return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
     # each row as one value of bytes: equal inputs are found by one sort
-    rows = np.ascontiguousarray(X).view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
+    # adding 0.0 turns -0.0 into 0.0, which is the same input and other bytes
+    rows = (np.ascontiguousarray(X) + X.dtype.type(0)).view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
     _, first, number = np.unique(rows, return_index=True, return_inverse=True)
     # number groups by first appearance, so that the deal does not depend on byte order
     rank = np.empty(len(first), np.int64)
