@@ -21,8 +21,6 @@ from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
 from miscal.report.source import read_source
 
-from .conftest import FINDING, METHOD
-
 VOID = {"meta", "link", "input", "br"}
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -90,32 +88,6 @@ def test_the_page_holds_every_panel_in_order(make_run):
     text = render(make_run(500)).read_text(encoding="utf-8")
     places = [text.index(f'<section id="{panel.name}"') for panel in PANELS]
     assert places == sorted(places)
-
-
-def with_findings(found, **method):
-    def change(summary):
-        summary["findings"], summary["findings_method"] = found, {**METHOD, **method}
-
-    return change
-
-
-def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
-    term = {**FINDING, "description": '"secret" in the text', "columns": ["text"], "aliases": []}
-    folder = make_run(300, edit=with_findings([FINDING, term]))
-    page = render(folder).read_text(encoding="utf-8")
-    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
-    assert "subject = &lt;b&gt;law&lt;/b&gt;" in section
-    for shown in ("1,234 groups", "1,200 rows", "0.37 times", "−25.0", "−33.0 to −17.0", "−15.0", "court", "secret"):
-        assert shown.replace(",", "\N{NARROW NO-BREAK SPACE}") in section or shown in section, shown
-    assert "secret" not in render(folder, redact_text=True).read_text(encoding="utf-8").split("<script")[0]
-
-
-def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):
-    page = render(make_run(300, edit=with_findings([], evidence="test"))).read_text(encoding="utf-8")
-    assert "Not one of them is right more or less often" in page
-    assert "test rows" in page[page.index('<section id="findings"') :]
-    without = render(make_run(300, edit=with_findings([], candidates=0))).read_text(encoding="utf-8")
-    assert '<section id="findings"' not in without
 
 
 def test_a_new_panel_is_one_object_in_the_list(make_run, monkeypatch):

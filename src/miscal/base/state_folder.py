@@ -154,3 +154,14 @@ def _content_digest(form: str, version: int, content: Mapping[str, Any]) -> str:
     # sorted keys and no blanks: the digest is of the content, not of how the file writes it
     canonical = json.dumps([form, version, content], sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Name arrays below a prefix."""
+    return {f"{prefix}.{name}": np.asarray(value) for name, value in arrays.items()}
+
+
+def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays named below a prefix, without it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

@@ -111,7 +111,7 @@ class Baseline(ABC):
 
 
 def _with_split(rows: Triples, seed: int) -> Triples:
-    """Check the split that came with rows, or give them one: every tenth row, in random order, for validation."""
+    """Check the split of rows that have one. Rows without one get one: a random tenth of them is for validation."""
     if rows.split is None:
         validation = np.random.default_rng(seed).permutation(len(rows)) % 10 == 0
         return replace(rows, split=np.where(validation, "val", "train"))

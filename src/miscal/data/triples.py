@@ -48,7 +48,7 @@ class Triples:
     notes : tuple of str
         What whoever reads the results must know: columns guessed, rows dropped, duplicates.
     source : dict
-        Where the rows came from: path, sha256, column mapping, how x was made. JSON values only.
+        The source of the rows: path, sha256, the columns used, and how x was made. JSON values only.
     encoder : object, optional
         The fitted step from text or columns to `X` (see :mod:`miscal.data.encoders`), to be kept with a model.
 

@@ -52,7 +52,7 @@ class Discovery:
     model : MiscalibrationField
         The fitted field; ``model.calibrate(X, confidence=f)`` corrects new confidences.
     encoder : object or None
-        The step from text or columns to X, if the triples came with one.
+        The step that makes X from text or columns; None if the triples have no such step.
     findings : polars.DataFrame
         The ledger of findings, the strongest first: named groups that are right more or less often than rows of equal
         confidence, with the columns of ``findings.parquet``.

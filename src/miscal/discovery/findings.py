@@ -1,6 +1,6 @@
 """The findings of a run: which rows testify, which outcomes were expected of them, and the ledger of named groups."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +54,7 @@ class Ledger:
 
     def numbers(self) -> tuple[FindingNumbers, ...]:
         """Return the findings in the shape of ``summary.json``."""
-        return tuple(FindingNumbers(**plain(_printable(one.to_dict()))) for one in self.findings)
+        return tuple(FindingNumbers(**plain(one.to_dict())) for one in self.findings)
 
     def method(self) -> FindingsMethod:
         """Say how the findings were chosen."""
@@ -93,7 +93,8 @@ def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, 
     columns = with_features(rows.metadata, rows.X, names)
     groups = named_groups(columns, rows.text)
     witnesses = Witnesses(rows.correct, rows.confidence, expected, estimate.hidden[witness], rows.row)
-    return Ledger(find(witnesses, groups, seed=seed), len(groups), TEST if own_split else ALL, len(rows))
+    findings = tuple(_printable(one) for one in find(witnesses, groups, seed=seed))
+    return Ledger(findings, len(groups), TEST if own_split else ALL, len(rows))
 
 
 def findings_table(ledger: Ledger) -> "pl.DataFrame":
@@ -112,7 +113,7 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
 
     rows = []
     for one in ledger.findings:
-        told = _printable(one.to_dict())
+        told = one.to_dict()
         hidden = told.pop("hidden")
         low, high = hidden["interval"]
         rows.append({**told, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
@@ -137,10 +138,10 @@ def _schema() -> dict:
     }
 
 
-def _printable(told: dict) -> dict:
+def _printable(finding: Finding) -> Finding:
     """Names of columns and values come from the data: keep them to characters that can be written anywhere."""
-    listed = {name: [clean_text(text) for text in told[name]] for name in ("columns", "aliases")}
-    return {**told, **listed, "description": clean_text(told["description"]), "rows": list(told["rows"])}
+    columns, aliases = (tuple(clean_text(text) for text in texts) for texts in (finding.columns, finding.aliases))
+    return replace(finding, description=clean_text(finding.description), columns=columns, aliases=aliases)
 
 
 def _crossfitted(rows: Triples, seed: int) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration import metrics
+from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.discovery.summary import (
     Comparison,
     CurveNumbers,
@@ -29,9 +30,6 @@ SLICES = ("over", "good", "under")
 BINS = 15
 HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
-
-MIN_SLICE = 30
-"""Rows that a slice needs for a curve and for the worst-slice gap: the contract of the summary."""
 
 
 def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> Global:
@@ -221,7 +219,7 @@ def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, r
 
 
 def _curve(correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray) -> CurveNumbers | None:
-    if rows.sum() < MIN_SLICE:
+    if rows.sum() < MIN_ROWS:
         return None
     # ten rows to a bin on average, where there are too few for all bins
     curve = metrics.reliability_curve(correct[rows], confidence[rows], n_bins=min(BINS, int(rows.sum()) // 10))
@@ -273,7 +271,7 @@ def gap(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed
     GapNumbers
         Value, interval, floor, p-value and the worse slice.
     """
-    return _stored(metrics.measure_gap(correct, confidence, regime, min_rows=MIN_SLICE, random_state=seed), GapNumbers)
+    return _stored(metrics.measure_gap(correct, confidence, regime, min_rows=MIN_ROWS, random_state=seed), GapNumbers)
 
 
 def _stored(estimate: Any, kind: type[Measure]) -> Any:

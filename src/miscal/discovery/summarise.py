@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.data.triples import Triples
 from miscal.discovery import measurements
 from miscal.discovery.estimating import EstimatedRows
@@ -110,7 +111,7 @@ def _claim(rows: EstimatedRows, model: MiscalibrationField, seed: int) -> Claim:
 
 def _verdict(rows: EstimatedRows, claimed: Claim, regimes: Sequence[Regime]) -> str:
     """Say what any diagram shows, of all rows, and what none shows."""
-    groups = [Place(one.description, one.hidden.value) for one in rows.ledger.numbers()]
+    groups = [Place(one.description, one.hidden) for one in rows.ledger.findings]
     shown = averages(rows.triples.correct, rows.triples.confidence)
     return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
 
@@ -130,7 +131,7 @@ def _places(rows: EstimatedRows, regimes: Sequence[Regime]) -> list[Place]:
 
 
 def _remarks(regimes: Sequence[Regime], regime: np.ndarray, correct: np.ndarray) -> list[str]:
-    small = [part for part in regimes if part.name != "good" and 0 < part.n < measurements.MIN_SLICE]
+    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
     remarks = [
         f"the {part.name} regime has only {part.n} test row{'' if part.n == 1 else 's'}, so its numbers are rough"
         for part in small

@@ -214,7 +214,7 @@ class Columns(_Part):
 
 
 class Data(_Part):
-    """Where the rows came from."""
+    """The source of the rows."""
 
     path: str | None
     sha256: str | None

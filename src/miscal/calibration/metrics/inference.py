@@ -273,12 +273,8 @@ def measure_smece(
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight)
-    statistic = smece_statistic(cells)
-    null = null_draws(cells, statistic, n_draws, random_state)
-    shape = smooth_residual(cells, observed(cells, statistic))
-    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, INTERVAL_DRAWS), random_state)
-    p_value = p_value_of(null, observed(cells, statistic))
-    return ErrorEstimate(smece_of_residuals(f, weight * (y - f)), interval, float(null.mean()), p_value)
+    value = smece_of_residuals(f, weight * (y - f))
+    return _measured(value, cells, smece_statistic(cells), mean_limit(y, f, weight), n_draws, random_state)
 
 
 def measure_ece(
@@ -302,11 +298,18 @@ def measure_ece(
     y, f, weight = check_rows(correct, confidence, sample_weight)
     cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
     statistic = _ece_statistic(cells)
-    null = null_draws(cells, statistic, n_draws, random_state)
     value = observed(cells, statistic)
+    return _measured(value, cells, statistic, mean_limit(y, f, weight), n_draws, random_state)
+
+
+def _measured(
+    value: float, cells: Population, statistic: Statistic, limit: float, n_draws: int, random_state: RandomState
+) -> ErrorEstimate:
+    """Give a value its interval, floor and p-value; intervals of all errors move along the same smooth residual."""
+    null = null_draws(cells, statistic, n_draws, random_state)
     shape = smooth_residual(cells, observed(cells, smece_statistic(cells)))
-    interval = invert(cells, statistic, shape, mean_limit(y, f, weight), min(n_draws, INTERVAL_DRAWS), random_state)
-    return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, value))
+    interval = invert(cells, statistic, shape, limit, min(n_draws, INTERVAL_DRAWS), random_state)
+    return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, observed(cells, statistic)))
 
 
 def _ece_statistic(cells: Population) -> Statistic:

@@ -1,4 +1,4 @@
-"""Embeddings that came with the data."""
+"""Embeddings that the user gives with the data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from miscal.data.encoders.protocol import State
 
 
 class Embeddings:
-    """Embeddings that came with the data, used as they are.
+    """Embeddings that the user gives with the data, used as they are.
 
     Examples
     --------

@@ -41,8 +41,7 @@ def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
         unknown = "a folder that neither miscal score nor datasets.save_to_disk wrote"
         raise FileError(
             f"{source} is {unknown if source.is_dir() else 'of an unknown format'}; give a .parquet, .csv, .tsv or "
-            ".jsonl "
-            "file, a folder written by miscal score, or a dataset on disk"
+            ".jsonl file, a folder written by miscal score, or a dataset on disk"
         )
     raise InputError(
         f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"

@@ -36,8 +36,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
         if not has_digest(path / name, wanted):
             raise CorruptFile(
                 f"{path / name} is missing or has changed since `miscal score` wrote it (its sha256 differs): score "
-                "again, "
-                f"or name the files, {path / TRIPLES} with --embeddings {embeddings}"
+                f"again, or name the files, {path / TRIPLES} with --embeddings {embeddings}"
             )
     table = parquet.read(existing(path / TRIPLES))
     return replace(table, kind="scored", embeddings=embeddings if embeddings.exists() else None)

@@ -139,8 +139,7 @@ def fits(path: Path, n_rows: int, row_bytes: int) -> None:
     if needed > 0.8 * allowed:
         raise ResourceError(
             f"{path} has {n_rows} rows of about {row_bytes} bytes, {needed / 1e9:.1f} GB in all, but this process "
-            "may use "
-            f"only {allowed / 1e9:.1f} GB. Read fewer rows or columns, or use a larger machine"
+            f"may use only {allowed / 1e9:.1f} GB. Read fewer rows or columns, or use a larger machine"
         )
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from miscal.base.state_folder import under, with_prefix
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
 from miscal.estimators.auto.inputs import Scaler, ScoreInputs
 from miscal.estimators.auto.kernels import KernelMember
 from miscal.estimators.auto.member import Query, State
-from miscal.estimators.auto.portfolio import Portfolio, under, with_prefix
+from miscal.estimators.auto.portfolio import Portfolio
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.structure import StructureEvidence

@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.state_folder import under, with_prefix
 from miscal.estimators.auto import clusters, kernels, trees
 from miscal.estimators.auto.local import LocalMember
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Member, Query, Recipe, State
@@ -131,14 +132,3 @@ class Portfolio:
 
         numbers = {name: content[name] for name in ("first_weights", "first_scale", "weights")}
         return cls(first=members("first"), later=members("later"), **numbers)
-
-
-def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Name arrays below a prefix."""
-    return {f"{prefix}.{name}": np.asarray(value) for name, value in arrays.items()}
-
-
-def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Arrays named below a prefix, without it."""
-    start = f"{prefix}."
-    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

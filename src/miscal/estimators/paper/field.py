@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from miscal.base.errors import InputError
+from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map
@@ -230,8 +231,8 @@ class PaperField:
             "selection": self.selection_,
             "global_map": self.global_map_.name,
         }
-        arrays = {f"phi.{name}": value.numpy() for name, value in self.phi_.state_dict().items()}
-        arrays |= {f"global_map.{name}": np.asarray(value) for name, value in self.global_map_.state().items()}
+        arrays = with_prefix("phi", {name: value.numpy() for name, value in self.phi_.state_dict().items()})
+        arrays |= with_prefix("global_map", self.global_map_.state())
         return content, arrays | {name: getattr(self, f"{name}_") for name in _BANK}
 
     @classmethod
@@ -240,12 +241,12 @@ class PaperField:
         self = cls(neighbours=content["neighbours"])
         self.phi_ = Representation(tuple(content["sizes"]))
         self.phi_.load_state_dict(
-            {name: torch.tensor(value) for name, value in _under("phi.", arrays).items()}, strict=True
+            {name: torch.tensor(value) for name, value in under("phi", arrays).items()}, strict=True
         )
         self.sigma_, self.penalty_ = float(content["sigma"]), float(content["lambda"])
         self.epoch_, self.alpha_ = int(content["epoch"]), float(content["alpha"])
         self.selection_ = list(content["selection"])
-        self.global_map_ = CALIBRATORS[content["global_map"]].from_state(_under("global_map.", arrays))
+        self.global_map_ = CALIBRATORS[content["global_map"]].from_state(under("global_map", arrays))
         for name in _BANK:
             setattr(self, f"{name}_", np.array(arrays[name]))
         return self
@@ -296,10 +297,6 @@ class PaperField:
 
 
 _BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
-
-
-def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _checked_neighbours(neighbours: int | None) -> int | None:

@@ -139,7 +139,7 @@ def find(
     """
     chosen = scan(rows.correct, rows.expected, rows.confidence, groups, seed=seed, settings=settings)
     chosen.sort(key=lambda one: -abs(one.z))
-    width = settings.stratum_rows_of_few if len(rows.correct) < settings.few_rows else settings.stratum_rows
+    width = settings.stratum_width(len(rows.correct))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     return tuple(_described(one, rows, groups, stratum, settings) for one in chosen)
 

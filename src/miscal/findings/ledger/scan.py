@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import hypergeom
 
+from miscal.evidence.conditional import centred
 from miscal.findings.ledger.groups import VALUE, NamedGroups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
@@ -135,11 +136,10 @@ class _Scan:
     def __init__(self, correct, expected, confidence, groups, seed, settings) -> None:
         self.correct, self.confidence, self.groups, self.settings = correct, confidence, groups, settings
         self.rng = np.random.default_rng((seed, 31))
-        width = settings.stratum_rows_of_few if len(correct) < settings.few_rows else settings.stratum_rows
-        self.stratum = cut_into_strata(confidence, width, self.rng)
+        self.stratum = cut_into_strata(confidence, settings.stratum_width(len(correct)), self.rng)
         self.size = np.bincount(self.stratum)
         residual = correct - expected
-        self.residual = residual - self._means(residual)
+        self.residual = centred(residual, self.stratum)
         squares = np.bincount(self.stratum, self.residual**2)
         self.weight = (squares / np.maximum(self.size - 1, 1))[self.stratum]
         self.total = groups.member.T @ self.residual
@@ -148,9 +148,6 @@ class _Scan:
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
         self.covariance: list[np.ndarray] = []  # of each chosen group with all candidates
-
-    def _means(self, values: np.ndarray) -> np.ndarray:
-        return (np.bincount(self.stratum, values) / self.size)[self.stratum]
 
     def _variances(self) -> np.ndarray:
         """Compute sum_s w_s (n_gs - n_gs^2 / m_s): indicators are 0 or 1, so their sums of squares are counts."""
@@ -209,7 +206,7 @@ class _Scan:
 
     def _take(self, group: int) -> None:
         indicator = self.groups.rows(group).astype(np.float64)
-        weighed = self.weight * (indicator - self._means(indicator))
+        weighed = self.weight * centred(indicator, self.stratum)
         self.covariance.append(self.groups.member.T @ weighed)
         self.chosen.append(group)
 

@@ -88,8 +88,7 @@ def _check(samples: list[Any], path: Path) -> None:
             kind = UnusableLog if at == 0 else CorruptFile
             raise kind(
                 f"{path} is not a samples file of lm-eval: record {at} lacks doc_id or filtered_resps; give a file "
-                "that "
-                "--log_samples wrote"
+                "that --log_samples wrote"
             )
     if not _pairs(samples[0]["filtered_resps"]):
         raise UnusableLog(

@@ -1,0 +1,31 @@
+"""The section of findings: after the verdict, with its numbers, and without texts where they are redacted."""
+
+from miscal.report import render
+
+from .conftest import FINDING, METHOD
+
+
+def with_findings(found, **method):
+    def change(summary):
+        summary["findings"], summary["findings_method"] = found, {**METHOD, **method}
+
+    return change
+
+
+def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
+    term = {**FINDING, "description": '"secret" in the text', "columns": ["text"], "aliases": []}
+    folder = make_run(300, edit=with_findings([FINDING, term]))
+    page = render(folder).read_text(encoding="utf-8")
+    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
+    assert "subject = &lt;b&gt;law&lt;/b&gt;" in section
+    for shown in ("1,234 groups", "1,200 rows", "0.37 times", "−25.0", "−33.0 to −17.0", "−15.0", "court", "secret"):
+        assert shown.replace(",", "\N{NARROW NO-BREAK SPACE}") in section or shown in section, shown
+    assert "secret" not in render(folder, redact_text=True).read_text(encoding="utf-8").split("<script")[0]
+
+
+def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):
+    page = render(make_run(300, edit=with_findings([], evidence="test"))).read_text(encoding="utf-8")
+    assert "Not one of them is right more or less often" in page
+    assert "test rows" in page[page.index('<section id="findings"') :]
+    without = render(make_run(300, edit=with_findings([], candidates=0))).read_text(encoding="utf-8")
+    assert '<section id="findings"' not in without
