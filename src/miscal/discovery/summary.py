@@ -89,8 +89,16 @@ class FieldNumbers(_Part):
     structure: bool
 
 
+class Confirmed(_Part):
+    """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut."""
+
+    total: bool = False
+    visible: bool = False
+    hidden: bool = False
+
+
 class Regime(_Part):
-    """The test rows of one regime (``over``, ``good`` or ``under``)."""
+    """The testifying rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``."""
 
     name: str
     n: NonNegativeInt
@@ -98,6 +106,9 @@ class Regime(_Part):
     accuracy: Number
     confidence: Number
     residual: MeasureAgainstNull
+    visible: MeasureAgainstNull | None = None
+    hidden: MeasureAgainstNull | None = None
+    confirmed: Confirmed = Confirmed()
     smece: SmoothEce
     brier: Number
 
@@ -115,6 +126,8 @@ class CertificateNumbers(_Part):
     lower_bound_hidden: Measure
     p_value: Probability
     p_value_total: Probability
+    n: NonNegativeInt | None = None
+    detectable: Number = None
 
 
 class Score(_Part):
@@ -155,18 +168,23 @@ class SubregimeNumbers(_Part):
 
     name: str
     parent: str
+    field: str = "total"
     n: NonNegativeInt
     share: Share
     accuracy: Number
     confidence: Number
     residual: MeasureAgainstNull
+    visible: MeasureAgainstNull | None = None
+    hidden: MeasureAgainstNull | None = None
     p_value: Probability
     confirmed: bool
+    confirmed_parts: Confirmed = Confirmed()
     n_fit: NonNegativeInt
     delta: Number
     keywords: tuple[str, ...]
     metadata: tuple[dict[str, Any], ...]
     exemplars: tuple[NonNegativeInt, ...]
+    telling: tuple[NonNegativeInt, ...] = ()
 
 
 class CurveNumbers(_Part):
@@ -276,16 +294,19 @@ class Summary(_Part):
 
     schema_version: int = SCHEMA_VERSION
     n: NonNegativeInt
-    n_train: NonNegativeInt
-    n_val: NonNegativeInt
-    n_test: NonNegativeInt
+    n_train: NonNegativeInt | None
+    n_val: NonNegativeInt | None
+    n_test: NonNegativeInt | None
     seed: int
     method: str
+    evidence: str = "test"
     verdict: str
+    alarms: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     global_: Global = Field(alias="global")
     field: FieldNumbers
     regimes: tuple[Regime, ...]
+    hidden_regimes: tuple[Regime, ...] = ()
     gap: GapNumbers
     certificate: CertificateNumbers
     correction: dict[str, Comparison]
