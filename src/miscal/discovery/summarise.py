@@ -24,6 +24,7 @@ from miscal.discovery.summary import (
 )
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.claim import Claim, claim
+from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import Place, averages, places, verdict
 
@@ -97,14 +98,14 @@ def summarise(
 
 def _claim(rows: EstimatedRows, model: MiscalibrationField, seed: int) -> Claim:
     triples, estimate, test = rows.triples, rows.estimate, rows.test
+    expected = outcome_given_confidence(triples.correct[~test], triples.confidence[~test], triples.confidence[test])
     return claim(
         triples.correct[test],
         triples.confidence[test],
         estimate.delta[test],
         estimate.hidden[test],
         structure=bool(model.structure_),
-        fit_correct=triples.correct[~test],
-        fit_confidence=triples.confidence[~test],
+        expected=expected,
         random_state=seed,
     )
 
