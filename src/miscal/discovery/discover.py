@@ -26,6 +26,7 @@ from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator
+from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
 
 if TYPE_CHECKING:
@@ -144,12 +145,13 @@ def discover(
     with one_thread():
         with clock.stage("regimes"):
             regime = cut(estimate.delta, epsilon, estimate.supported)
-            subregimes = _subregimes(triples, estimate, regime, seed)
+            expected = _expected(triples)
+            subregimes = _subregimes(triples, estimate, regime, expected, seed)
         with clock.stage("findings"):
             ledger = write_ledger(triples, estimate, own_split=own_split, seed=seed)
         with clock.stage("corrections"):
             corrections = _corrections(triples, estimate, model)
-            rows = EstimatedRows(triples, estimate, regime, subregimes, corrections, ledger)
+            rows = EstimatedRows(triples, estimate, regime, subregimes, corrections, ledger, expected)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
@@ -166,14 +168,26 @@ def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: flo
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
 
 
-def _subregimes(triples: Triples, estimate: FieldEstimate, regime: np.ndarray, seed: int) -> Subregimes:
+def _expected(triples: Triples) -> np.ndarray:
+    """E[y | f] of every row, learned from the rows that do not testify."""
+    learned = triples.split != "test"
+    return outcome_given_confidence(triples.correct[learned], triples.confidence[learned], triples.confidence)
+
+
+def _subregimes(
+    triples: Triples, estimate: FieldEstimate, regime: np.ndarray, expected: np.ndarray, seed: int
+) -> Subregimes:
+    test = triples.split == "test"
     return find_subregimes(
         estimate.coordinates,
         estimate.delta,
         regime,
-        split=triples.split,
+        cut_on=~test,
+        tested=test,
         correct=triples.correct,
         confidence=triples.confidence,
+        hidden=estimate.hidden,
+        expected=expected,
         features=triples.X,
         feature_names=getattr(triples.encoder, "names", None),
         text=triples.text,

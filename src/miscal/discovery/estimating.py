@@ -33,6 +33,8 @@ class EstimatedRows:
         Confidences by the name of the correction; ``"raw"`` has none.
     ledger : Ledger
         The findings.
+    expected : ndarray of float64, shape (n,)
+        E[y | f] of every row, learned from rows that do not testify; in [0, 1].
     """
 
     triples: Triples
@@ -41,6 +43,7 @@ class EstimatedRows:
     subregimes: Subregimes
     corrections: dict[str, np.ndarray]
     ledger: Ledger
+    expected: np.ndarray
 
     @property
     def test(self) -> np.ndarray:

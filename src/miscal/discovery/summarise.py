@@ -66,7 +66,7 @@ def summarise(
     correct, confidence, regime = triples.correct[test], triples.confidence[test], rows.regime[test]
     delta, visible, hidden = estimate.delta[test], estimate.visible[test], estimate.hidden[test]
     predictions = {name: values[test] for name, values in rows.corrections.items()}
-    regimes = measurements.regime_numbers(correct, confidence, regime, seed=seed)
+    regimes = measurements.regime_numbers(correct, confidence, rows.expected[test], regime, seed=seed)
     claimed = _claim(rows, model, seed)
     return Summary(
         n=len(triples),
@@ -119,15 +119,14 @@ def _verdict(rows: EstimatedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
 def _places(rows: EstimatedRows, regimes: Sequence[Regime]) -> list[Place]:
     """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
     test = rows.test
-    correct = rows.triples.correct[test]
-    rate = np.clip(rows.triples.confidence[test] + rows.estimate.visible[test], 0.0, 1.0)
+    testify = rows.triples.correct[test], rows.triples.confidence[test], rows.expected[test]
     part, regime = rows.subregimes.name[test], rows.regime[test]
     # the names as the summary stores them, of rows as the table names them
     named = [(f'"{plain(one.name)}"', part == one.name) for one in rows.subregimes.table]
     whole = [
         (f"the {r.share:.0%} of rows found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"
     ]
-    return places(correct, rate, named) or places(correct, rate, whole)
+    return places(*testify, named, whole)
 
 
 def _remarks(regimes: Sequence[Regime], regime: np.ndarray, correct: np.ndarray) -> list[str]:
