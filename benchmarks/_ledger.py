@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +19,10 @@ import polars
 from _data import FILES
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
+from miscal.discovery.estimating import HonestRows, expected_outcome
 from miscal.discovery.findings import Ledger, write_ledger
 from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.field import MiscalibrationField
 
 METADATA = {"mmlu": "subject", "mmlupro": "category", "stated": "dataset", "cifar100": "pred_superclass"}
 """Sets with metadata, and the column that says of which kind a row is, known before its outcome."""
@@ -49,10 +51,11 @@ def read_rows(folder: Path, name: str) -> Triples:
 
 
 def ledger_of(rows: Triples, seed: int = 0) -> Ledger:
-    """Write the ledger of rows that all testify; the field is not fitted: it describes named groups, no more."""
-    none = np.zeros(len(rows))
+    """Write the ledger of rows that all testify; no field is fitted, so that none of its ends is judged."""
+    rows, none = replace(rows, split=None), np.zeros(len(rows))
     flat = FieldEstimate(none, none, none > 0, none, none, none, none[:, None], none)
-    return write_ledger(rows, flat, own_split=False, seed=seed)
+    honest = HonestRows(rows, MiscalibrationField(), flat, expected_outcome(rows, seed), {})
+    return write_ledger(honest, own_split=False, seed=seed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,9 @@ from scipy.special import expit, logit
 from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
-from miscal.base.folds import assign_folds
-from miscal.evidence.conditional import outcome_given_confidence
-from miscal.findings.ledger import LEDGER_DEFAULTS, NamedGroups, Witnesses, find, named_groups
+from miscal.data.triples import Triples
+from miscal.discovery.estimating import expected_outcome
+from miscal.findings.ledger import NamedGroups, Witnesses, find, named_groups
 
 FIELDS = ("world", "rows", "table", "draws")
 WORLDS = ("calibrated", "visible", "non-monotone", "saturated", "stated")
@@ -72,16 +72,6 @@ def confidence_and_chance(world: str, score: np.ndarray) -> tuple[np.ndarray, np
     return f, 0.5 + 0.4 * np.sin(3 * np.pi * f) if world == "non-monotone" else f
 
 
-def expected_outcome(y: np.ndarray, f: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """E[y | f] learned from other folds, as the ledger of a run has it."""
-    folds = assign_folds(np.arange(len(y)), LEDGER_DEFAULTS.folds, rng)
-    expected = np.empty(len(y))
-    for k in np.unique(folds):
-        out = folds == k
-        expected[out] = outcome_given_confidence(y[~out], f[~out], f[out])
-    return expected
-
-
 def one_table(world: str, n: int, seed: int, draws: int) -> dict:
     """Draw the outcomes of a table `draws` times; how often the ledger names anything, and what."""
     limit_threads()
@@ -93,7 +83,8 @@ def one_table(world: str, n: int, seed: int, draws: int) -> dict:
     for draw in range(draws):
         rng = np.random.default_rng((seed, draw, 86, n, WORLDS.index(world)))
         y = (rng.random(n) < chance).astype(float)
-        rows = Witnesses(y, f, expected_outcome(y, f, rng), np.zeros(n), np.arange(n))
+        expected = expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y), draw)
+        rows = Witnesses(y, f, expected, np.zeros(n), np.arange(n))
         found = find(rows, groups, seed=draw)
         wrong += bool(found)
         named += [one.description for one in found]
