@@ -80,7 +80,8 @@ def summarise(
         global_=measurements.global_numbers(correct, confidence, triples, seed=seed),
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
         regimes=regimes,
-        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=seed),
+        # smECE is of the whole error, which these regimes are not cut by
+        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None),
         gap=measurements.gap(correct, confidence, regime, seed=seed),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(correct, predictions, regime),
