@@ -18,9 +18,10 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: the verdict, what was learned from, the key numbers, warnings, where the report is.
+        Lines to print: alarms, the verdict, what was learned from, the key numbers, warnings, where the report is.
     """
     return [
+        *(line for alarm in summary.alarms for line in (f"ALARM       {alarm}", "")),
         summary.verdict,
         "",
         f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)",

@@ -20,6 +20,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import EstimatedRows, fit_and_estimate, has_own_split, with_split
 from miscal.discovery.findings import findings_table, write_ledger
 from miscal.discovery.layout import MapMethod
+from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
@@ -90,6 +91,7 @@ def discover(
     epsilon: float = EPSILON,
     n_jobs: int | None = None,
     map_method: MapMethod = "auto",
+    redact_text: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Discovery:
     """Find where a model is over- and under-confident, and test it on rows that nothing has seen.
@@ -109,8 +111,11 @@ def discover(
         Half-width of the band of delta that counts as well calibrated, in [0, 1).
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
-    map_method : {"auto", "pca", "umap"}, default "auto"
+    map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
         Layout of the two-dimensional maps.
+    redact_text : bool, default False
+        Leave out texts and the terms made of them. Groups that terms describe are still tested and counted. The model
+        may hold the words that its inputs are made of: then a warning says so.
     progress : callable, optional
         Called with the name of each stage as it starts.
 
@@ -122,7 +127,8 @@ def discover(
     Raises
     ------
     InputError
-        If there are too few rows in all or in a split, one outcome only, or a setting is out of range.
+        If there are too few rows in all or in a split, one outcome only, a setting is out of range, or texts to be
+        left out are metadata too.
 
     Examples
     --------
@@ -133,6 +139,8 @@ def discover(
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed, ...
     """
     _check_settings(method, options, epsilon)
+    if redact_text:
+        check_redactable(triples)
     clock = _Clock(progress or (lambda name: None))
     with clock.stage("split"):
         own_split = has_own_split(triples)
@@ -144,18 +152,23 @@ def discover(
     with one_thread():
         with clock.stage("regimes"):
             regime = cut(estimate.delta, epsilon, estimate.supported)
-            subregimes = _subregimes(triples, estimate, regime, seed)
+            told = without_texts(triples) if redact_text else triples
+            subregimes = _subregimes(told, estimate, regime, seed)
         with clock.stage("findings"):
             ledger = write_ledger(triples, estimate, own_split=own_split, seed=seed)
+            ledger = without_terms(ledger) if redact_text else ledger
         with clock.stage("corrections"):
             corrections = _corrections(triples, estimate, model)
-            rows = EstimatedRows(triples, estimate, regime, subregimes, corrections, ledger)
+            rows = EstimatedRows(told, estimate, regime, subregimes, corrections, ledger)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
+            warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
             summary = summarise(rows, model, seed=seed, epsilon=epsilon, warnings=warnings, map_info=map_info)
-    summary = summary.model_copy(update={"timing": clock.seconds})
+    summary = summary.model_copy(
+        update={"timing": clock.seconds, "settings": {**summary.settings, SETTING: redact_text}}
+    )
     return Discovery(summary, table, picture, model, triples.encoder, findings_table(ledger))
 
 

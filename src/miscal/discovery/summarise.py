@@ -10,6 +10,7 @@ import numpy as np
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.data.triples import Triples
 from miscal.discovery import measurements
+from miscal.discovery.alarms import alarms
 from miscal.discovery.estimating import EstimatedRows
 from miscal.discovery.summary import (
     CertificateNumbers,
@@ -74,6 +75,7 @@ def summarise(
         seed=seed,
         method=model.method,
         verdict=_verdict(rows, claimed, regimes),
+        alarms=_alarms(triples),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime, correct)])),
         global_=measurements.global_numbers(correct, confidence, seed=seed),
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
@@ -114,6 +116,12 @@ def _verdict(rows: EstimatedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
     groups = [Place(one.description, one.hidden) for one in rows.ledger.findings]
     shown = averages(rows.triples.correct, rows.triples.confidence)
     return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
+
+
+def _alarms(triples: Triples) -> tuple[str, ...]:
+    columns = plain(triples.source).get("columns", {})
+    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
+    return alarms(triples.correct, triples.confidence, **named)
 
 
 def _places(rows: EstimatedRows, regimes: Sequence[Regime]) -> list[Place]:

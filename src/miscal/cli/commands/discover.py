@@ -37,6 +37,7 @@ def command(
     encoding: options.Encoding = "utf-8",
     embed_model: options.EmbedModel = None,
     map_method: options.MapOption = options.Map.auto,
+    redact_text: options.RedactText = False,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
@@ -64,6 +65,7 @@ def command(
         "seed": seed,
         "epsilon": epsilon,
         "map_method": map_method.value,
+        "redact_text": redact_text,
     }
 
     if neighbours is not None and method.value != "paper":
