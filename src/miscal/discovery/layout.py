@@ -1,13 +1,17 @@
 """Two-dimensional maps of the rows, for the eye only: nothing is computed from them.
 
 A layout may cost at most a fifth of the fit. Counts decide what is drawn, never a stopwatch, so that the same seed
-gives the same map. Seconds of processor time, on texts of 384 dimensions, for the two maps of a run together
-(``python benchmarks/bench_layout.py``; UMAP as it was called before, numba's cache filled):
+gives the same map. Seconds of processor time, on made embeddings of 384 columns, for the two maps of a run together
+(``python benchmarks/bench_layout.py``; numba's cache filled):
 
 ======  =====  =====  =====  =====
 rows      fit   UMAP  t-SNE    PCA
 ======  =====  =====  =====  =====
-LAYOUT_TABLE
+   300    3.4    8.7    0.4    0.0
+   500    9.5    9.4    0.7    0.0
+ 1,000   14.4   10.5    1.4    0.0
+ 5,000   15.5   38.1    1.8    0.1
+14,000   39.5   39.4    2.0    0.1
 ======  =====  =====  =====  =====
 
 UMAP spends 8 s on importing and compiling (28 s from 4,096 rows on, 20 s more where numba's cache is empty): more than
@@ -25,8 +29,8 @@ MAX_ROWS = 20_000
 """Rows that a map shows at most; the page has to stay below 10 MB."""
 
 LANDMARKS = 1_000
-"""Distinct rows that t-SNE lays out itself; the others are placed between their nearest landmarks. More make a finer map
-and cost more. Chosen on 5,000 texts of 384 dimensions, by trustworthiness (ten neighbours) and seconds for one map:
+"""Distinct rows that t-SNE lays out itself; the others are placed between their nearest landmarks. More make a finer
+map and cost more. Chosen on 5,000 texts of 384 dimensions, by trustworthiness (ten neighbours) and seconds for one map:
 500 rows 0.87 in 0.4 s, 1,000 rows 0.91 in 0.7 s; principal components 0.79 in no time."""
 
 LEAST_ROWS = 50
