@@ -4,8 +4,8 @@
     python benchmarks/bench_layout.py --rows 500 5000
 
 Made embeddings of 384 columns with planted topics (miscal.synthetic.worlds.planted). Every cell runs in a process of
-its own, so that importing and compiling count. "fit" and "auto" are the stages of one discovery, on one core; the others
-lay out the same inputs and six columns in place of the learned coordinates.
+its own, so that importing and compiling count. "fit" and "auto" are the stages of one discovery, on one core; the
+others lay out the same inputs and six columns in place of the learned coordinates.
 
 Fails where auto costs more than a fifth of the fit.
 """

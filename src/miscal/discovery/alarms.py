@@ -103,8 +103,8 @@ def ranking(correct: np.ndarray, confidence: np.ndarray) -> Ranking | None:
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (1988), from midranks, so that ties count half.
     The limits take Student's t with the degrees of freedom of Brunner and Munzel (2000), whose test they invert. At an
-    area of one half a limit misses in 1.9 to 2.8 % of draws (20 right and 80 wrong answers, 50 and 50, 500 and 500; 2.5 %
-    is nominal); with 20 right answers and an area of 0.8, the lower one in 7.5 %.
+    area of one half a limit misses in 1.9 to 2.8 % of draws (20 right and 80 wrong answers, 50 and 50, 500 and 500;
+    2.5 % is nominal); with 20 right answers and an area of 0.8, the lower one in 7.5 %.
 
     Parameters
     ----------

@@ -94,5 +94,6 @@ def kept_by_model(triples: Triples) -> tuple[str, ...]:
         return ()
     return (
         f"the texts are left out of this run, but model/ holds the {len(words):,} words that it counts in texts "
-        "(TF-IDF), without which it could not correct new rows: keep model/ to yourself, or give embeddings instead of texts",
+        "(TF-IDF), without which it could not correct new rows: keep model/ to yourself, or give embeddings instead of "
+        "texts",
     )
