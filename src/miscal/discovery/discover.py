@@ -163,7 +163,7 @@ def discover(
         with clock.stage("findings"):
             ledger = write_ledger(honest, own_split=own_split, seed=seed)
             ledger = without_terms(ledger) if redact_text else ledger
-            rows = DescribedRows(told, regime, hidden_regime, *parts, ledger)
+            rows = DescribedRows(told, regime, hidden_regime, parts[0], parts[1], ledger)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
