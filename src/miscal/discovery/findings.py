@@ -11,12 +11,17 @@ from miscal.discovery.summary import FindingNumbers, FindingsMethod, clean_text,
 from miscal.estimators.estimate import FieldEstimate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger import (
-    ADJUSTMENT,
+    ADJUSTMENTS,
     LEDGER_DEFAULTS,
     Finding,
+    LedgerSettings,
+    SequentialField,
     Witnesses,
+    clusters_of,
     find,
     named_groups,
+    number_of_cuts,
+    with_clusters,
     with_features,
 )
 
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ALL, TEST = "all", "test"
-"""Which rows testify. Named groups are fixed before any outcome is seen, so all rows may; where the user set test rows
+"""Which rows testify. Groups are fixed before any outcome is seen, so all rows may; where the user set test rows
 apart, only those do."""
 
 # stream of the folds of E[y | f]
@@ -40,17 +45,19 @@ class Ledger:
     findings : tuple of Finding
         The strongest first.
     candidates : int
-        Named groups that were tested.
+        Groups that were tested.
     evidence : str
         ``"all"`` or ``"test"``: the rows that testified.
     n : int
         Their number.
+    settings : LedgerSettings
     """
 
     findings: tuple[Finding, ...]
     candidates: int
     evidence: str
     n: int
+    settings: LedgerSettings = LEDGER_DEFAULTS
 
     def numbers(self) -> tuple[FindingNumbers, ...]:
         """Return the findings in the shape of ``summary.json``."""
@@ -60,15 +67,23 @@ class Ledger:
         """Say how the findings were chosen."""
         return FindingsMethod(
             candidates=self.candidates,
-            adjustment=ADJUSTMENT,
-            level=LEDGER_DEFAULTS.significance,
+            adjustment=ADJUSTMENTS[self.settings.adjustment],
+            level=self.settings.significance,
             evidence=self.evidence,
             n=self.n,
         )
 
 
-def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, seed: int) -> Ledger:
-    """Test every named group of the rows that may testify.
+def write_ledger(
+    triples: Triples,
+    estimate: FieldEstimate,
+    *,
+    own_split: bool,
+    seed: int,
+    sequential: SequentialField | None = None,
+    settings: LedgerSettings = LEDGER_DEFAULTS,
+) -> Ledger:
+    """Test every named group and every cluster of inputs of the rows that may testify, and the ends of the field.
 
     Parameters
     ----------
@@ -80,6 +95,10 @@ def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, 
         Whether the user set the test rows apart: then they alone testify.
     seed : int
         Of the folds, and of the order of rows of equal confidence.
+    sequential : SequentialField, optional
+        Of all rows: a hidden field each of whose values was learned from earlier blocks only, whose ends are tested
+        where all rows testify. The test rows' own field serves where they alone do.
+    settings : LedgerSettings, optional
 
     Returns
     -------
@@ -90,11 +109,18 @@ def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, 
     rows = triples.take(witness)
     expected = _from_others(triples, test) if own_split else _crossfitted(rows, seed)
     names = getattr(triples.encoder, "names", None)
-    columns = with_features(rows.metadata, rows.X, names)
-    groups = named_groups(columns, rows.text)
-    witnesses = Witnesses(rows.correct, rows.confidence, expected, estimate.hidden[witness], rows.row)
-    findings = tuple(_printable(one) for one in find(witnesses, groups, seed=seed))
-    return Ledger(findings, len(groups), TEST if own_split else ALL, len(rows))
+    columns = with_features(rows.metadata, rows.X, names, settings)
+    groups = with_clusters(
+        named_groups(columns, rows.text, settings), clusters_of(rows.X, seed=seed, settings=settings)
+    )
+    hidden = estimate.hidden[witness]
+    if own_split:
+        sequential = SequentialField(hidden, np.zeros(len(rows), int))
+    witnesses = Witnesses(rows.correct, rows.confidence, expected, hidden, rows.row)
+    found = find(witnesses, groups, field=sequential, seed=seed, settings=settings)
+    candidates = len(groups) + (0 if sequential is None else number_of_cuts(settings))
+    findings = tuple(_printable(one) for one in found)
+    return Ledger(findings, candidates, TEST if own_split else ALL, len(rows), settings)
 
 
 def findings_table(ledger: Ledger) -> "pl.DataFrame":
