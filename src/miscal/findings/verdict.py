@@ -81,7 +81,7 @@ _IN_GROUPS = "Hidden miscalibration was found in groups that can be named; no re
 
 def _which(groups: Sequence[Place]) -> str:
     named = [
-        f"{'less' if group.hidden < 0 else 'more'} often on rows with {group.name} (by {abs(group.hidden):.2f})"
+        f"{'less' if group.hidden < 0 else 'more'} often on {group.name} (by {abs(group.hidden):.2f})"
         for group in groups[:MOST_PLACES]
     ]
     more = len(groups) - len(named)

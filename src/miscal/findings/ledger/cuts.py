@@ -56,9 +56,10 @@ class Cut:
     z : float
         Combined normal score; negative where less often right than rows of equal confidence.
     p_value, p_adjusted : float
-        Two-sided, given the groups told apart; and adjusted for all cuts, and for the share of the error they have.
+        One-sided, in the direction that the field says, given the groups told apart; and adjusted for all cuts, and
+        for the share of the error they have.
     level : float
-        Two-sided level at which this cut was tested.
+        Level at which this cut was tested.
     """
 
     rows: np.ndarray
@@ -137,8 +138,8 @@ def judged_cuts(
             rows = np.zeros(len(correct), bool)
             for inside, _ in blocks:
                 rows[inside] = _end(field.hidden[inside], quantile, lowest, rng)
-            z, p_value = test.of(rows)
-            if (z < 0) == lowest and p_value <= level and (lowest not in best or p_value < best[lowest].p_value):
+            z, p_value = test.of(rows, lowest)
+            if p_value <= level and (lowest not in best or p_value < best[lowest].p_value):
                 adjusted = min(1.0, p_value * settings.significance / level)
                 best[lowest] = Cut(rows, lowest, quantile, z, p_value, adjusted, level)
     return sorted(best.values(), key=lambda cut: cut.p_value)
@@ -179,12 +180,13 @@ class _Test:
             for width in (settings.stratum_width, lambda _: settings.exact_stratum_rows)
         )
 
-    def of(self, rows: np.ndarray) -> tuple[float, float]:
-        """Combined score of a group, and its two-sided p-value."""
+    def of(self, rows: np.ndarray, lowest: bool) -> tuple[float, float]:
+        """Combined score of a group, and the p-value of its being right less often (if lowest) or more often."""
+        side = 1 if lowest else -1
         z = self._combined(self._normal, rows)
-        p_value = _two_sided(z)
+        p_value = float(ndtr(side * z))
         if p_value < self.settings.exact_below:
-            p_value = max(p_value, _two_sided(self._combined(self._exact, rows)))
+            p_value = max(p_value, float(ndtr(side * self._combined(self._exact, rows))), _LEAST)
         return z, p_value
 
     def _combined(self, score, rows: np.ndarray) -> float:
@@ -205,7 +207,3 @@ class _Test:
         part = self.rng.random()
         below, above = law[:seen].sum() + part * law[seen], law[seen + 1 :].sum() + (1 - part) * law[seen]
         return float(ndtri(max(below, _LEAST)) if below < above else -ndtri(max(above, _LEAST)))
-
-
-def _two_sided(z: float) -> float:
-    return float(max(2 * ndtr(-abs(z)), _LEAST))

@@ -63,7 +63,8 @@ class Finding:
         Odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None where no
         stratum compares them.
     p_value, p_adjusted : float
-        Two-sided, given the findings chosen before it; and adjusted for all candidates.
+        Given the findings above it; and adjusted for all candidates. Two-sided; for an end of the hidden field
+        one-sided, in the direction that the field says.
     sign : str
         ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
     explained : float or None
@@ -251,9 +252,8 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
 def hidden_interval(correct: np.ndarray, expected: np.ndarray, level: float) -> tuple[float, float]:
     """Interval of the mean hidden residual of a group that was chosen among many.
 
-    With `level` the group's own share of the error, the intervals of *all* candidates hold together in 95 % of tables,
-    and so do those of the groups chosen, however they were chosen (Bonferroni; with ``adjustment="fdr"``, the expected
-    share of chosen groups outside theirs is at most 5 %: Benjamini and Yekutieli, 2005). It is the interval of Wilson
+    With `level` the group's own share of the family-wise error, the intervals of *all* candidates hold together in 95 %
+    of tables, and so do those of the groups chosen, however they were chosen (Bonferroni). It is the interval of Wilson
     (1927) for the accuracy, with the variance of the residuals in place of p (1 - p), less the accuracy expected.
 
     Parameters

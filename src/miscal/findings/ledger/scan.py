@@ -12,6 +12,8 @@ where S_s is the sum of squares of centred e, m_s the number of rows, and g~ the
 test of outcome by group given confidence. Groups chosen before are projected out of both T and its variance, all
 together, so that a later one is tested given those above it. The cut is Bonferroni's over all candidates at every step,
 weighted: clusters of inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights).
+A cluster waits as long as a value of a column is beyond the cut: one that mixes several values may be stronger
+than each, but says less.
 
 On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman, 2006):
 with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false ones among
@@ -50,7 +52,7 @@ class ChosenGroup:
     p_adjusted : float
         Adjusted for all candidates: below 0.05 for every group chosen.
     level : float
-        Two-sided level at which this candidate was tested: its share of the error.
+        Its share of the family-wise error, whatever the adjustment: the level of its interval.
     aliases : tuple of int
         Other candidates of nearly the same rows.
     """
@@ -149,6 +151,7 @@ class _Scan:
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
         self.covariance: list[np.ndarray] = []  # of each chosen group with all candidates
+        self.values, self.clusters = groups.kinds == VALUE, groups.kinds == CLUSTER
         self.share = error * error_shares(groups.kinds, settings)
 
     def _variances(self) -> np.ndarray:
@@ -172,7 +175,10 @@ class _Scan:
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
-            strongest = int(np.argmax(np.where(beyond >= 0, np.abs(z), 0.0)))
+            able = beyond >= 0
+            if (able & self.values).any():
+                able &= ~self.clusters
+            strongest = int(np.argmax(np.where(able, np.abs(z), 0.0)))
             best, aliases = self._named(strongest, z)
             p_value = self._p_value(best, float(z[best]))
             adjusted = min(1.0, float(p_value / share[best]))
@@ -180,7 +186,7 @@ class _Scan:
                 # the normal law was too sure of it: it is out, and the next strongest is tried
                 self.usable[best] = False
                 continue
-            level = float(self.settings.significance * share[best])
+            level = float(self.settings.significance * self.share[best])
             yield ChosenGroup(best, float(z[best]), p_value, adjusted, level, aliases)
             self._take(best)
 
