@@ -5,11 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from miscal.base.folds import assign_folds, row_groups
-from miscal.data.triples import Triples
+from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
 from miscal.discovery.summary import FindingNumbers, FindingsMethod, clean_text, plain
-from miscal.estimators.estimate import FieldEstimate
-from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger import (
     ADJUSTMENTS,
     LEDGER_DEFAULTS,
@@ -27,13 +24,6 @@ from miscal.findings.ledger import (
 
 if TYPE_CHECKING:
     import polars as pl
-
-ALL, TEST = "all", "test"
-"""Which rows testify. Groups are fixed before any outcome is seen, so all rows may; where the user set test rows
-apart, only those do."""
-
-# stream of the folds of E[y | f]
-_FOLDS = 33
 
 
 @dataclass(frozen=True)
@@ -74,53 +64,49 @@ class Ledger:
         )
 
 
-def write_ledger(
-    triples: Triples,
-    estimate: FieldEstimate,
-    *,
-    own_split: bool,
-    seed: int,
-    sequential: SequentialField | None = None,
-    settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> Ledger:
-    """Test every named group and every cluster of inputs of the rows that may testify, and the ends of the field.
+def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
+    """Test every named group and every cluster of inputs of the rows that may testify, and the ends of the hidden field.
 
     Parameters
     ----------
-    triples : Triples
-        With their split.
-    estimate : FieldEstimate
-        Honest estimates of all rows.
+    rows : HonestRows
+        With honest estimates, and E[y | f] of each.
     own_split : bool
         Whether the user set the test rows apart: then they alone testify.
     seed : int
-        Of the folds, and of the order of rows of equal confidence.
-    sequential : SequentialField, optional
-        Of all rows: a hidden field each of whose values was learned from earlier blocks only, whose ends are tested
-        where all rows testify. The test rows' own field serves where they alone do.
+        Of the folds, of the clusters, and of the order of rows of equal confidence.
     settings : LedgerSettings, optional
 
     Returns
     -------
     Ledger
     """
-    test = triples.split == "test"
-    witness = test if own_split else np.full(len(triples), True)
-    rows = triples.take(witness)
-    expected = _from_others(triples, test) if own_split else _crossfitted(rows, seed)
-    names = getattr(triples.encoder, "names", None)
-    columns = with_features(rows.metadata, rows.X, names, settings)
+    # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart
+    evidence = TEST if own_split else ALL
+    witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
+    triples = rows.triples.take(witness)
+    expected = rows.expected if evidence == rows.evidence else expected_outcome(replace(triples, split=None), seed)
+    columns = with_features(triples.metadata, triples.X, getattr(triples.encoder, "names", None), settings)
     groups = with_clusters(
-        named_groups(columns, rows.text, settings), clusters_of(rows.X, seed=seed, settings=settings)
+        named_groups(columns, triples.text, settings), clusters_of(triples.X, seed=seed, settings=settings)
     )
-    hidden = estimate.hidden[witness]
-    if own_split:
-        sequential = SequentialField(hidden, np.zeros(len(rows), int))
-    witnesses = Witnesses(rows.correct, rows.confidence, expected, hidden, rows.row)
-    found = find(witnesses, groups, field=sequential, seed=seed, settings=settings)
-    candidates = len(groups) + (0 if sequential is None else number_of_cuts(settings))
+    hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
+    witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row)
+    found = find(witnesses, groups, field=field, seed=seed, settings=settings)
     findings = tuple(_printable(one) for one in found)
-    return Ledger(findings, candidates, TEST if own_split else ALL, len(rows), settings)
+    candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
+    return Ledger(findings, candidates, evidence, len(triples), settings)
+
+
+def _sequential(rows: HonestRows, witness: np.ndarray) -> SequentialField | None:
+    """The hidden field where it was learned from rows before: from earlier folds, or, at test rows, from the others."""
+    if rows.evidence == TEST:
+        hidden, block = np.where(rows.testifies, rows.estimate.hidden, np.nan), rows.testifies.astype(np.int64)
+    elif rows.forward is not None and rows.block is not None:
+        hidden, block = np.where(rows.block >= 0, rows.forward.hidden, np.nan), rows.block
+    else:
+        return None
+    return SequentialField(hidden[witness], block[witness])
 
 
 def findings_table(ledger: Ledger) -> "pl.DataFrame":
@@ -168,20 +154,3 @@ def _printable(finding: Finding) -> Finding:
     """Names of columns and values come from the data: keep them to characters that can be written anywhere."""
     columns, aliases = (tuple(clean_text(text) for text in texts) for texts in (finding.columns, finding.aliases))
     return replace(finding, description=clean_text(finding.description), columns=columns, aliases=aliases)
-
-
-def _crossfitted(rows: Triples, seed: int) -> np.ndarray:
-    """E[y | f] of every row, learned from the folds that it is not in."""
-    groups = row_groups(rows.X, rows.group)
-    folds = assign_folds(groups, LEDGER_DEFAULTS.folds, np.random.default_rng((seed, _FOLDS)))
-    expected = np.empty(len(rows))
-    for k in np.unique(folds):
-        inside = folds == k
-        expected[inside] = outcome_given_confidence(
-            rows.correct[~inside], rows.confidence[~inside], rows.confidence[inside]
-        )
-    return expected
-
-
-def _from_others(triples: Triples, test: np.ndarray) -> np.ndarray:
-    return outcome_given_confidence(triples.correct[~test], triples.confidence[~test], triples.confidence[test])

@@ -106,9 +106,7 @@ def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGE
     return told
 
 
-def _fitting(
-    inside: np.ndarray, groups: Groups, settings: LedgerSettings
-) -> tuple[str, tuple[str, ...], float] | None:
+def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tuple[str, tuple[str, ...], float] | None:
     """Names, columns and overlap of the best description; None if none overlaps enough."""
     n = len(inside)
     some = np.linspace(0, n - 1, min(n, settings.described_rows)).round().astype(int)

@@ -198,9 +198,7 @@ class _Found:
         also = tuple(tuple(names) for names in self.also)
         typical = ((),) * len(also)
         kinds = np.array(self.kinds, int)
-        return Groups(
-            tuple(self.descriptions), tuple(self.columns), also, kinds, member, tuple(self.parts), typical
-        )
+        return Groups(tuple(self.descriptions), tuple(self.columns), also, kinds, member, tuple(self.parts), typical)
 
 
 def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int, ...]]]) -> Groups:
@@ -228,7 +226,10 @@ def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int
     rows = [csc_array(inside[:, None].astype(np.float64)) for inside, _ in clusters]
     return replace(
         groups,
-        descriptions=(*groups.descriptions, *(f"a cluster of {inside.sum():,} similar inputs" for inside, _ in clusters)),
+        descriptions=(
+            *groups.descriptions,
+            *(f"a cluster of {inside.sum():,} similar inputs" for inside, _ in clusters),
+        ),
         columns=(*groups.columns, *((),) * many),
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
 from miscal.findings.ledger.cuts import Cut, SequentialField, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
+from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
 from miscal.findings.ledger.scan import ChosenGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 
@@ -94,6 +94,11 @@ class Finding:
     explained: float | None
     aliases: tuple[str, ...]
     rows: tuple[int, ...]
+
+    @property
+    def told(self) -> str:
+        """What its rows are, in the middle of a sentence: ``"rows with subject = law"``."""
+        return f"rows with {self.description}" if self.source == NAMED else self.description.partition(", mixed")[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding in the shape of ``summary.json``."""
@@ -207,19 +212,17 @@ def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerS
     elif kind == TERM:
         told_of_it = made_of(inside, groups, settings)
         description = f"{description}; {told_of_it}" if told_of_it else description
-    return _Picked(
-        inside, description, source, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level
-    )
+    return _Picked(inside, description, source, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level)
 
 
 def _picked_cut(cut: Cut, groups: Groups, settings: LedgerSettings) -> _Picked:
     told = describe(cut.rows, groups, settings)
     end = "lowest" if cut.lowest else "highest"
     separator = ", " if told.overlap is None else ": "
-    description = f"the {100 * cut.quantile:.0f} % of rows with the {end} estimated hidden residual{separator}{told.text}"
-    return _Picked(
-        cut.rows, description, FOUND, told.columns, (), cut.z, cut.p_value, cut.p_adjusted, cut.level
+    description = (
+        f"the {100 * cut.quantile:.0f} % of rows with the {end} estimated hidden residual{separator}{told.text}"
     )
+    return _Picked(cut.rows, description, FOUND, told.columns, (), cut.z, cut.p_value, cut.p_adjusted, cut.level)
 
 
 def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: LedgerSettings) -> Finding:

@@ -31,7 +31,7 @@ from scipy.special import ndtr, ndtri
 
 from miscal.evidence.conditional import centred
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 
 _NO_VARIANCE = 1e-9
