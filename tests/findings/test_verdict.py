@@ -74,20 +74,20 @@ def test_the_whole_verdict(given_claim, places, words):
 
 def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_confirmed():
     groups = [
-        Place("subject = law", -0.14),
-        Place('"china" in the text', 0.48),
-        Place("a = 1", 0.2),
-        Place("b = 1", 0.1),
+        Place("rows with subject = law", -0.14),
+        Place('rows with "china" in the text', 0.48),
+        Place("a cluster of 40 similar inputs", 0.2),
+        Place("rows with b = 1", 0.1),
     ]
     which = (
         "Compared with rows of equal confidence, the model is right less often on rows with subject = law (by 0.14), "
-        'more often on rows with "china" in the text (by 0.48) and more often on rows with a = 1 (by 0.20). The report '
+        'more often on rows with "china" in the text (by 0.48) and more often on a cluster of 40 similar inputs (by 0.20). The report '
         "lists 1 more."
     )
     assert verdict(claim(), [Place('"parts"', 0.1)], groups).endswith(f"confidence limit). {which}")
     silent = claim(structure=False, limit=0.0, p_value=1.0)
     assert verdict(silent, [], groups) == (
-        f"Hidden miscalibration was found in groups that can be named; no reliability diagram can show it. {which} "
+        f"Hidden miscalibration was found in groups of rows; no reliability diagram can show it. {which} "
         "Beyond such groups, the estimated field claims nothing hidden."
     )
     unconfirmed = verdict(claim(limit=0.0, p_value=0.2), [], groups[:1])

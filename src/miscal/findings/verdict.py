@@ -76,12 +76,12 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     return f"{_not_found(claim)} {_power(claim)}"
 
 
-_IN_GROUPS = "Hidden miscalibration was found in groups that can be named; no reliability diagram can show it."
+_IN_GROUPS = "Hidden miscalibration was found in groups of rows; no reliability diagram can show it."
 
 
 def _which(groups: Sequence[Place]) -> str:
     named = [
-        f"{'less' if group.hidden < 0 else 'more'} often on rows with {group.name} (by {abs(group.hidden):.2f})"
+        f"{'less' if group.hidden < 0 else 'more'} often on {group.name} (by {abs(group.hidden):.2f})"
         for group in groups[:MOST_PLACES]
     ]
     more = len(groups) - len(named)
