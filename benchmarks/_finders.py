@@ -8,14 +8,16 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from _judge import Judge, holm
-from _ledger import Meaning, ledger_of
+from _ledger import Meaning, found_in, ledger_of
 from _planted import Planted
+from miscal.findings.ledger import NAMED
 
 LIMIT_S = 60.0
 """Seconds that a finder may take; one that takes longer has found nothing."""
@@ -24,10 +26,11 @@ TERMS, LEVEL = 300, 0.05
 
 
 def ledger(planted: Planted, judge: Judge, seed: int) -> list[Meaning]:
-    """The ledger, by the words of its findings; one whose words cannot be read names no rows."""
+    """The ledger: named findings by their words, clusters by their rows and without columns."""
     nothing = Meaning(frozenset(["?"]), np.zeros(judge.n, bool))
-    found = ledger_of(planted.rows, seed).findings
-    return [Meaning.of(one.description, planted.columns, planted.rows.text) or nothing for one in found]
+    told = replace(planted.rows, metadata=planted.columns)
+    found = [(one, found_in(one, told, seed) or nothing) for one in ledger_of(planted.rows, seed).findings]
+    return [meant if one.source == NAMED else Meaning(frozenset(), meant.rows) for one, meant in found]
 
 
 def tree(planted: Planted, judge: Judge, seed: int) -> list[Meaning]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars
@@ -23,6 +22,7 @@ from miscal.discovery.estimating import HonestRows, expected_outcome
 from miscal.discovery.findings import Ledger, write_ledger
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
+from miscal.findings.ledger import NAMED, Finding, clusters_of, with_features
 
 METADATA = {"mmlu": "subject", "mmlupro": "category", "stated": "dataset", "cifar100": "pred_superclass"}
 """Sets with metadata, and the column that says of which kind a row is, known before its outcome."""
@@ -163,6 +163,26 @@ def _number(written: str) -> float:
         return float("nan")
 
 
-def meaning(finding: Any, rows: Triples) -> Meaning | None:
-    """Read a finding's description as told of these rows, which need not be those it was found in."""
-    return Meaning.of(finding.description, rows.metadata, rows.text)
+def meaning(finding: Finding, rows: Triples) -> Meaning | None:
+    """Read the words of a named finding as told of these rows, which need not be those it was found in."""
+    if finding.source != NAMED:
+        return None
+    # a term is also told by what its texts are: '"x" in the text; 74 % of them kind = a'
+    words = re.sub(r'^("\w+" in the text); .*', r"\1", finding.description)
+    columns = with_features(rows.metadata, rows.X, getattr(rows.encoder, "names", None))
+    return Meaning.of(words, columns, rows.text)
+
+
+def found_in(finding: Finding, rows: Triples, seed: int) -> Meaning | None:
+    """Rows of a finding in the rows that it was found in: of a named one by its words, of a cluster as it was made."""
+    if finding.source == NAMED:
+        return meaning(finding, rows)
+    for inside in _clusters(rows, seed):
+        if inside.sum() == finding.n and np.isclose(rows.residual[inside].mean(), finding.residual):
+            return Meaning(frozenset(finding.columns), inside)
+    return None
+
+
+@lru_cache(maxsize=2)
+def _clusters(rows: Triples, seed: int) -> list[np.ndarray]:
+    return [inside for inside, _ in clusters_of(rows.X, seed=seed)]

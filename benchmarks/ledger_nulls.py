@@ -29,7 +29,7 @@ from scipy.stats import binomtest
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.ledger import NamedGroups, Witnesses, find, named_groups
+from miscal.findings.ledger import Groups, Witnesses, find, named_groups
 
 FIELDS = ("world", "rows", "table", "draws")
 WORLDS = ("calibrated", "visible", "non-monotone", "saturated", "stated")
@@ -38,7 +38,7 @@ _STATED, _RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.7
 
 
 @lru_cache(maxsize=8)
-def table(n: int, seed: int) -> tuple[NamedGroups, np.ndarray]:
+def table(n: int, seed: int) -> tuple[Groups, np.ndarray]:
     """Named groups of a table, and the score that its confidences come from, of mean 0 and deviation 1."""
     rng = np.random.default_rng((seed, 85, n))
     region, plan, product = (rng.choice(k, n, p=rng.dirichlet(np.full(k, 3.0))) for k in (5, 3, 12))

@@ -3,7 +3,8 @@
     python benchmarks/ledger_replication.py --data DIR [--halves 10] [--sets mmlu/]
 
 Each set is cut into random halves, the same inputs on one side. The ledger of the first half is written; each of its
-findings is judged on the second by its words, given the findings above it, with the statistic of `_judge.py`.
+named findings is judged on the second by its words, given those above it, with the statistic of `_judge.py`. (Clusters
+of inputs are left out: their words do not say which other rows belong to them.)
 
 A finding's z in the first half is too large, because it was chosen for being large. It is shrunk to the estimate that
 is median-unbiased given that it passed the ledger's cut c: the mean mu at which half of the z beyond c, drawn from
@@ -110,7 +111,7 @@ def show_sets(args: argparse.Namespace, records: list[dict]) -> list[dict]:
         ratio = [r["seen"] / r["expected"] for r in strong]
         shown.append([name, len(rows), len(rows) - len(read), len(strong), held, share,
                       f"{np.median(ratio):.2f}" if ratio else "", all_held, expected])  # fmt: skip
-    head = ["set", "findings", "unread", "with power 0.95", "of them hold", "share", "z seen over expected, median",
+    head = ["set", "findings", "clusters", "with power 0.95", "of them hold", "share", "z seen over expected, median",
             "all findings: hold", "all findings: mean power"]  # fmt: skip
     show(args, "ledger_replication", "findings of a half, judged on the other half", head, shown)
     return strong

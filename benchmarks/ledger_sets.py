@@ -4,7 +4,8 @@
 
 The scan tests each value of the set's one column of metadata, with 20 rows and more, by the statistic of `_judge.py`
 (its own code, its own fixed folds), and keeps what Holm rejects. A value that the scan finds is in the ledger as a
-finding or as the other name of one; or it must not be significant given the findings (p over .05). Missed otherwise.
+finding or as the other name of one, or in the words that describe a found group; or it must not be significant given
+the findings (p over .05). Missed otherwise.
 `before` is what the report of miscal at commit 33ccfff, before there was a ledger, named: how many of the scan's values
 were in the name of a confirmed part, + those in a name that joins several. Confirmed meant that the part's residual
 differs from zero, whether a reliability diagram shows it or not.
@@ -13,6 +14,7 @@ differs from zero, whether a reliability diagram shows it or not.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -22,9 +24,10 @@ from pathlib import Path
 import numpy as np
 
 from _judge import Judge, holm
-from _ledger import METADATA, ledger_of, ledger_sets, meaning, read_rows
+from _ledger import METADATA, found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
+from miscal.findings.ledger import Finding
 
 FIELDS = ("set", "seed")
 MIN_ROWS, LEVEL = 20, 0.05
@@ -52,6 +55,12 @@ def values_of(rows: Triples, column: str) -> dict[str, np.ndarray]:
     return {name: cell for name, cell in cells.items() if cell.sum() >= MIN_ROWS}
 
 
+def describes(finding: Finding, column: str, name: str) -> bool:
+    """Whether a found group is described by a value, alone or with others."""
+    words = re.search(rf"(?:^|: ){re.escape(column)} = (.*) \(overlap", finding.description)
+    return words is not None and name.removeprefix(f"{column} = ") in words[1].split(" or ")
+
+
 def compare(rows: Triples, column: str, seed: int) -> dict:
     """The ledger of rows beside the scan of a column's values."""
     start = time.perf_counter()
@@ -59,15 +68,16 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     seconds = time.perf_counter() - start
     judge, groups = Judge(rows.correct, rows.confidence, seed), values_of(rows, column)
     scan = scan_values(judge, groups)
-    meant = [meaning(one, rows) for one in ledger.findings]
+    meant = [found_in(one, rows, seed) for one in ledger.findings]
     given = [one.rows for one in meant if one is not None]
-    names = {one.description: one.description for one in ledger.findings}
-    names |= {alias: one.description for one in ledger.findings for alias in one.aliases}
-    told, explained, missed = [], {}, {}
+    names = {name for one in ledger.findings for name in (one.description, *one.aliases)}
+    told, described, explained, missed = [], [], {}, {}
     for name in scan:
         p = judge.p_value(groups[name], given) if given else 0.0
         if name in names:
             told.append(name)
+        elif any(describes(one, column, name) for one in ledger.findings):
+            described.append(name)
         elif p > LEVEL:
             explained[name] = p
         else:
@@ -75,8 +85,9 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     added = [one.description for one in ledger.findings if not ({one.description, *one.aliases} & set(scan))]
     return {
         "rows": len(rows), "candidates": ledger.candidates, "values": len(groups), "scan": scan,
-        "ledger": [one.description for one in ledger.findings], "told": told, "explained": explained,
-        "missed": missed, "added": added, "unread": sum(one is None for one in meant), "seconds": seconds,
+        "ledger": [one.description for one in ledger.findings], "told": told, "described": described,
+        "explained": explained, "missed": missed, "added": added, "unread": sum(one is None for one in meant),
+        "seconds": seconds,
     }  # fmt: skip
 
 
@@ -90,17 +101,17 @@ def one_set(folder: Path, name: str, seed: int) -> dict:
 def show_sets(args: argparse.Namespace, records: list[dict]) -> None:
     """Show a row for each set, and what the ledger adds."""
     shown = [
-        [r["set"], r["rows"], r["candidates"], len(r["ledger"]), len(r["scan"]), len(r["told"]), len(r["explained"]),
-         len(r["missed"]), len(r["added"]), BEFORE.get(r["set"], ""), f"{r['seconds']:.1f}"]
+        [r["set"], r["rows"], r["candidates"], len(r["ledger"]), len(r["scan"]), len(r["told"]), len(r["described"]),
+         len(r["explained"]), len(r["missed"]), len(r["added"]), BEFORE.get(r["set"], ""), f"{r['seconds']:.1f}"]
         for r in records
     ]  # fmt: skip
-    head = ["set", "rows", "candidates", "ours", "scan", "of the scan in the ledger", "explained by it", "missed",
-            "added by the ledger", "before", "s"]  # fmt: skip
+    head = ["set", "rows", "candidates", "ours", "scan", "of the scan in the ledger", "in a found group's words",
+            "explained by it", "missed", "added by the ledger", "before", "s"]  # fmt: skip
     show(args, "ledger_sets", "findings of the ledger, of a scan of values, and of the version before", head, shown)
     words = [
         [r["set"], kind, name, f"{r['scan'][name]:+.2f}" if name in r["scan"] else "",
          f"{r[kind][name]:.2g}" if isinstance(r[kind], dict) else ""]
-        for r in records for kind in ("told", "explained", "missed", "added") for name in r[kind]
+        for r in records for kind in ("told", "described", "explained", "missed", "added") for name in r[kind]
     ]  # fmt: skip
     show(args, "ledger_sets-findings", "each of them", ["set", "which", "group", "z of the scan", "p given"], words)
 
