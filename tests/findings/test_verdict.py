@@ -81,8 +81,8 @@ def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_c
     ]
     which = (
         "Compared with rows of equal confidence, the model is right less often on rows with subject = law (by 0.14), "
-        'more often on rows with "china" in the text (by 0.48) and more often on a cluster of 40 similar inputs (by 0.20). The report '
-        "lists 1 more."
+        'more often on rows with "china" in the text (by 0.48) and more often on a cluster of 40 similar '
+        "inputs (by 0.20). The report lists 1 more."
     )
     assert verdict(claim(), [Place('"parts"', 0.1)], groups).endswith(f"confidence limit). {which}")
     silent = claim(structure=False, limit=0.0, p_value=1.0)
