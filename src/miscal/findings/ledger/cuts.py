@@ -181,7 +181,7 @@ class _Test:
         )
 
     def of(self, rows: np.ndarray, lowest: bool) -> tuple[float, float]:
-        """Return the combined score of a group, and the p-value of its being right less often (if lowest) or more often."""
+        """Return the score of a group, and the p-value of its being right less often (if lowest) or more often."""
         side = 1 if lowest else -1
         z = self._combined(self._normal, rows)
         p_value = float(ndtr(side * z))

@@ -47,7 +47,8 @@ data sets. Each group is tested given those above it.</p>
 <p class="caption">Visible: accuracy expected at these confidences minus confidence. Hidden: accuracy minus the accuracy
 expected at these confidences; negative groups are right less often than rows of equal confidence. The intervals
 allow for the choice of the groups: all of them hold together in 95 % of data sets. The odds are those of
-rows of equal confidence, times the number given.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
+rows of equal confidence, times the number given.{% if view.more %}
+{{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% endif %}
 """
 
