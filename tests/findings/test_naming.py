@@ -205,7 +205,9 @@ def test_words_that_cover_a_part_only_together_name_it():
 
 
 def test_a_mixed_part_says_how_mixed_by_the_column_that_tells_most():
-    first, second = (Column(name, ("= a", "= b", "= c"), codes) for name, codes in zip("xy", np.eye(2, 4, dtype=int)))
+    first, second = (
+        Column(name, ("= a", "= b", "= c"), codes) for name, codes in zip("xy", np.eye(2, 4, dtype=int), strict=True)
+    )
     inside = np.array([True, True, True, False])
     assert mixture([first, second], [], inside) == "x = a in 67 % of its rows, 1 other value in the rest"
     item = enriched("y", "b", 0.3, 1.2)
@@ -232,7 +234,7 @@ def test_rules_find_a_corner():
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a = 1"]), st.lists(st.sampled_from("uvwxyz"), max_size=6)), max_size=9))
 def test_names_are_unique_and_never_empty(known):
-    clauses, words = [clause for clause, _ in known], [terms for _, terms in known]
+    clauses, words = [clause for clause, _ in known], [Keywords(tuple(terms), tuple(terms)) for _, terms in known]
     nothing = [""] * len(known)
     names = part_names(clauses, words, nothing, nothing, (["over", "under", "over"] * 3)[: len(known)])
     assert len(set(names)) == len(names)
@@ -240,11 +242,11 @@ def test_names_are_unique_and_never_empty(known):
 
 
 def test_names_are_said_as_one_would_aloud():
-    known = [["american female"]] * 3
+    known = [Keywords(("american female",), ("american female",))] * 3
     assert part_names([""] * 3, known, [""] * 3, [""] * 3, ["over", "over", "under"]) == [
         "american female (over-confident)",
         "american female (over-confident), part 2",
         "american female (under-confident)",
     ]
-    by_hidden = part_names([""] * 2, [[]] * 2, [""] * 2, ["", ""], ["over", "over"], "hidden")
+    by_hidden = part_names([""] * 2, [Keywords()] * 2, [""] * 2, ["", ""], ["over", "over"], "hidden")
     assert by_hidden[0] == "rows right less often than equally sure rows, part 1"

@@ -4,6 +4,7 @@ A part is named only by what most of its rows have in common and few others do. 
 called mixed, and the name says how mixed: a list of words that fits many rows outside would be worse than none.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 # Words of two characters or more that begin with a letter, with apostrophes and hyphens inside.
 _WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
+_COVERED = re.compile(r" \(\d+ % of its rows\)$")
 # What the pattern above leaves of contractions; scikit-learn's stop words have the contractions, not these.
 _REMNANTS = (
     "did",
@@ -300,8 +302,8 @@ def metadata_clause(
     str
         Such as ``"subject = law (60 % of its rows)"``; the share is left out from 95 % on. Empty if no column's values
         cover 0.4 of the part and are enough times as common there as overall (:func:`needed_lift`). Of those that do,
-        the clause with the largest ``share * log(lift)**2`` is taken: the logarithm is squared so that a value ten times
-        as common is named before one that covers more and is 1.3 times as common.
+        the clause with the largest ``share * log(lift)**2`` is taken: the logarithm is squared so that a value ten
+        times as common is named before one that covers more and is 1.3 times as common.
 
     Examples
     --------
@@ -381,7 +383,7 @@ def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.nda
 
 def part_names(
     clauses: Sequence[str],
-    words: Sequence[Sequence[str]],
+    words: Sequence[Keywords],
     rules: Sequence[str],
     mixtures: Sequence[str],
     parents: Sequence[str],
@@ -393,8 +395,8 @@ def part_names(
     ----------
     clauses : sequence of str
         Metadata clauses, may be empty.
-    words : sequence of sequences of str
-        Keywords that the part may be named by, may be empty.
+    words : sequence of Keywords
+        Those of its texts, may be empty.
     rules : sequence of str
         Feature rules, used where there is neither.
     mixtures : sequence of str
@@ -411,24 +413,38 @@ def part_names(
 
     Examples
     --------
-    >>> part_names(["a = 1", "", ""], [["x", "y"], ["z"], []], [""] * 3, [""] * 3, ["over"] * 3)
-    ['a = 1: x, y', 'z', 'over-confident rows, part 3']
-    >>> part_names([""], [[]], [""], ["b = c in 40 % of its rows, 2 other values in the rest"], ["under"])
+    >>> words = [Keywords(("x", "y"), ("x",)), Keywords(("z",), ("z",)), Keywords(("z",))]
+    >>> part_names(["a = 1", "", ""], words, [""] * 3, [""] * 3, ["over"] * 3)
+    ['a = 1: x', 'z', 'over-confident rows, part 3']
+    >>> part_names(["a = 1"] * 2, [words[0], Keywords(("x", "z"), ("x",))], [""] * 2, [""] * 2, ["over"] * 2)
+    ['a = 1, more often with y', 'a = 1, more often with z']
+    >>> part_names([""], [Keywords()], [""], ["b = c in 40 % of its rows, 2 other values in the rest"], ["under"])
     ['all under-confident rows: b = c in 40 % of its rows, 2 other values in the rest']
     """
     names: list[str] = []
     for index, parent in enumerate(parents):
         phrase, alone = PHRASES[by, parent], list(parents).count(parent) == 1
         number = list(parents[:index]).count(parent) + 1
-        told = _told_name(clauses[index], words[index]) or rules[index]
+        told = _told_name(index, clauses, words) or rules[index]
         names.append(told or _fallback(phrase, mixtures[index], alone, number))
     return _unique(names, [PHRASES[by, parent] for parent in parents])
 
 
-def _told_name(clause: str, words: Sequence[str]) -> str:
-    if clause:
-        return f"{clause}: {', '.join(words[:3])}" if words else clause
-    return ", ".join(words)
+def _told_name(index: int, clauses: Sequence[str], words: Sequence[Keywords]) -> str:
+    """Clause and words of a part; if other parts have the same clause, the words that those do not have."""
+    clause, own = clauses[index], words[index]
+    if not clause:
+        return ", ".join(own.naming)
+    same = [at for at, other in enumerate(clauses) if at != index and _value(other) == _value(clause)]
+    if not same:
+        return f"{clause}: {', '.join(own.naming[:3])}" if own.naming else clause
+    others = {term for at in same for term in words[at].terms}
+    apart = [term for term in own.terms if term not in others][:3]
+    return f"{clause}, more often with {', '.join(apart)}" if apart else clause
+
+
+def _value(clause: str) -> str:
+    return _COVERED.sub("", clause)
 
 
 def _fallback(phrase: str, mixed: str, alone: bool, number: int) -> str:

@@ -351,7 +351,7 @@ def _describe(
         for items, some in zip(enriched, inside, strict=True)
     ]
     mixtures = [mixture(columns, items, some) for items, some in zip(enriched, inside, strict=True)]
-    names = part_names(clauses, [words.naming for words in terms], rules, mixtures, parents, by)
+    names = part_names(clauses, terms, rules, mixtures, parents, by)
     return _Descriptions(names, [words.terms for words in terms], enriched)
 
 
