@@ -7,6 +7,7 @@ import numpy as np
 
 from miscal.calibration import metrics
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.data.triples import Triples
 from miscal.discovery.summary import (
     Comparison,
     CurveNumbers,
@@ -31,13 +32,15 @@ HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
 
 
-def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> Global:
-    """Measure all test rows.
+def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triples, *, seed: int) -> Global:
+    """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 
     Parameters
     ----------
     correct, confidence : ndarray of float64, shape (n,)
-        Outcomes (0 or 1) and confidences (in [0, 1]).
+        Outcomes (0 or 1) and confidences (in [0, 1]) of the rows that testify.
+    everyone : Triples
+        All rows.
     seed : int
         Of the bootstrap and of the null draws.
 
@@ -47,6 +50,9 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) ->
         Every metric with its interval.
     """
     scores = metrics.global_scores(correct, confidence, random_state=seed)
+    if len(everyone) > len(correct):
+        of_all = everyone.correct, everyone.confidence
+        scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
