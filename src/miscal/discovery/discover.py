@@ -1,7 +1,7 @@
 """Discovery: from triples to a field, its regimes, what unseen outcomes say of them, and a corrected model.
 
-With evidence "all" every row is judged by fits that never saw its outcome, and every number is of all rows. With evidence
-"test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
+With evidence "all" every row is judged by fits that never saw its outcome, and every number is of all rows. With
+evidence "test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
 """
 
 import time

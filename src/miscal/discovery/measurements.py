@@ -50,9 +50,8 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triple
         Every metric with its interval.
     """
     scores = metrics.global_scores(correct, confidence, random_state=seed)
-    if len(everyone) > len(correct):
-        of_all = everyone.correct, everyone.confidence
-        scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
+    of_all = everyone.correct, everyone.confidence
+    scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
