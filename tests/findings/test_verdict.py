@@ -44,7 +44,7 @@ def test_each_outcome_has_its_own_opening_and_only_a_confirmed_one_gives_a_limit
             claim(limit=0.0429, n=1_000),
             [Place('"law"', -0.2), Place('"sums"', 0.01), Place('"art"', 0.005), Place('"food"', 0.04)],
             "test",
-            f'{NO_DIAGRAM}less often on "law" (by 20 points), more often on "sums" (by 1 point) and more often on '
+            f'{NO_DIAGRAM}less often on "law" (by 20 points), and more often on "sums" (by 1 point) and '
             f'"art" (by 0.5 points); on the 1,000 test rows, {UNLEARNED}, hidden miscalibration averages at least 4.2 '
             "points (95 % confidence limit).",
         ),
@@ -93,8 +93,8 @@ def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_c
         Place("b = 1", 0.1),
     ]
     which = (
-        f"{NO_DIAGRAM}less often on rows with subject = law (by 14 points), more often on rows with "
-        '"china" in the text (by 48 points) and more often on rows with a = 1 (by 20 points), and the report lists '
+        f"{NO_DIAGRAM}less often on rows with subject = law (by 14 points), and more often on rows with "
+        '"china" in the text (by 48 points) and rows with a = 1 (by 20 points); the report lists '
         "1 more; "
     )
     assert verdict(claim(), [Place('"parts"', 0.1)], groups).startswith(f"{which}on the 500 test rows")

@@ -70,7 +70,7 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
     >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
     No reliability diagram shows that, compared with rows of equal confidence, the model is right less often on "law,
-    court" (by 15 points) and more often on "sums" (by 9 points); on the 1,000 test rows, from which nothing was
+    court" (by 15 points), and more often on "sums" (by 9 points); on the 1,000 test rows, from which nothing was
     learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
@@ -96,19 +96,16 @@ def _found(groups: Sequence[Place], places: Sequence[Place]) -> str:
 
 
 def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
-    often = [("less" if place.hidden < 0 else "more") for place in places]
     # a group is described, a place has a name: rows with "subject = law", but on "law, court"
     on = "rows with " if listed_in_report else ""
-    named = [
-        f"{how} often on {on}{place.name} (by {_points(abs(place.hidden))})"
-        for how, place in list(zip(often, places, strict=True))[:MOST_PLACES]
-    ]
-    more = len(places) - len(named) if listed_in_report else 0
-    rest = f", and the report lists {more} more" if more else ""
-    return (
-        "No reliability diagram shows that, compared with rows of equal confidence, the model is right "
-        f"{_listed(named)}{rest}"
-    )
+    named: dict[str, list[str]] = {}
+    for place in places[:MOST_PLACES]:
+        often = "less often" if place.hidden < 0 else "more often"
+        named.setdefault(often, []).append(f"{on}{place.name} (by {_points(abs(place.hidden))})")
+    told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
+    more = len(places) - MOST_PLACES if listed_in_report else 0
+    rest = f"; the report lists {more} more" if more > 0 else ""
+    return f"No reliability diagram shows that, compared with rows of equal confidence, the model is right {told}{rest}"
 
 
 def _limit(claim: Claim, basis: str) -> str:
