@@ -10,6 +10,7 @@ import numpy as np
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
+from miscal.discovery.alarms import alarms
 from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, HonestRows
@@ -76,6 +77,7 @@ def summarise(
         method=model.method,
         evidence=honest.evidence,
         verdict=_verdict(rows, claimed, regimes),
+        alarms=_alarms(triples),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(honest, regimes, regime)])),
         global_=measurements.global_numbers(correct, confidence, triples, seed=seed),
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
@@ -109,7 +111,13 @@ def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
     groups = [Place(one.told, one.hidden) for one in rows.ledger.findings]
     triples = rows.honest.triples
     shown = averages(triples.correct, triples.confidence)
-    return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
+    return f"{shown} {verdict(claimed, _places(rows, regimes), groups, evidence=rows.honest.evidence)}"
+
+
+def _alarms(triples: Triples) -> tuple[str, ...]:
+    columns = plain(triples.source).get("columns", {})
+    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
+    return alarms(triples.correct, triples.confidence, **named)
 
 
 def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:
