@@ -65,7 +65,7 @@ class Ledger:
 
 
 def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
-    """Test every named group and every cluster of inputs of the rows that may testify, and the ends of the hidden field.
+    """Test named groups and clusters of inputs of the rows that may testify, and the ends of the hidden field.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
 
 
 def _sequential(rows: HonestRows, witness: np.ndarray) -> SequentialField | None:
-    """The hidden field where it was learned from rows before: from earlier folds, or, at test rows, from the others."""
+    """Take the hidden field where rows before taught it: those of earlier folds or, at test rows, all others."""
     if rows.evidence == TEST:
         hidden, block = np.where(rows.testifies, rows.estimate.hidden, np.nan), rows.testifies.astype(np.int64)
     elif rows.forward is not None and rows.block is not None:

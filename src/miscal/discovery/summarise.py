@@ -111,7 +111,7 @@ def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
     groups = [Place(one.told, one.hidden) for one in rows.ledger.findings]
     triples = rows.honest.triples
     shown = averages(triples.correct, triples.confidence)
-    return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
+    return f"{shown} {verdict(claimed, _places(rows, regimes), groups, evidence=rows.honest.evidence)}"
 
 
 def _alarms(triples: Triples) -> tuple[str, ...]:

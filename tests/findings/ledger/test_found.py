@@ -1,4 +1,4 @@
-"""Laws of found groups: clusters of inputs and ends of the hidden field, what they are called, and how sure they are."""
+"""Laws of found groups: clusters of inputs and ends of the hidden field, their descriptions and intervals."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Cuts on the honest hidden field: are the rows that it calls worst, or best, right less or more often?
+"""Cuts on the honest hidden field: whether the rows that it calls worst, or best, are right less or more often.
 
 Such a group depends on outcomes, but only on those of earlier blocks of rows. Given these, it is fixed, and the
 statistic of the scan (`scan`), taken within the block and divided by its standard deviation, has mean 0 and variance 1
@@ -159,7 +159,7 @@ def _blocks(field: SequentialField, settings: LedgerSettings) -> list[tuple[np.n
 
 
 def _end(hidden: np.ndarray, quantile: float, lowest: bool, rng: np.random.Generator) -> np.ndarray:
-    """The rows at one end, as many as the quantile says; ties in random order."""
+    """Mark the rows at one end, as many as the quantile says; ties in random order."""
     order = np.lexsort((rng.random(len(hidden)), hidden if lowest else -hidden))
     rows = np.zeros(len(hidden), bool)
     rows[order[: round(quantile * len(hidden))]] = True
@@ -181,7 +181,7 @@ class _Test:
         )
 
     def of(self, rows: np.ndarray, lowest: bool) -> tuple[float, float]:
-        """Combined score of a group, and the p-value of its being right less often (if lowest) or more often."""
+        """Return the score of a group, and the p-value of its being right less often (if lowest) or more often."""
         side = 1 if lowest else -1
         z = self._combined(self._normal, rows)
         p_value = float(ndtr(side * z))

@@ -203,7 +203,7 @@ def _composition(inside: np.ndarray, parts: Sequence[Part]) -> tuple[str, str | 
 
 
 def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tuple[str, str | None]:
-    """The two terms that tell a mixed group best, if they truly do."""
+    """Tell the two terms that tell a mixed group best, if they truly do."""
     terms = np.flatnonzero(groups.kinds == TERM)
     if len(terms) == 0:
         return "", None
@@ -214,10 +214,10 @@ def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tupl
     order = [place for place in np.argsort(others - share, kind="stable") if telling[place]][:2]
     if not order:
         return "", None
+    words = [groups.descriptions[int(terms[place])].removesuffix(f" {IN_TEXT}") for place in order]
     told = [
-        f"{groups.descriptions[int(terms[place])].removesuffix(f' {IN_TEXT}')} in {_percent(share[place])} of the texts "
-        f"({_percent(others[place])} elsewhere)"
-        for place in order
+        f"{word} in {_percent(share[place])} of the texts ({_percent(others[place])} elsewhere)"
+        for word, place in zip(words, order, strict=True)
     ]
     return ", ".join(told), TEXT
 

@@ -78,6 +78,7 @@ class Part:
     codes: np.ndarray
 
     def rows(self, cell: int) -> np.ndarray:
+        """Mask of the rows of a cell, bool (n,)."""
         return self.codes == cell
 
 

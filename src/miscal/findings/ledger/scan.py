@@ -15,10 +15,11 @@ weighted: clusters of inputs get a tenth of the error, values of columns most of
 A cluster waits as long as a value of a column is beyond the cut: one that mixes several values may be stronger
 than each, but says less.
 
-On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman, 2006):
-with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false ones among
-these R is then at most the level where the statistics are independent or positively dependent, and close to it for
-two-sided normal statistics of any correlation (Reiner-Benaim, 2007). The findings are chosen among them.
+On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman,
+2006): with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false
+ones among these R is then at most the level where the statistics are independent or positively dependent, and close to
+it for two-sided normal statistics of any correlation (Reiner-Benaim, 2007). The findings are chosen among them, or
+among what becomes as clear given those.
 """
 
 from __future__ import annotations

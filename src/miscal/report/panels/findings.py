@@ -1,4 +1,4 @@
-"""The ledger of findings: named groups that are right more or less often than rows of equal confidence."""
+"""The ledger of findings: groups that are right more or less often than rows of equal confidence."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,15 @@ SHOWN = 20
 
 TEMPLATE = """
 {% if not view.rows %}
-<p class="empty">{{ view.candidates | count }} groups were tested that the columns and texts name, on {{ view.n | count
-}} {{ view.kind }}. Not one of them is right more or less often than rows of equal confidence, beyond what chance
-explains.</p>
+<p class="empty">{{ view.candidates | count }} groups were tested that columns and texts name or that similar
+inputs form, on {{ view.n | count }} {{ view.kind }}. Not one of them is right more or less often than rows of equal
+confidence, beyond what chance explains.</p>
 {% else %}
 <p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
-diagram shows it. {{ view.candidates | count }} groups that the columns and texts name were tested on
-{{ view.n | count }} {{ view.kind }}; with nothing hidden, a list like this
+diagram shows it. {{ view.candidates | count }} groups that columns and texts name or that similar inputs form were
+tested on {{ view.n | count }} {{ view.kind }}; with nothing hidden, a list like this
 would name any group at all in at most {{ view.level | percent }} of
-data sets. Each group is tested given those chosen before it.</p>
+data sets. Each group is tested given those above it.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
@@ -45,9 +45,10 @@ data sets. Each group is tested given those chosen before it.</p>
 </tbody>
 </table>
 <p class="caption">Visible: accuracy expected at these confidences minus confidence. Hidden: accuracy minus the accuracy
-expected at these confidences; negative groups are right less often than rows of equal confidence. The intervals do not
-allow for the choice of the groups among many. The odds are those of rows of equal confidence, times the number
-given.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
+expected at these confidences; negative groups are right less often than rows of equal confidence. The intervals
+allow for the choice of the groups: all of them hold together in 95 % of data sets. The odds are those of
+rows of equal confidence, times the number given.{% if view.more %}
+{{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% endif %}
 """
 
