@@ -109,7 +109,8 @@ def show_sets(args: argparse.Namespace, records: list[dict]) -> None:
             "explained by it", "missed", "added by the ledger", "before", "s"]  # fmt: skip
     show(args, "ledger_sets", "findings of the ledger, of a scan of values, and of the version before", head, shown)
     words = [
-        [r["set"], kind, name, f"{r['scan'][name]:+.2f}" if name in r["scan"] else "",
+        [r["set"], kind, re.sub("; rows .* are typical$", "", name),
+         f"{r['scan'][name]:+.2f}" if name in r["scan"] else "",
          f"{r[kind][name]:.2g}" if isinstance(r[kind], dict) else ""]
         for r in records for kind in ("told", "described", "explained", "missed", "added") for name in r[kind]
     ]  # fmt: skip
