@@ -10,8 +10,8 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import ALL, estimate_again
+from miscal.discovery.json_values import plain
 from miscal.discovery.run import Run
-from miscal.discovery.summary import plain
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.settings import EVIDENCE_DEFAULTS

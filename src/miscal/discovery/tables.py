@@ -6,8 +6,9 @@ import numpy as np
 
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
+from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
-from miscal.discovery.summary import MapInfo, clean_text
+from miscal.discovery.summary import MapInfo
 
 if TYPE_CHECKING:
     import polars as pl
