@@ -6,7 +6,7 @@ import numpy as np
 
 from miscal.discovery.estimating import HonestRows
 from miscal.discovery.findings import Ledger
-from miscal.findings import Subregimes
+from miscal.findings import Subregime, Subregimes
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,3 +32,8 @@ class DescribedRows:
     subregimes: Subregimes
     hidden_subregimes: Subregimes
     ledger: Ledger
+
+    @property
+    def parts(self) -> tuple[Subregime, ...]:
+        """The parts of both, those of the whole field first."""
+        return self.subregimes.table + self.hidden_subregimes.table
