@@ -2,8 +2,8 @@
 
 The claim needs two things of the rows: that shuffling the field within strata of near-equal confidence gives a p-value
 below the significance, and that the lower limit is above zero. The power is that of the less likely of the two (they
-look at almost the same sum), by the normal law, with what the tests lose: centring within a stratum of m rows costs one
-row in m, and blocks that learn from few rows count less.
+look at almost the same sum), by the normal law, less an allowance for needing both. It counts what the tests lose:
+centring within a stratum of m rows costs one row in m, and blocks that learn from few rows count less.
 
 What is presumed: the inputs are wrong in either direction as often, by the same size on every row (less where the rate
 leaves less room), and the estimated field has the right sign and, relative to one another, the right sizes on every
@@ -83,9 +83,8 @@ def _surplus(blocks: Sequence[Design], size: float, settings: EvidenceSettings) 
     by_size = _signal(blocks, weight, size, signs_only=False)
     by_sign = _signal(blocks, weight, size, signs_only=True)
     bars = -ndtri(settings.significance), ndtri(settings.confidence_level)
-    return min(
-        mean - bar - settings.z_power * spread for (mean, spread), bar in zip((by_size, by_sign), bars, strict=True)
-    )
+    signals = zip((by_size, by_sign), bars, strict=True)
+    return min(mean - bar - settings.z_power * spread for (mean, spread), bar in signals) - settings.z_both
 
 
 def _signal(blocks: Sequence[Design], weight: Floats, size: float, *, signs_only: bool) -> tuple[float, float]:
