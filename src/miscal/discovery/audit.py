@@ -20,8 +20,8 @@ from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.findings import cut
 
 NULLS = ("visible", "calibrated", "permuted")
-"""y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; y ~ Bernoulli(f); y permuted within train and within validation rows,
-or among all rows where all testify."""
+"""y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; y ~ Bernoulli(f); y permuted within train and within validation
+rows, or among all rows where all testify."""
 
 
 @dataclass(frozen=True)
