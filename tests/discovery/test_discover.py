@@ -2,6 +2,7 @@
 the real one goes the same way in tests/cli/test_discover.py."""
 
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -12,13 +13,15 @@ import miscal
 from miscal.base.errors import InputError, LockedError
 from miscal.base.files import locked
 from miscal.calibration.calibrators import Identity
+from miscal.cli.printed_summary import summary_lines
+from miscal.data.encoders.tfidf import TextTfidfSvd
 from miscal.data.triples import Triples
 from miscal.discovery import estimating
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.registry import ESTIMATORS
-from miscal.report import write_run
+from miscal.report import render, write_run
 
 
 class RidgeField:
@@ -169,7 +172,7 @@ def test_all_rows_testify_unless_some_are_set_apart(data, found, tested):
     # nothing is learned for these two, so that all rows have their say in either case
     for name in ("accuracy", "confidence"):
         assert getattr(summary.global_, name) == getattr(tested[0].summary.global_, name)
-    with pytest.raises(InputError, match="evidence 'all' .* the data name a split"):
+    with pytest.raises(InputError, match=r"evidence 'all' .* the data name a split"):
         discover(replace(data, split=np.where(np.arange(500) % 2, "train", "test")), evidence="all")
     with pytest.raises(InputError, match="evidence must be 'all' or 'test'; got 'some'"):
         discover(data, evidence="some")
@@ -311,3 +314,69 @@ def test_test_rows_of_one_outcome_are_warned_of(found, data):
     assert any("all 40 test rows have the outcome 1" in warning for warning in summary.warnings)
     assert not any("have the outcome" in warning for warning in found.summary.warnings)
     assert "NaN" not in summary.to_json()
+
+
+WORDS = ("zebrafish", "quokka", "wombat", "axolotl")
+
+
+def secret_rows(n=800):
+    """Texts whose first word says where the model is wrong, so that parts and findings are named by it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    f = rng.uniform(0.35, 0.65, n)
+    y = rng.random(n) < f + 0.35 * np.sign(X[:, 0])
+    text = [f"{WORDS[int(x < 0)]} {WORDS[2 + i % 2]} {i}" for i, x in enumerate(X[:, 0])]
+    return Triples.of(X, confidence=f, correct=y, text=text, metadata={"year": np.arange(n) % 7})
+
+
+def told_by(folder):
+    """Everything that the files of a run say, those of the model left out."""
+    files = [path for path in folder.rglob("*") if path.is_file() and "model" not in path.relative_to(folder).parts]
+    assert {path.suffix for path in files} == {".json", ".html", ".parquet"}
+    tables = [pl.read_parquet(path).write_json() for path in files if path.suffix == ".parquet"]
+    return "\n".join([*tables, *(path.read_text() for path in files if path.suffix != ".parquet")])
+
+
+def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path):
+    rows = secret_rows()
+    open_run, hidden = (discover(rows, map_method="pca", evidence="test", redact_text=flag) for flag in (False, True))
+    for name, found in {"open": open_run, "hidden": hidden}.items():
+        write_run(found, tmp_path / name)
+    said = told_by(tmp_path / "open").casefold()
+    assert all(word in said for word in WORDS), "the open run does not tell what the other leaves out"
+    assert any("in the text" in one.description for one in open_run.summary.findings)
+    render(tmp_path / "hidden")  # drawn again, it stays without texts
+    said = told_by(tmp_path / "hidden").casefold()
+    assert [word for word in WORDS if word in said] == []
+    assert "left off this page" in said
+    assert hidden.summary.settings["redact_text"] is True
+    assert open_run.summary.settings["redact_text"] is False
+    for one, other in zip(open_run.summary.findings, hidden.summary.findings, strict=True):
+        assert (one.n, one.hidden, one.p_adjusted, one.rows) == (other.n, other.hidden, other.p_adjusted, other.rows)
+    values = [found.table.drop("subregime", "hidden_subregime") for found in (open_run, hidden)]
+    assert values[0].equals(values[1])
+
+
+def test_texts_that_are_metadata_too_are_refused():
+    rows = secret_rows(200)
+    twice = replace(rows, metadata={"question": np.array(rows.text, dtype=object)})
+    with pytest.raises(InputError, match="'question' holds them"):
+        discover(twice, redact_text=True)
+
+
+def test_a_model_that_keeps_words_is_warned_of():
+    rows = secret_rows()
+    encoder = TextTfidfSvd().fit(rows.text)
+    warned = discover(replace(rows, encoder=encoder), map_method="pca", redact_text=True).summary.warnings
+    assert any("model/ holds the" in warning for warning in warned)
+    without = discover(rows, map_method="pca", redact_text=True).summary.warnings
+    assert not any("model/ holds" in warning for warning in without)
+
+
+def test_confidences_turned_round_raise_alarms(data, found):
+    assert found.summary.alarms == ()
+    turned = discover(replace(data, confidence=0.9 - 0.8 * data.correct), map_method="pca").summary
+    assert any("ranks right answers below" in alarm for alarm in turned.alarms)
+    lines = summary_lines(turned, Path("run"))
+    assert lines[0].startswith("ALARM")
+    assert turned.alarms[0] in lines[0]
