@@ -20,6 +20,13 @@ class OnInvalid(StrEnum):
     drop = "drop"
 
 
+class Evidence(StrEnum):
+    """Which rows testify."""
+
+    all = "all"
+    test = "test"
+
+
 class Map(StrEnum):
     """Layouts of the 2-D maps."""
 
@@ -125,15 +132,23 @@ Epsilon = Annotated[
 Split = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", help="Column that says train, val or test for each row. Default: a random 80/10/10 split."
+        metavar="COL",
+        help="Column that says train, val or test for each row; then the test rows alone testify. Default: none.",
+    ),
+]
+EvidenceOption = Annotated[
+    Evidence | None,
+    typer.Option(
+        help="Rows whose outcomes count as evidence. all: every row, each judged by fits that never saw its outcome "
+        "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "
+        "and with --method paper).",
+        show_default=False,
     ),
 ]
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")
 ]
-Group = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay in one split.")
-]
+Group = Annotated[str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(

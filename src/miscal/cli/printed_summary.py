@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from miscal.discovery.summary import Measure, Summary
+from miscal.discovery.summary import Measure, Regime, Summary
+from miscal.report.rows import row_words
 
 
 def summary_lines(summary: Summary, out: Path) -> list[str]:
@@ -18,12 +19,13 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: the verdict, what was learned from, the key numbers, warnings, where the report is.
+        Lines to print: alarms, the verdict, what was learned from, the key numbers, warnings, where the report is.
     """
     return [
+        *(f"ALARM       {alarm}" for alarm in summary.alarms),
         summary.verdict,
         "",
-        f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)",
+        f"rows        {summary.n:,} ({_use(summary)})",
         *_inputs(summary),
         f"model       accuracy {_shown(summary.global_.accuracy)}, confidence {_shown(summary.global_.confidence)}",
         *_regimes(summary),
@@ -32,6 +34,12 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *(f"warning     {warning}" for warning in summary.warnings),
         f"report      {out / 'report.html'}",
     ]
+
+
+def _use(summary: Summary) -> str:
+    sizes = {"train": summary.n_train, "validation": summary.n_val, "test": summary.n_test}
+    used = [f"{n:,} {name}" for name, n in sizes.items() if n is not None]
+    return ", ".join(used) or "every one testifies, by cross-fitting"
 
 
 def _inputs(summary: Summary) -> list[str]:
@@ -48,11 +56,17 @@ def _shown(measure: Measure) -> str:
 
 
 def _regimes(summary: Summary) -> list[str]:
+    rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{regime.share:.0%} of the test rows, accuracy minus confidence {_shown(regime.residual)}"
+        f"{regime.name:<12}{regime.share:.0%} of the {rows}, accuracy minus confidence {_shown(regime.residual)}"
+        f"{_hidden(regime)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n
     ]
+
+
+def _hidden(regime: Regime) -> str:
+    return "" if regime.hidden is None else f", of it hidden {_shown(regime.hidden)}"
 
 
 def _findings(summary: Summary) -> list[str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import EstimatedRows
+from miscal.discovery.described import DescribedRows
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
 from miscal.discovery.shown_text import told_apart
 from miscal.discovery.summary import MapInfo, clean_text
@@ -22,15 +22,15 @@ MAP_COLUMNS = (
     *("row", "split", "fold", "delta", "visible", "hidden", "mass", "regime", "subregime"),
     *("hidden_regime", "hidden_subregime", "confidence", "correct", "corrected"),
 )
-"""Columns of the field that the map keeps, where the field has them."""
+"""Columns of the field that the map keeps."""
 
 
-def field_table(rows: EstimatedRows) -> "pl.DataFrame":
+def field_table(rows: DescribedRows) -> "pl.DataFrame":
     """Write down the field at every row.
 
     Parameters
     ----------
-    rows : EstimatedRows
+    rows : DescribedRows
         All rows of the run.
 
     Returns
@@ -40,17 +40,22 @@ def field_table(rows: EstimatedRows) -> "pl.DataFrame":
     """
     import polars as pl
 
-    triples, estimate = rows.triples, rows.estimate
+    triples, estimate, n = rows.honest.triples, rows.honest.estimate, len(rows.honest.triples)
+    split = [None] * n if triples.split is None else triples.split.tolist()
+    fold = [None] * n if rows.honest.fold is None else rows.honest.fold
     return pl.DataFrame(
         {
             "row": triples.row,
-            "split": pl.Series(triples.split.tolist(), dtype=pl.String),
+            "split": pl.Series(split, dtype=pl.String),
+            "fold": pl.Series(fold, dtype=pl.Int64),
             "confidence": triples.confidence,
             "correct": triples.correct.astype(np.int8),
             "delta": estimate.delta,
             "mass": estimate.mass,
             "regime": pl.Series(rows.regime.tolist(), dtype=pl.String),
-            "subregime": pl.Series([_text(name) for name in rows.subregimes.name], dtype=pl.String),
+            "subregime": _names(rows.subregimes.name),
+            "hidden_regime": pl.Series(rows.hidden_regime.tolist(), dtype=pl.String),
+            "hidden_subregime": _names(rows.hidden_subregimes.name),
             "corrected": estimate.corrected,
             "visible": estimate.visible,
             "hidden": estimate.hidden,
@@ -59,14 +64,20 @@ def field_table(rows: EstimatedRows) -> "pl.DataFrame":
     )
 
 
+def _names(names: np.ndarray) -> "pl.Series":
+    import polars as pl
+
+    return pl.Series([_text(name) for name in names], dtype=pl.String)
+
+
 def map_table(
-    rows: EstimatedRows, table: "pl.DataFrame", method: MapMethod, *, seed: int
+    rows: DescribedRows, table: "pl.DataFrame", method: MapMethod, *, seed: int
 ) -> tuple["pl.DataFrame", MapInfo]:
     """Lay the rows out on a plane, by their inputs and by their learned coordinates.
 
     Parameters
     ----------
-    rows : EstimatedRows
+    rows : DescribedRows
         All rows of the run.
     table : polars.DataFrame
         From :func:`field_table`.
@@ -82,11 +93,11 @@ def map_table(
     info : MapInfo
         How it was made.
     """
-    triples = rows.triples
+    triples = rows.honest.triples
     shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
     raw = lay_out(triples.X[shown], method=method, seed=seed)
-    learned = lay_out(rows.estimate.coordinates[shown], method=method, seed=seed)
-    picture = table[shown].select(name for name in MAP_COLUMNS if name in table.columns)
+    learned = lay_out(rows.honest.estimate.coordinates[shown], method=method, seed=seed)
+    picture = table[shown].select(MAP_COLUMNS)
     explaining = _explaining(triples.take(shown))
     picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
     info = MapInfo(
@@ -99,11 +110,11 @@ def map_table(
     return picture, info
 
 
-def _exampled(rows: EstimatedRows) -> np.ndarray:
+def _exampled(rows: DescribedRows) -> np.ndarray:
     """Positions of the rows that are shown as examples: the report takes their texts from the map."""
-    parts = [row for part in rows.subregimes.table for row in (*part.exemplars, *getattr(part, "telling", ()))]
-    named = [*parts, *(row for finding in rows.ledger.findings for row in finding.rows)]
-    return np.flatnonzero(np.isin(rows.triples.row, named))
+    named = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
+    named += [row for finding in rows.ledger.findings for row in finding.rows]
+    return np.flatnonzero(np.isin(rows.honest.triples.row, named))
 
 
 def _positions(name: str, layout: Layout) -> list["pl.Series"]:

@@ -31,6 +31,7 @@ def command(
     seed: options.Seed = 0,
     epsilon: options.Epsilon = 0.05,
     split: options.Split = None,
+    evidence: options.EvidenceOption = None,
     where: options.Where = None,
     group: options.Group = None,
     on_invalid: options.OnInvalidOption = OnInvalid.error,
@@ -42,7 +43,7 @@ def command(
 ) -> None:
     """Find where a model is over- and under-confident.
 
-    What is found is tested on rows that nothing was learned from, corrected, and drawn in a report.
+    What is found is tested with outcomes that nothing has learned from, corrected, and drawn in a report.
     """
     columns = {
         "confidence": confidence,
@@ -63,6 +64,7 @@ def command(
         "options": None if neighbours is None else {"neighbours": neighbours},
         "seed": seed,
         "epsilon": epsilon,
+        "evidence": None if evidence is None else evidence.value,
         "map_method": map_method.value,
     }
 
