@@ -175,6 +175,7 @@ def subregime_entry(name: str, parent: str, test: pl.DataFrame) -> dict:
     return {
         "name": part_name(name),
         "parent": parent,
+        "field": "total",
         "n": part.height,
         "share": part.height / test.height,
         "accuracy": part["correct"].mean(),

@@ -148,7 +148,9 @@ EvidenceOption = Annotated[
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")
 ]
-Group = Annotated[str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")]
+Group = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")
+]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(

@@ -29,7 +29,6 @@ from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
 if TYPE_CHECKING:
     import polars as pl
 
-
 @dataclass(frozen=True)
 class Discovery:
     """Everything that a discovery found.
