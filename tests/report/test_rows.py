@@ -81,7 +81,7 @@ def test_regimes_tell_all_three_numbers_and_what_is_confirmed(make_run):
     page = render(make_run(1500)).read_text(encoding="utf-8")
     regimes = page.partition('<section id="regimes"')[2].partition("</section>")[0]
     assert regimes.count("<table") == 2
-    assert "Right less often than rows of equal confidence" in regimes
+    assert "Compared with rows of equal confidence" in regimes
     for label in ("Residual, points", "of it visible", "of it hidden"):
         assert regimes.count(f'data-label="{label}"') == 7
     assert "not confirmed" in regimes
@@ -99,7 +99,7 @@ def test_a_run_from_before_parts_were_told_apart_still_draws(make_run):
             regime.pop("confirmed")
 
     said = visible(make_run(600, edit=older))
-    assert "By what is hidden" not in said
+    assert "Compared with rows of equal" not in said
     assert "each is called confirmed" not in said
 
 

@@ -6,6 +6,9 @@ from itertools import pairwise
 HEAD = 100
 """Characters that are kept of a beginning that other texts share."""
 
+GAP = " … "
+"""What stands for a part that was left out."""
+
 BACK = 30
 """Characters that are kept of what comes before the difference, so that the sentence can be read."""
 
@@ -76,4 +79,4 @@ def _cut(text: str, shared: int, limit: int) -> str:
         return text[:limit] + "…"
     start = shared - BACK
     rest = text[start : start + limit - HEAD]
-    return f"{text[:HEAD]} … {rest}" + ("…" if start + len(rest) < len(text) else "")
+    return f"{text[:HEAD]}{GAP}{rest}" + ("…" if start + len(rest) < len(text) else "")

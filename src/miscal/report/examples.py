@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from miscal.discovery.shown_text import BACK, shared_beginnings
+from miscal.discovery.shown_text import BACK, GAP, shared_beginnings
 from miscal.report.map_data import COLUMN_PREFIXES, column_name
 from miscal.report.numbers import finite
 from miscal.report.source import Source
@@ -126,6 +126,9 @@ def _from(text: str, shared: int) -> str:
     if shared < ALIKE or shared >= len(text):
         return text
     start = text.rfind(" ", 0, shared - BACK) + 1
+    # the map may have left out a part before: what follows is where the text differs
+    gap = text.rfind(GAP, 0, shared)
+    start = gap + len(GAP) if gap >= start else start
     return f"… {text[start:]}" if start else text
 
 

@@ -18,6 +18,8 @@ HIDDEN_REGIMES = {
     "under": "Right more often than rows of equal confidence",
     "good": "Right about as often as rows of equal confidence",
 }
+#: The same under a heading that says what they are compared with.
+HIDDEN_SHORT = {"over": "Right less often", "under": "Right more often", "good": "Right about as often"}
 #: The fields that the map is coloured by, by their columns: their names, and what both ends of the scale mean.
 FIELDS = {
     "hidden": ("Hidden field", "right less often than rows of equal confidence", "right more often"),

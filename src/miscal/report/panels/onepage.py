@@ -61,15 +61,19 @@ confidence, beyond what chance explains.</p>
 <h3>Regimes</h3>
 <table>
 <thead><tr><th scope="col">Regime</th><th scope="col" class="number">Rows</th><th scope="col"
-class="number">Accuracy</th><th scope="col" class="number">Confidence</th><th scope="col" class="number">Residual</th>
+class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Residual</th>
+{% if view.parts %}<th scope="col" class="number">visible</th><th scope="col" class="number">hidden</th>{% endif %}
 </tr></thead>
 <tbody>
 {% for row in view.regimes %}
+{% if loop.index0 == view.first_hidden %}
+<tr><th scope="rowgroup" colspan="7" class="against">Compared with rows of equal confidence</th></tr>
+{% endif %}
 <tr class="{{ row.kind }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(50)
 }}</th><td class="number">{{ row.n | count }}</td><td class="number">{{ row.accuracy | percent(0) }}</td>
-<td class="number">{{ row.confidence | percent(0) }}</td><td class="number">{{ row.residual.value | points }}
-{% if row.hidden is not none and row.hidden.value is not none %}<span class="aside">hidden {{ row.hidden.value | points
-}}</span>{% endif %}</td></tr>
+<td class="number">{{ row.confidence | percent(0) }}</td><td class="number">{{ row.residual.value | points }}</td>
+{% if view.parts %}<td class="number">{{ row.visible.value | points if row.visible is not none else "–" }}</td>
+<td class="number">{{ row.hidden.value | points if row.hidden is not none else "–" }}</td>{% endif %}</tr>
 {% endfor %}
 </tbody>
 </table>
@@ -109,11 +113,17 @@ class SheetView:
     more: int
     tested: int
     regimes: list[RegimeRow]
+    first_hidden: int
     dots: list[Dot]
     longest: int = MAX_VERDICT
     x: Any = reliability.X
     y: Any = reliability.Y
     ticks: Any = reliability.TICKS
+
+    @property
+    def parts(self) -> bool:
+        """Whether the run told visible and hidden parts of its regimes."""
+        return any(row.visible is not None for row in self.regimes)
 
 
 def view(source: Source) -> SheetView:
@@ -128,7 +138,8 @@ def view(source: Source) -> SheetView:
         findings=findings,
         more=len(summary.findings) - len(findings),
         tested=summary.findings_method.candidates if summary.findings_method else 0,
-        regimes=[*told.rows, *(row for row in told.hidden_rows if row.kind != "good")],
+        regimes=[*told.rows, *told.hidden_rows],
+        first_hidden=len(told.rows),
         dots=reliability_dots(summary.curves.all.raw, reliability.X, reliability.Y),
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from miscal.discovery.summary import Confirmed, GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
-from miscal.report.legend import HIDDEN_REGIMES, REGIMES, SLICES
+from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES
 from miscal.report.numbers import brief
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
@@ -23,7 +23,7 @@ TEMPLATE = """
 <span class="aside">{{ number.p_value | p_value }}</span>
 {% endif %}
 {% if sided and confirmed is not none %}
-<span class="aside{{ " proven" if confirmed }}">{{ "confirmed" if confirmed else "not confirmed" }}</span>
+<span class="aside mark-word{{ " proven" if confirmed }}">{{ "confirmed" if confirmed else "not confirmed" }}</span>
 {% endif %}
 {% endif %}
 {% endmacro %}
@@ -75,8 +75,10 @@ aria-label="{{ row.label | short(60) }}: accuracy {{ row.accuracy | percent }}, 
 <td class="number" data-label="Residual, points">{{ measure(row.residual, row.confirmed.total if parts else none,
 row.sided) }}</td>
 {% if parts %}
-<td class="number" data-label="of it visible">{{ measure(row.visible, row.confirmed.visible, row.sided) }}</td>
-<td class="number" data-label="of it hidden">{{ measure(row.hidden, row.confirmed.hidden, row.sided) }}</td>
+<td class="number{{ " blank" if row.visible is none }}" data-label="of it visible">
+{{ measure(row.visible, row.confirmed.visible, row.sided) }}</td>
+<td class="number{{ " blank" if row.hidden is none }}" data-label="of it hidden">
+{{ measure(row.hidden, row.confirmed.hidden, row.sided) }}</td>
 {% endif %}
 <td class="number" data-label="smECE, points">{{ row.smece.value | size }}
 <span class="aside">floor {{ row.smece.floor | size }}</span> <span class="aside">{{ row.smece.p_value | p_value
@@ -103,9 +105,9 @@ reliability diagram shows, so diagrams and tables of its own are left out below.
 {% endif %}
 {{ table(view.rows, view.parts, "confidence") }}
 {% if view.hidden_rows %}
-<h3>By what is hidden</h3>
-<p class="lead">Here the rows were divided by the hidden field alone: by how much more or less often they are right than
-rows of equal confidence. No reliability diagram shows these groups.</p>
+<h3>Compared with rows of equal confidence</h3>
+<p class="lead">Here the rows were divided by the hidden field alone: by how much more or less often they are
+right than rows of equal confidence. No reliability diagram shows these groups.</p>
 {{ table(view.hidden_rows, true, "accuracy at equal confidence") }}
 {% endif %}
 <p class="caption">The residual is the outcome (1 or 0) minus the confidence: it is negative where the model is
@@ -212,7 +214,7 @@ def view(source: Source) -> RegimesView:
     return RegimesView(
         rows=[_all_row(summary), *(_row(regime, names.get(regime.name, regime.name)) for regime in shown)],
         hidden_rows=[
-            _hidden_row(regime, HIDDEN_REGIMES.get(regime.name, regime.name))
+            _hidden_row(regime, HIDDEN_SHORT.get(regime.name, regime.name))
             for regime in _filled(summary.hidden_regimes)
         ],
         missing=[label.lower() for name, label in names.items() if name not in found],

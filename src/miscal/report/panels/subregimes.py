@@ -16,28 +16,13 @@ from miscal.report.texts import short
 
 MAX_CARDS = 40
 MAX_KEYWORDS = 10
-MAX_ENRICHED = 6
+MAX_ENRICHED = 4
 MAX_TELLING, MAX_TYPICAL = 3, 2
 
 TEMPLATE = (
     EXAMPLES
     + """
-{% if view.redacted and view.groups %}
-<p class="caption">Names, keywords and texts taken from the data were left off this page on request.</p>
-{% endif %}
-{% if not view.groups %}
-<p class="empty">No coherent part of a regime was found that is large enough to name.</p>
-{% else %}
-<p class="lead">Each card shows a part of a regime: rows that lie close together. The parts were found without looking
-at the outcomes that they are measured on; the p-values are adjusted for their number. The residual (total) is the sum
-of what a reliability diagram shows (visible) and of the difference from rows of equal confidence (hidden). The scale of
-every card goes from {{ (0 - view.reach) | points(0) }} to {{ view.reach | points(0) }} points.</p>
-{% for group in view.groups %}
-{% if view.groups | length > 1 or group.field == "hidden" %}
-<h3>{{ group.title }}</h3>
-{% endif %}
-<div class="cards">
-{% for card in group.cards %}
+{% macro drawn(card, field) %}
 {% set part = card.part %}
 <article class="card {{ card.kind }}{{ "" if card.confirmed else " unsure" }}">
 <header>
@@ -106,14 +91,44 @@ else "not confirmed" }}</span></td></tr>
 {{ examples(card.telling) }}
 {% endif %}
 {% if card.typical %}
-<h4>Typical</h4>
+<details class="typical"{% if not card.telling %} open{% endif %}><summary>Typical</summary>
 {{ examples(card.typical) }}
+</details>
 {% endif %}
-<button type="button" class="show" data-subregime="{{ card.id }}" data-field="{{ group.field }}" hidden>Show on the
+<button type="button" class="show" data-subregime="{{ card.id }}" data-field="{{ field }}" hidden>Show on the
 map</button>
 </article>
+{% endmacro %}
+{% if view.redacted and view.groups %}
+<p class="caption">Names, keywords and texts taken from the data were left off this page on request.</p>
+{% endif %}
+{% if not view.groups %}
+<p class="empty">No coherent part of a regime was found that is large enough to name.</p>
+{% else %}
+<p class="lead">Each card shows a part of a regime: rows that lie close together. The parts were found without looking
+at the outcomes that they are measured on; the p-values are adjusted for their number. The residual (total) is the sum
+of what a reliability diagram shows (visible) and of the difference from rows of equal confidence (hidden). The scale of
+every card goes from {{ (0 - view.reach) | points(0) }} to {{ view.reach | points(0) }} points.</p>
+{% for group in view.groups %}
+{% if view.groups | length > 1 or group.field == "hidden" %}
+<h3>{{ group.title }}</h3>
+{% endif %}
+<div class="cards">
+{% for card in group.cards if card.confirmed %}
+{{ drawn(card, group.field) }}
 {% endfor %}
 </div>
+{% if group.unsure %}
+<details class="unsure-parts"{% if group.unsure | length == group.cards | length %} open{% endif %}>
+<summary>{{ group.unsure | length }} part{{ "s" if group.unsure | length > 1 }} that {{ "were" if
+group.unsure | length > 1 else "was" }} not confirmed</summary>
+<div class="cards">
+{% for card in group.unsure %}
+{{ drawn(card, group.field) }}
+{% endfor %}
+</div>
+</details>
+{% endif %}
 {% endfor %}
 {% if view.more > 0 %}
 <p class="caption">{{ view.more | count }} more parts are listed in summary.json.</p>
@@ -179,6 +194,11 @@ class CardGroup:
     field: str
     title: str
     cards: list[Card]
+
+    @property
+    def unsure(self) -> list[Card]:
+        """Those that were not confirmed."""
+        return [card for card in self.cards if not card.confirmed]
 
 
 @dataclass(frozen=True)
