@@ -70,7 +70,11 @@ def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
     delta = truth - confidence
     correct = (rng.random(n) < truth).astype(int)
     learned = np.column_stack([delta + rng.normal(0, 0.03, n), 0.2 * raw[:, 1] + rng.normal(0, 0.15, n)])
-    regime = np.where(delta < -EPSILON, "over", np.where(delta > EPSILON, "under", "good"))
+    visible = 0.3 * (0.5 - confidence)
+    regime, hidden_regime = (
+        np.where(field < -EPSILON, "over", np.where(field > EPSILON, "under", "good"))
+        for field in (delta, delta - visible)
+    )
     return pl.DataFrame(
         {
             "row": np.arange(n),
@@ -85,12 +89,12 @@ def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
                 for topic, kind in zip(topics, regime, strict=True)
             ],
             "corrected": np.clip(confidence + 0.9 * delta, 0, 1),
-            "visible": 0.2 * delta,
-            "hidden": 0.8 * delta,
-            "hidden_regime": regime,
+            "visible": visible,
+            "hidden": delta - visible,
+            "hidden_regime": hidden_regime,
             "hidden_subregime": [
                 part_name(topic, "rather ") if TOPICS[topic] == kind != "good" else None
-                for topic, kind in zip(topics, regime, strict=True)
+                for topic, kind in zip(topics, hidden_regime, strict=True)
             ],
             "supported": np.ones(n, bool),
             "raw_1": raw[:, 0],

@@ -207,7 +207,6 @@ def test_empty_cases_are_said_in_words(make_run):
     for words in (
         "No hidden miscalibration was found",
         "none proven",
-        "not defined",
         "No test row lies in an over- or under-confident regime",
         "No coherent part of a regime",
         "No text column was given",

@@ -127,7 +127,7 @@ def _from(text: str, shared: int) -> str:
         return text
     start = text.rfind(" ", 0, shared - BACK) + 1
     # the map may have left out a part before: what follows is where the text differs
-    gap = text.rfind(GAP, 0, shared)
+    gap = text.rfind(GAP, 0, shared + len(GAP))
     start = gap + len(GAP) if gap >= start else start
     return f"… {text[start:]}" if start else text
 

@@ -18,13 +18,13 @@ from miscal.report.source import Source
 #: What fits on the sheet together with alarms and a long verdict.
 MAX_FINDINGS = 8
 MAX_ALARMS = 3
-MAX_VERDICT = 700
+MAX_VERDICT = 520
 
 TEMPLATE = """
 {% if view.alarms %}
 <ul class="sheet-alarms">
 {% for text in view.alarms %}
-<li>{{ text | short(240) }}</li>
+<li><span>{{ text | short(240) }}</span></li>
 {% endfor %}
 </ul>
 {% endif %}
@@ -35,9 +35,9 @@ view.verdict.after is not none %}Correction: calibration error <b>{{ view.verdic
 view.verdict.after | size }} points</b>.{% endif %}</p>
 {% if view.findings %}
 <h3>Groups that no reliability diagram shows</h3>
-<table>
+<table class="sheet-findings">
 <thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th><th scope="col"
-class="number">Accuracy</th><th scope="col" class="number">Confidence</th><th scope="col" class="number">Hidden,
+class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Hidden,
 points</th><th scope="col" class="number">Odds</th></tr></thead>
 <tbody>
 {% for row in view.findings %}
