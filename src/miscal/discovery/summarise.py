@@ -14,6 +14,7 @@ from miscal.discovery.alarms import alarms
 from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, HonestRows
+from miscal.discovery.json_values import plain
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
@@ -23,7 +24,6 @@ from miscal.discovery.summary import (
     Selection,
     SubregimeNumbers,
     Summary,
-    plain,
 )
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.claim import Claim
