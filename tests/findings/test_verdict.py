@@ -87,15 +87,15 @@ def test_test_rows_are_spoken_of_only_where_there_are_some(structure, limit):
 
 def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_confirmed():
     groups = [
-        Place("subject = law", -0.14),
-        Place('"china" in the text', 0.48),
-        Place("a = 1", 0.2),
-        Place("b = 1", 0.1),
+        Place("rows with subject = law", -0.14),
+        Place('rows with "china" in the text', 0.48),
+        Place("a cluster of 40 similar inputs", 0.2),
+        Place("rows with b = 1", 0.1),
     ]
     which = (
         f"{NO_DIAGRAM}less often on rows with subject = law (by 14 points), and more often on rows with "
-        '"china" in the text (by 48 points) and rows with a = 1 (by 20 points); the report lists '
-        "1 more. "
+        '"china" in the text (by 48 points) and a cluster of 40 similar inputs (by 20 points); the '
+        "report lists 1 more. "
     )
     assert verdict(claim(), [Place('"parts"', 0.1)], groups).startswith(f"{which}On the 500 test rows")
     silent = claim(structure=False, limit=0.0, p_value=1.0)

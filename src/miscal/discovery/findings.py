@@ -9,12 +9,17 @@ from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
 from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.summary import FindingNumbers, FindingsMethod
 from miscal.findings.ledger import (
-    ADJUSTMENT,
+    ADJUSTMENTS,
     LEDGER_DEFAULTS,
     Finding,
+    LedgerSettings,
+    SequentialField,
     Witnesses,
+    clusters_of,
     find,
     named_groups,
+    number_of_cuts,
+    with_clusters,
     with_features,
 )
 
@@ -31,17 +36,19 @@ class Ledger:
     findings : tuple of Finding
         The strongest first.
     candidates : int
-        Named groups that were tested.
+        Groups that were tested.
     evidence : str
         ``"all"`` or ``"test"``: the rows that testified.
     n : int
         Their number.
+    settings : LedgerSettings
     """
 
     findings: tuple[Finding, ...]
     candidates: int
     evidence: str
     n: int
+    settings: LedgerSettings = LEDGER_DEFAULTS
 
     def numbers(self) -> tuple[FindingNumbers, ...]:
         """Return the findings in the shape of ``summary.json``."""
@@ -51,40 +58,56 @@ class Ledger:
         """Say how the findings were chosen."""
         return FindingsMethod(
             candidates=self.candidates,
-            adjustment=ADJUSTMENT,
-            level=LEDGER_DEFAULTS.significance,
+            adjustment=ADJUSTMENTS[self.settings.adjustment],
+            level=self.settings.significance,
             evidence=self.evidence,
             n=self.n,
         )
 
 
-def write_ledger(rows: HonestRows, *, own_split: bool, seed: int) -> Ledger:
-    """Test every named group of the rows that may testify.
+def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
+    """Test named groups and clusters of inputs of the rows that may testify, and the ends of the hidden field.
 
     Parameters
     ----------
     rows : HonestRows
-        Honest estimates of all rows.
+        With honest estimates, and E[y | f] of each.
     own_split : bool
         Whether the user set the test rows apart: then they alone testify.
     seed : int
-        Of the folds, and of the order of rows of equal confidence.
+        Of the folds, of the clusters, and of the order of rows of equal confidence.
+    settings : LedgerSettings, optional
 
     Returns
     -------
     Ledger
     """
-    # named groups are fixed before any outcome is seen: all rows may testify, unless the user set some apart
+    # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart
     evidence = TEST if own_split else ALL
     witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     expected = rows.expected if evidence == rows.evidence else expected_outcome(replace(triples, split=None), seed)
-    columns = with_features(triples.metadata, triples.X, getattr(triples.encoder, "names", None))
-    groups = named_groups(columns, triples.text)
-    hidden = rows.estimate.hidden[witness]
+    columns = with_features(triples.metadata, triples.X, getattr(triples.encoder, "names", None), settings)
+    groups = with_clusters(
+        named_groups(columns, triples.text, settings), clusters_of(triples.X, seed=seed, settings=settings)
+    )
+    hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
     witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row)
-    findings = tuple(_printable(one) for one in find(witnesses, groups, seed=seed))
-    return Ledger(findings, len(groups), evidence, len(triples))
+    found = find(witnesses, groups, field=field, seed=seed, settings=settings)
+    findings = tuple(_printable(one) for one in found)
+    candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
+    return Ledger(findings, candidates, evidence, len(triples), settings)
+
+
+def _sequential(rows: HonestRows, witness: np.ndarray) -> SequentialField | None:
+    """Take the hidden field where rows before taught it: those of earlier folds or, at test rows, all others."""
+    if rows.evidence == TEST:
+        hidden, block = np.where(rows.testifies, rows.estimate.hidden, np.nan), rows.testifies.astype(np.int64)
+    elif rows.forward is not None and rows.block is not None:
+        hidden, block = np.where(rows.block >= 0, rows.forward.hidden, np.nan), rows.block
+    else:
+        return None
+    return SequentialField(hidden[witness], block[witness])
 
 
 def findings_table(ledger: Ledger) -> "pl.DataFrame":

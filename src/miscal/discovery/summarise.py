@@ -109,7 +109,7 @@ def _counts(triples: Triples) -> dict[str, int | None]:
 
 def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> str:
     """Say what any diagram shows, of all rows, and what none shows."""
-    groups = [Place(one.description, one.hidden) for one in rows.ledger.findings]
+    groups = [Place(one.told, one.hidden) for one in rows.ledger.findings]
     triples = rows.honest.triples
     shown = averages(triples.correct, triples.confidence)
     return f"{shown} {verdict(claimed, _places(rows, regimes), groups, evidence=rows.honest.evidence)}"

@@ -96,12 +96,10 @@ def _found(groups: Sequence[Place], places: Sequence[Place]) -> str:
 
 
 def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
-    # a group is described, a place has a name: rows with "subject = law", but on "law, court"
-    on = "rows with " if listed_in_report else ""
     named: dict[str, list[str]] = {}
     for place in places[:MOST_PLACES]:
         often = "less often" if place.hidden < 0 else "more often"
-        named.setdefault(often, []).append(f"{on}{place.name} (by {_points(abs(place.hidden))})")
+        named.setdefault(often, []).append(f"{place.name} (by {_points(abs(place.hidden))})")
     told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""

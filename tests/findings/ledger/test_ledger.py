@@ -9,7 +9,8 @@ from scipy.stats import fisher_exact
 
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger import LedgerSettings, Witnesses, find, named_groups, with_features
-from miscal.findings.ledger.scan import _Scan, cut_into_strata, exact_p_value, scan
+from miscal.findings.ledger.exact import cut_into_strata, exact_p_value
+from miscal.findings.ledger.scan import _Scan, scan
 
 N = 4_000
 

@@ -1,22 +1,33 @@
-"""The ledger of findings: which groups that can be named are right more or less often than rows of equal confidence.
+"""The ledger of findings: which groups of rows are right more or less often than rows of equal confidence.
 
-Groups are named before any outcome is seen (`groups`), tested together (`scan`) and described (`ledger`).
+Groups are named (`groups`) or clustered (`clusters`) before any outcome is seen, and tested together (`scan`); the ends
+of an estimated hidden field are tested given those (`cuts`). What is found is described (`describe`, `ledger`).
 """
 
-from miscal.findings.ledger.groups import IN_TEXT, TEXT, NamedGroups, named_groups, with_features
-from miscal.findings.ledger.ledger import ADJUSTMENT, Finding, Witnesses, find
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.clusters import clusters_of
+from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
+from miscal.findings.ledger.groups import IN_TEXT, TEXT, Groups, named_groups, with_clusters, with_features
+from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Witnesses, find
+from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 
 __all__ = [
-    "ADJUSTMENT",
+    "ADJUSTMENTS",
+    "FAMILY_WISE",
+    "FDR",
+    "FOUND",
     "IN_TEXT",
     "LEDGER_DEFAULTS",
+    "NAMED",
     "TEXT",
     "Finding",
+    "Groups",
     "LedgerSettings",
-    "NamedGroups",
+    "SequentialField",
     "Witnesses",
+    "clusters_of",
     "find",
     "named_groups",
+    "number_of_cuts",
+    "with_clusters",
     "with_features",
 ]

@@ -1,9 +1,12 @@
-"""Groups of rows that can be named before any outcome is seen: values, intervals, pairs of them, terms of texts."""
+"""Groups of rows that are fixed before any outcome is seen: values, intervals, pairs of them, terms of texts, clusters.
+
+The first four have a name by themselves; clusters (`clusters`) are described only once they are found (`describe`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +15,7 @@ from scipy.sparse import csc_array, hstack
 
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
-VALUE, INTERVAL, PAIR, TERM = range(4)
+VALUE, INTERVAL, PAIR, TERM, CLUSTER = range(5)
 """Kinds of groups, the better name first."""
 
 TEXT, IN_TEXT = "text", "in the text"
@@ -20,7 +23,7 @@ TEXT, IN_TEXT = "text", "in the text"
 
 
 @dataclass(frozen=True, eq=False)
-class NamedGroups:
+class Groups:
     """Candidates for findings.
 
     Attributes
@@ -32,9 +35,13 @@ class NamedGroups:
     also : tuple of m tuples of str
         Other descriptions of exactly the same rows.
     kinds : int array of shape (m,)
-        VALUE, INTERVAL, PAIR or TERM.
+        VALUE, INTERVAL, PAIR, TERM or CLUSTER.
     member : sparse array of shape (n, m), float64
         1 where a row is in a group.
+    parts : tuple of Part
+        The columns whose values are groups, with the value of each row: what a group is made of.
+    typical : tuple of m tuples of int
+        Rows (positions) at the centre of a cluster; none for named groups.
     """
 
     descriptions: tuple[str, ...]
@@ -42,6 +49,8 @@ class NamedGroups:
     also: tuple[tuple[str, ...], ...]
     kinds: np.ndarray
     member: csc_array
+    parts: tuple[Part, ...] = ()
+    typical: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.descriptions)
@@ -52,14 +61,24 @@ class NamedGroups:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """Groups of one column: `codes` gives each row's cell, -1 for none."""
+class Part:
+    """Groups of one column.
+
+    Attributes
+    ----------
+    column : str
+    labels : tuple of str
+        One for each cell: ``"= law"``, ``"below 3"``, ``"= (missing)"``.
+    codes : int array of shape (n,)
+        The cell of each row, -1 for none.
+    """
 
     column: str
     labels: tuple[str, ...]
     codes: np.ndarray
 
     def rows(self, cell: int) -> np.ndarray:
+        """Mask of the rows of a cell, bool (n,)."""
         return self.codes == cell
 
 
@@ -67,7 +86,7 @@ def named_groups(
     columns: Mapping[str, np.ndarray],
     text: Sequence[str] | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> NamedGroups:
+) -> Groups:
     """List the groups that columns and texts name.
 
     Parameters
@@ -80,7 +99,7 @@ def named_groups(
 
     Returns
     -------
-    NamedGroups
+    Groups
         No group twice, none smaller than ``settings.min_rows`` and none that leaves fewer rows outside.
 
     Examples
@@ -91,13 +110,14 @@ def named_groups(
     """
     n = len(text) if text is not None else len(next(iter(columns.values()), ()))
     found = _Found(n, settings)
-    cells: list[_Part] = []
+    cells: list[Part] = []
     for name, values in columns.items():
         part, wide = _cells(name, values, settings)
         if part is None:
             continue
         cells.append(part)
         if wide is None:
+            found.parts.append(part)
             found.add_cells(part, VALUE)
         else:
             found.add_intervals(wide)
@@ -119,6 +139,7 @@ class _Found:
         self.columns: list[tuple[str, ...]] = []
         self.kinds: list[int] = []
         self.members: list[csc_array] = []
+        self.parts: list[Part] = []
 
     def add(self, description: str, columns: tuple[str, ...], kind: int, rows: np.ndarray) -> None:
         size = int(rows.sum())
@@ -135,11 +156,11 @@ class _Found:
         self.kinds.append(kind)
         self.members.append(csc_array(rows[:, None].astype(np.float64)))
 
-    def add_cells(self, part: _Part, kind: int) -> None:
+    def add_cells(self, part: Part, kind: int) -> None:
         for cell, label in enumerate(part.labels):
             self.add(f"{part.column} {label}", (part.column,), kind, part.rows(cell))
 
-    def add_missing(self, part: _Part) -> None:
+    def add_missing(self, part: Part) -> None:
         for cell, label in enumerate(part.labels):
             if label == _MISSING:
                 self.add(f"{part.column} {label}", (part.column,), VALUE, part.rows(cell))
@@ -149,7 +170,7 @@ class _Found:
             rows = (bins.codes >= first) & (bins.codes <= last)
             self.add(f"{bins.column} {bins.label(first, last)}", (bins.column,), INTERVAL, rows)
 
-    def add_pairs(self, cells: Sequence[_Part]) -> None:
+    def add_pairs(self, cells: Sequence[Part]) -> None:
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
         pairs = [pair for one, two in combinations(cells, 2) for pair in _pairs(one, two, least)]
         pairs.sort(key=lambda pair: -pair[0])
@@ -173,10 +194,49 @@ class _Found:
         for place, term in enumerate(counter.get_feature_names_out()):
             self.add(f'"{term}" {IN_TEXT}', (TEXT,), TERM, member[:, [place]].toarray()[:, 0] > 0)
 
-    def groups(self) -> NamedGroups:
+    def groups(self) -> Groups:
         member = csc_array(hstack(self.members)) if self.members else csc_array((self.n, 0))
         also = tuple(tuple(names) for names in self.also)
-        return NamedGroups(tuple(self.descriptions), tuple(self.columns), also, np.array(self.kinds, int), member)
+        typical = ((),) * len(also)
+        kinds = np.array(self.kinds, int)
+        return Groups(tuple(self.descriptions), tuple(self.columns), also, kinds, member, tuple(self.parts), typical)
+
+
+def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int, ...]]]) -> Groups:
+    """Add clusters of similar inputs to named groups.
+
+    Parameters
+    ----------
+    groups : Groups
+    clusters : sequence of (bool array of shape (n,), tuple of int)
+        The rows of each cluster, and the rows nearest to its centre (:func:`.clusters.clusters_of`).
+
+    Returns
+    -------
+    Groups
+
+    Examples
+    --------
+    >>> kind = np.repeat(["a", "b"], 30)
+    >>> with_clusters(named_groups({"kind": kind}), [(np.arange(60) % 2 == 0, (4, 8))]).descriptions
+    ('kind = a', 'kind = b', 'a cluster of 30 similar inputs')
+    """
+    if not clusters:
+        return groups
+    many = len(clusters)
+    rows = [csc_array(inside[:, None].astype(np.float64)) for inside, _ in clusters]
+    return replace(
+        groups,
+        descriptions=(
+            *groups.descriptions,
+            *(f"a cluster of {inside.sum():,} similar inputs" for inside, _ in clusters),
+        ),
+        columns=(*groups.columns, *((),) * many),
+        also=(*groups.also, *((),) * many),
+        kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
+        member=csc_array(hstack([groups.member, *rows])),
+        typical=(*groups.typical, *(centre for _, centre in clusters)),
+    )
 
 
 _MISSING = "= (missing)"
@@ -208,7 +268,7 @@ def _written(value: float, date: bool) -> str:
     return f"{value:.6g}"
 
 
-def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[_Part | None, _Bins | None]:
+def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Part | None, _Bins | None]:
     """Cells of a column for values and pairs, and its bins if it holds many distinct numbers or dates."""
     numbers, date = _numbers(values)
     if numbers is None:
@@ -218,12 +278,12 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[_Pa
     if len(distinct) <= settings.few_values:
         labels = tuple(f"= {_written(value, date)}" for value in distinct)
         codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(labels))
-        return _Part(name, (*labels, _MISSING), codes), None
+        return Part(name, (*labels, _MISSING), codes), None
     bins = _bins(name, numbers, settings.bins, date)
     deciles = _bins(name, numbers, settings.bins // 2, date)
     labels = tuple(deciles.label(i, i) for i in range(deciles.count))
     codes = np.where(deciles.codes < 0, len(labels), deciles.codes)
-    return _Part(name, (*labels, _MISSING), codes), bins
+    return Part(name, (*labels, _MISSING), codes), bins
 
 
 def _numbers(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
@@ -245,7 +305,7 @@ def _numbers(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
     return None, False
 
 
-def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> _Part | None:
+def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Part | None:
     missing = np.array([value is None or value != value for value in values], bool)
     written = np.where(missing, "", values.astype(str))
     distinct, codes = np.unique(written[~missing], return_inverse=True)
@@ -253,7 +313,7 @@ def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> _Par
         return None
     every = np.full(len(values), len(distinct))
     every[~missing] = codes
-    return _Part(name, (*(f"= {value}" for value in distinct), _MISSING), every)
+    return Part(name, (*(f"= {value}" for value in distinct), _MISSING), every)
 
 
 def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
@@ -270,7 +330,7 @@ def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
     return ((first, last) for first in range(count) for last in range(first, min(first + widest, count)))
 
 
-def _pairs(one: _Part, two: _Part, least: int) -> Iterator[tuple[int, _Part, int, _Part, int]]:
+def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, Part, int]]:
     """Pairs of cells that share enough rows, with their number of rows."""
     width = len(two.labels)
     counts = np.bincount(one.codes * width + two.codes, minlength=len(one.labels) * width)

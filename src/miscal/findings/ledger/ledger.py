@@ -6,16 +6,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
-from miscal.calibration.metrics import mean_interval
-from miscal.findings.ledger.groups import NamedGroups
-from miscal.findings.ledger.scan import ChosenGroup, cut_into_strata, scan
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.cuts import Cut, SequentialField, judged_cuts
+from miscal.findings.ledger.describe import describe, made_of
+from miscal.findings.ledger.exact import cut_into_strata
+from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
+from miscal.findings.ledger.scan import ChosenGroup, scan
+from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 
-ADJUSTMENT = (
-    "Bonferroni over all candidates at every step of a forward choice, with four fifths of the error for values of "
-    "columns; each finding is tested given those chosen before it"
-)
+NAMED, FOUND = "named", "found"
+"""Where a finding comes from."""
+
+_GIVEN_ABOVE = "each finding is tested given those above it"
+ADJUSTMENTS = {
+    FAMILY_WISE: (
+        "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
+        f"clusters of inputs and four fifths of the rest for values of columns; {_GIVEN_ABOVE}"
+    ),
+    FDR: (
+        "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
+        f"the same weights as for the family-wise error; the findings are chosen among these, and {_GIVEN_ABOVE}"
+    ),
+}
+"""What is told of each setting of `adjustment`."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +41,10 @@ class Finding:
     description : str
         What its rows have in common.
     source : str
-        ``"named"``: the group was fixed before any outcome was seen.
+        ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
+        outcome was seen too, or an end of the estimated hidden field, learned from other rows.
     columns : tuple of str
-        The columns that define it.
+        The columns that define or describe it.
     n : int
         Its rows.
     share : float
@@ -43,12 +58,13 @@ class Finding:
     hidden : float
         Mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence.
     hidden_interval : tuple of float
-        95 % interval of `hidden` by Student's law. It does not allow for the choice of the group among many.
+        95 % interval of `hidden` that allows for the choice of the group among many (:func:`hidden_interval`).
     odds_ratio : float or None
         Odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None where no
         stratum compares them.
     p_value, p_adjusted : float
-        Two-sided, given the findings chosen before it; and adjusted for all candidates.
+        Given the findings above it; and adjusted for all candidates. Two-sided; for an end of the hidden field
+        one-sided, in the direction that the field says.
     sign : str
         ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
     explained : float or None
@@ -78,6 +94,11 @@ class Finding:
     explained: float | None
     aliases: tuple[str, ...]
     rows: tuple[int, ...]
+
+    @property
+    def told(self) -> str:
+        """What its rows are, in the middle of a sentence: ``"rows with subject = law"``."""
+        return f"rows with {self.description}" if self.source == NAMED else self.description.partition(", mixed")[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding in the shape of ``summary.json``."""
@@ -109,15 +130,22 @@ class Witnesses:
 
 
 def find(
-    rows: Witnesses, groups: NamedGroups, *, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS
+    rows: Witnesses,
+    groups: Groups,
+    *,
+    field: SequentialField | None = None,
+    seed: int = 0,
+    settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> tuple[Finding, ...]:
-    """Write the ledger of findings, the strongest first.
+    """Write the ledger of findings, in the order of choice: about the strongest first.
 
     Parameters
     ----------
     rows : Witnesses
-    groups : NamedGroups
+    groups : Groups
         Of the same rows, fixed before any outcome was seen.
+    field : SequentialField, optional
+        A hidden field of the same rows whose ends are judged too, given the findings among `groups`.
     seed : int, default 0
         Of the order of rows of equal confidence.
     settings : LedgerSettings, optional
@@ -137,41 +165,127 @@ def find(
     >>> law.description, law.n, law.sign, law.odds_ratio < 0.3
     ('kind = law', 200, 'over', True)
     """
-    chosen = scan(rows.correct, rows.expected, rows.confidence, groups, seed=seed, settings=settings)
-    chosen.sort(key=lambda one: -abs(one.z))
+    for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
+    chosen: list[ChosenGroup] = []
+    if len(groups):
+        error = 1 - for_cuts
+        chosen = scan(rows.correct, rows.expected, rows.confidence, groups, seed=seed, error=error, settings=settings)
+    picked = [_picked(one, rows, groups, settings) for one in chosen]
+    if field is not None:
+        apart = [one.inside for one in picked]
+        cuts = judged_cuts(
+            rows.correct, rows.expected, rows.confidence, field, apart, seed=seed, error=for_cuts, settings=settings
+        )
+        picked += [_picked_cut(cut, groups, settings) for cut in cuts]
     width = settings.stratum_width(len(rows.correct))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
-    return tuple(_described(one, rows, groups, stratum, settings) for one in chosen)
+    return tuple(_finding(one, rows, stratum, settings) for one in picked)
 
 
-def _described(
-    one: ChosenGroup, rows: Witnesses, groups: NamedGroups, stratum: np.ndarray, settings: LedgerSettings
-) -> Finding:
-    inside = groups.rows(one.group)
-    correct, confidence, expected = rows.correct[inside], rows.confidence[inside], rows.expected[inside]
-    hidden = mean_interval(correct - expected)
+@dataclass(frozen=True, eq=False)
+class _Picked:
+    """A group that is a finding, whatever it came from."""
+
+    inside: np.ndarray
+    description: str
+    source: str
+    columns: tuple[str, ...]
+    aliases: tuple[str, ...]
+    z: float
+    p_value: float
+    p_adjusted: float
+    level: float
+
+
+def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerSettings) -> _Picked:
+    inside, kind = groups.rows(one.group), groups.kinds[one.group]
+    description, columns, source = groups.descriptions[one.group], groups.columns[one.group], NAMED
     aliases = (*groups.also[one.group], *(groups.descriptions[other] for other in one.aliases))
+    if kind == CLUSTER:
+        told = describe(inside, groups, settings)
+        source, columns = FOUND, told.columns
+        separator = ", " if told.overlap is None else ": "
+        description = f"{description}{separator}{told.text}"
+        if told.overlap is None:
+            typical = " and ".join(f"{rows.row[place]}" for place in groups.typical[one.group])
+            description = f"{description}; rows {typical} are typical"
+    elif kind == TERM:
+        told_of_it = made_of(inside, groups, settings)
+        description = f"{description}; {told_of_it}" if told_of_it else description
+    return _Picked(inside, description, source, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level)
+
+
+def _picked_cut(cut: Cut, groups: Groups, settings: LedgerSettings) -> _Picked:
+    told = describe(cut.rows, groups, settings)
+    end = "lowest" if cut.lowest else "highest"
+    separator = ", " if told.overlap is None else ": "
+    description = (
+        f"the {100 * cut.quantile:.0f} % of rows with the {end} estimated hidden residual{separator}{told.text}"
+    )
+    return _Picked(cut.rows, description, FOUND, told.columns, (), cut.z, cut.p_value, cut.p_adjusted, cut.level)
+
+
+def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
+    inside = one.inside
+    correct, confidence, expected = rows.correct[inside], rows.confidence[inside], rows.expected[inside]
+    hidden = float(np.mean(correct - expected))
     sign = "over" if one.z < 0 else "under"
     return Finding(
-        description=groups.descriptions[one.group],
-        source="named",
-        columns=groups.columns[one.group],
+        description=one.description,
+        source=one.source,
+        columns=one.columns,
         n=int(inside.sum()),
         share=float(inside.mean()),
         accuracy=float(correct.mean()),
         confidence=float(confidence.mean()),
         residual=float(np.mean(correct - confidence)),
         visible=float(np.mean(expected - confidence)),
-        hidden=hidden.value,
-        hidden_interval=hidden.interval or (hidden.value, hidden.value),
+        hidden=hidden,
+        hidden_interval=hidden_interval(correct, expected, one.level),
         odds_ratio=odds_ratio(rows.correct, inside, stratum),
         p_value=one.p_value,
         p_adjusted=one.p_adjusted,
         sign=sign,
-        explained=_explained(hidden.value, float(inside.mean()), rows.hidden_field),
-        aliases=aliases[: settings.max_aliases],
+        explained=_explained(hidden, float(inside.mean()), rows.hidden_field),
+        aliases=one.aliases[: settings.max_aliases],
         rows=tuple(rows.row[inside][_telling(correct, confidence, sign)][: settings.examples].tolist()),
     )
+
+
+def hidden_interval(correct: np.ndarray, expected: np.ndarray, level: float) -> tuple[float, float]:
+    """Interval of the mean hidden residual of a group that was chosen among many.
+
+    With `level` the group's own share of the family-wise error, the intervals of *all* candidates hold together in 95 %
+    of tables, and so do those of the groups chosen, however they were chosen (Bonferroni). It is the interval of Wilson
+    (1927) for the accuracy, with the variance of the residuals in place of p (1 - p), less the accuracy expected.
+
+    Parameters
+    ----------
+    correct : array of shape (n,), 0 or 1
+        Of the rows of the group.
+    expected : array of shape (n,), in [0, 1]
+        E[y | f], learned from other rows.
+    level : float
+        Two-sided, in (0, 1): 0.05 for a group fixed beforehand.
+
+    Returns
+    -------
+    (float, float)
+        Low and high, between -mean(expected) and 1 - mean(expected).
+
+    Examples
+    --------
+    >>> y, expected = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.5)
+    >>> [tuple(round(end, 3) for end in hidden_interval(y, expected, level)) for level in (0.05, 0.0005)]
+    [(-0.281, -0.104), (-0.331, -0.026)]
+    """
+    n, z = len(correct), -float(ndtri(level / 2))
+    accuracy, spread = float(correct.mean()), float(np.sum((correct - expected - np.mean(correct - expected)) ** 2))
+    middle = (accuracy * n + z**2 / 2) / (n + z**2)
+    half = z * np.sqrt(spread + z**2 / 4) / (n + z**2)
+    # the value itself is always inside, also where the variance is much below p (1 - p)
+    low, high = min(middle - half, accuracy), max(middle + half, accuracy)
+    return float(max(0.0, low) - expected.mean()), float(min(1.0, high) - expected.mean())
 
 
 def odds_ratio(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> float | None:

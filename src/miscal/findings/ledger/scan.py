@@ -11,22 +11,29 @@ has, under permutations within strata, mean 0 and covariances
 where S_s is the sum of squares of centred e, m_s the number of rows, and g~ the centred indicator: a Mantel-Haenszel
 test of outcome by group given confidence. Groups chosen before are projected out of both T and its variance, all
 together, so that a later one is tested given those above it. The cut is Bonferroni's over all candidates at every step,
-weighted: values of columns get most of the error, intervals, pairs and terms the rest (Holm, 1979, on weights).
+weighted: clusters of inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights).
+A cluster waits as long as a value of a column is beyond the cut: one that mixes several values may be stronger
+than each, but says less.
+
+On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman,
+2006): with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false
+ones among these R is then at most the level where the statistics are independent or positively dependent, and close to
+it for two-sided normal statistics of any correlation (Reiner-Benaim, 2007). The findings are chosen among them, or
+among what becomes as clear given those.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import hypergeom
 
 from miscal.evidence.conditional import centred
-from miscal.findings.ledger.groups import VALUE, NamedGroups
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
+from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
+from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 
 _NO_VARIANCE = 1e-9
 
@@ -45,6 +52,8 @@ class ChosenGroup:
         Two-sided, given the groups chosen before it.
     p_adjusted : float
         Adjusted for all candidates: below 0.05 for every group chosen.
+    level : float
+        Its share of the family-wise error, whatever the adjustment: the level of its interval.
     aliases : tuple of int
         Other candidates of nearly the same rows.
     """
@@ -53,30 +62,18 @@ class ChosenGroup:
     z: float
     p_value: float
     p_adjusted: float
+    level: float
     aliases: tuple[int, ...]
-
-
-def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Cut rows into strata of `rows` rows of neighbouring confidence; equal ones are put in random order.
-
-    Examples
-    --------
-    >>> cut_into_strata(np.array([0.9, 0.1, 0.2, 0.8]), 2, np.random.default_rng(0)).tolist()
-    [1, 0, 0, 1]
-    """
-    order = np.lexsort((rng.random(len(confidence)), confidence))
-    stratum = np.empty(len(confidence), np.int64)
-    stratum[order] = np.minimum(np.arange(len(order)) // rows, max(0, len(order) // rows - 1))
-    return stratum
 
 
 def scan(
     correct: np.ndarray,
     expected: np.ndarray,
     confidence: np.ndarray,
-    groups: NamedGroups,
+    groups: Groups,
     *,
     seed: int = 0,
+    error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> list[ChosenGroup]:
     """Choose groups one after the other, as long as one is beyond the cut.
@@ -87,10 +84,12 @@ def scan(
     expected : array of shape (n,), in [0, 1]
         E[y | f], learned from other rows.
     confidence : array of shape (n,), in [0, 1]
-    groups : NamedGroups
+    groups : Groups
         Fixed before any outcome was seen.
     seed : int, default 0
         Of the order of rows of equal confidence.
+    error : float, default 1.0
+        Share of the family-wise error that the scan may spend, in (0, 1].
     settings : LedgerSettings, optional
 
     Returns
@@ -111,7 +110,7 @@ def scan(
     """
     if len(groups) == 0:
         return []
-    return list(_Scan(correct, expected, confidence, groups, seed, settings).choose())
+    return list(_Scan(correct, expected, confidence, groups, seed, settings, error).choose())
 
 
 def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
@@ -119,21 +118,27 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
 
     Examples
     --------
-    >>> term = VALUE + 3
-    >>> error_shares(np.array([VALUE, VALUE, term])).round(2).tolist()
+    >>> from miscal.findings.ledger.groups import TERM
+    >>> error_shares(np.array([VALUE, VALUE, TERM])).round(2).tolist()
     [0.4, 0.4, 0.2]
-    >>> error_shares(np.array([term, term])).tolist()
+    >>> error_shares(np.array([VALUE, TERM, CLUSTER, CLUSTER])).round(2).tolist()
+    [0.72, 0.18, 0.05, 0.05]
+    >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     """
-    values = kinds == VALUE
-    if values.all() or not values.any():
-        return np.full(len(kinds), 1 / len(kinds))
-    share = settings.value_share
-    return np.where(values, share / values.sum(), (1 - share) / (~values).sum())
+    clusters, values = kinds == CLUSTER, kinds == VALUE
+    others = ~clusters & ~values
+    for_clusters = settings.cluster_share_of_error if clusters.any() and not clusters.all() else float(clusters.all())
+    for_values = settings.value_share if values.any() and others.any() else float(values.any())
+    share = np.zeros(len(kinds))
+    share[clusters] = for_clusters / max(1, clusters.sum())
+    share[values] = (1 - for_clusters) * for_values / max(1, values.sum())
+    share[others] = (1 - for_clusters) * (1 - for_values) / max(1, others.sum())
+    return share
 
 
 class _Scan:
-    def __init__(self, correct, expected, confidence, groups, seed, settings) -> None:
+    def __init__(self, correct, expected, confidence, groups, seed, settings, error=1.0) -> None:
         self.correct, self.confidence, self.groups, self.settings = correct, confidence, groups, settings
         self.rng = np.random.default_rng((seed, 31))
         self.stratum = cut_into_strata(confidence, settings.stratum_width(len(correct)), self.rng)
@@ -148,6 +153,8 @@ class _Scan:
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
         self.covariance: list[np.ndarray] = []  # of each chosen group with all candidates
+        self.values, self.clusters = groups.kinds == VALUE, groups.kinds == CLUSTER
+        self.share = error * error_shares(groups.kinds, settings)
 
     def _variances(self) -> np.ndarray:
         """Compute sum_s w_s (n_gs - n_gs^2 / m_s): indicators are 0 or 1, so their sums of squares are counts."""
@@ -163,14 +170,17 @@ class _Scan:
         return np.maximum(first - second, 0.0)
 
     def choose(self) -> Iterator[ChosenGroup]:
-        share = error_shares(self.groups.kinds, self.settings)
+        share = self.share * self._rejected()
         least = -ndtri(self.settings.significance * share / 2)
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
-            strongest = int(np.argmax(np.where(beyond >= 0, np.abs(z), 0.0)))
+            able = beyond >= 0
+            if (able & self.values).any():
+                able &= ~self.clusters
+            strongest = int(np.argmax(np.where(able, np.abs(z), 0.0)))
             best, aliases = self._named(strongest, z)
             p_value = self._p_value(best, float(z[best]))
             adjusted = min(1.0, float(p_value / share[best]))
@@ -178,8 +188,20 @@ class _Scan:
                 # the normal law was too sure of it: it is out, and the next strongest is tried
                 self.usable[best] = False
                 continue
-            yield ChosenGroup(best, float(z[best]), p_value, adjusted, aliases)
+            level = float(self.settings.significance * self.share[best])
+            yield ChosenGroup(best, float(z[best]), p_value, adjusted, level, aliases)
             self._take(best)
+
+    def _rejected(self) -> int:
+        """Candidates rejected at the first step by the rule of Benjamini and Hochberg; 1 for Bonferroni's."""
+        if self.settings.adjustment != FDR:
+            return 1
+        p_values = np.ones(len(self.total))
+        for group in np.flatnonzero(self.usable):
+            p_values[group] = self._p_value(group, self.total[group] / np.sqrt(self.variance[group]))
+        weighted = np.sort(p_values / self.share)
+        below = np.flatnonzero(weighted <= self.settings.significance * np.arange(1, len(weighted) + 1))
+        return int(below[-1]) + 1 if len(below) else 1
 
     def _given_chosen(self) -> np.ndarray:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
@@ -201,7 +223,8 @@ class _Scan:
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & (np.sign(z) == np.sign(z[strongest])))
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
         best = min(near.tolist(), key=lambda g: (self.groups.kinds[g], -abs(z[g])))
-        others = sorted((g for g in alike.tolist() if g != best), key=lambda g: -abs(z[g]))
+        named = (g for g in alike.tolist() if g != best and self.groups.kinds[g] != CLUSTER)
+        others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(others[: self.settings.max_aliases])
 
     def _take(self, group: int) -> None:
@@ -215,60 +238,6 @@ class _Scan:
         large = self.variance[group] > self.settings.largest_exact_variance
         if p_value >= self.settings.exact_below or large:
             return p_value
-        pattern = np.zeros(len(self.correct), np.int64)
-        for place, other in enumerate(self.chosen[-60:]):
-            pattern += self.groups.rows(other).astype(np.int64) << place
-        return max(p_value, exact_p_value(self.correct, self.groups.rows(group), self._exact_strata(pattern)))
-
-    def _exact_strata(self, pattern: np.ndarray) -> np.ndarray:
-        """Strata of few rows of near-equal confidence and equal membership of the groups chosen before."""
-        number = np.unique(pattern, return_inverse=True)[1]
-        strata = np.empty(len(pattern), np.int64)
-        start = 0
-        for k in range(number.max() + 1):
-            inside = number == k
-            own = cut_into_strata(self.confidence[inside], self.settings.exact_stratum_rows, self.rng)
-            strata[inside] = own + start
-            start += own.max() + 1
-        return strata
-
-
-def exact_p_value(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> float:
-    """Exact test of outcome against group within strata, given the margins of each: twice the smaller tail.
-
-    The number of right answers in the group is, in each stratum, hypergeometric; their sum's law is the convolution.
-
-    Parameters
-    ----------
-    correct : array of shape (n,), 0 or 1
-    inside : bool array of shape (n,)
-    stratum : int array of shape (n,)
-
-    Returns
-    -------
-    float
-        In (0, 1]; 1 where no stratum holds both outcomes and both sides of the group.
-
-    Examples
-    --------
-    >>> y, inside = np.array([1.0, 1, 0, 0]), np.array([True, True, False, False])
-    >>> round(exact_p_value(y, inside, np.zeros(4, int)), 3)
-    0.333
-    """
-    rows = np.bincount(stratum)
-    right, members = np.bincount(stratum, correct), np.bincount(stratum, inside)
-    telling = (right > 0) & (right < rows) & (members > 0) & (members < rows)
-    law, observed = np.ones(1), 0
-    both = np.bincount(stratum, correct * inside)
-    for m, k, g, seen in zip(rows[telling], right[telling], members[telling], both[telling], strict=True):
-        low, probabilities = _hypergeometric(int(m), int(k), int(g))
-        law = np.convolve(law, probabilities)
-        observed += int(seen) - low
-    return float(min(1.0, 2 * min(law[: observed + 1].sum(), law[observed:].sum())))
-
-
-@lru_cache(maxsize=4096)
-def _hypergeometric(rows: int, right: int, members: int) -> tuple[int, np.ndarray]:
-    """Return the least number of right answers among the members of a stratum, and the law from there on."""
-    low, high = max(0, members + right - rows), min(members, right)
-    return low, hypergeom.pmf(np.arange(low, high + 1), rows, right, members)
+        chosen = [self.groups.rows(other) for other in self.chosen]
+        strata = strata_within(self.confidence, chosen, self.settings.exact_stratum_rows, self.rng)
+        return max(p_value, exact_p_value(self.correct, self.groups.rows(group), strata))

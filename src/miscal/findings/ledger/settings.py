@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from miscal.evidence.settings import SIGNIFICANCE
 
+FAMILY_WISE, FDR = "family-wise", "fdr"
+
 
 @dataclass(frozen=True)
 class LedgerSettings:
@@ -17,9 +19,17 @@ class LedgerSettings:
 
     significance: float = SIGNIFICANCE
     """Family-wise error of the whole ledger: the share of tables with nothing hidden in which it may name anything."""
+    adjustment: str = FAMILY_WISE
+    """``"family-wise"``, or ``"fdr"``: `significance` is then the expected share of false ones among the candidates
+    rejected, of which the findings are a condensation. It finds more where much is hidden, and promises less."""
     value_share: float = 0.8
-    """Share of that error that values of columns get; intervals, pairs and terms, of which there are many more, have
-    the rest. Named subjects would otherwise pay for a thousand terms."""
+    """Share of the error of named groups that values of columns get; intervals, pairs and terms, of which there are
+    many more, have the rest. Named subjects would otherwise pay for a thousand terms."""
+    cluster_share_of_error: float = 0.1
+    """Share of the error that clusters of inputs get where there are named groups too; at 0.1 the cut of a named group
+    rises by 0.03 standard errors. Not tuned."""
+    cut_share_of_error: float = 0.1
+    """Share of the error kept for cuts on the estimated hidden field, where they are judged. Not tuned."""
     few_rows: int = 3_000
     """Rows from which strata are wide: a wide stratum leaves more of the group's variance, a narrow one follows f
     better where rows are few. The two widths were compared on planted tables of 10,000 and null tables of 1,000 rows
@@ -52,6 +62,33 @@ class LedgerSettings:
     """Share of the texts that a term needs."""
     max_terms: int = 1_000
     """Terms at most, the commonest first."""
+    cluster_scales: tuple[int, ...] = (8, 16, 32, 64)
+    """Numbers of clusters, as rows allow; the finest are also joined to larger ones, one after the other. Groups of
+    other sizes are met better by more scales, which cost every cluster its significance."""
+    cluster_rows: int = 30
+    cluster_share: float = 0.01
+    """Fewest rows of a cluster, and least share of the rows."""
+    components: int = 20
+    """Principal components in which inputs are clustered: more hold finer topics and more noise. Not tuned."""
+    cluster_sample: int = 20_000
+    """Rows that components and centres are learned from: more cost time in proportion and move no centre."""
+    cuts: tuple[float, ...] = (0.1, 0.2)
+    """Shares of the rows, at either end of the estimated hidden field, that are judged as groups."""
+    block_rows: int = 50
+    """Fewest rows of a block in which a cut is judged."""
+    described_overlap: float = 0.6
+    """Jaccard index of rows from which named groups describe a found one; below, it is called mixed. At 0.6 of two
+    groups of equal size, each holds three quarters of the other."""
+    gain_of_part: float = 0.05
+    """What a second or third part must add to that index: a longer description has to earn its words."""
+    described_rows: int = 20_000
+    """Rows by which descriptions are chosen: more cost time in proportion."""
+    made_of_share: float = 0.5
+    """Share of its rows that one or two values must hold for a term to be labelled by them."""
+    telling_share: float = 0.4
+    telling_lift: float = 3.0
+    """A term is told of a mixed group where at least this share of its texts has it, and this many times the share of
+    the others: a list of words that mean nothing is worse than none."""
     variance_left: float = 0.05
     """A candidate that the groups chosen before it leave less than this share of its variance says nothing new."""
     alias_overlap: float = 0.8

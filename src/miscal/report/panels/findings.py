@@ -17,14 +17,14 @@ TEMPLATE = (
     EXAMPLES
     + """
 {% if not view.rows %}
-<p class="empty">{{ view.candidates | count }} groups were tested that the columns and texts name, on {{ view.n | count
-}} {{ view.kind }}. Not one of them is right more or less often than rows of equal confidence, beyond what chance
-explains.</p>
+<p class="empty">{{ view.candidates | count }} groups were tested that columns and texts name or that similar
+inputs form, on {{ view.n | count }} {{ view.kind }}. Not one of them is right more or less often than rows of equal
+confidence, beyond what chance explains.</p>
 {% else %}
 <p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
 diagram shows it. {{ view.candidates | count }} groups were tested on {{ view.n | count }} {{ view.kind }}; with nothing
 hidden, a list like this would name any group at all in at most {{ view.level | percent(0) }} of data sets. Each group
-is tested given those chosen before it.</p>
+is tested given those above it.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
@@ -73,8 +73,8 @@ example{{ "s" if row.examples | length > 1 }} of {{ one.description | short(60) 
 </table>
 <p class="caption">The residual is accuracy minus confidence. Visible is the part that a reliability diagram shows:
 the accuracy expected at these confidences, minus the confidence. Hidden is the rest: groups below zero are right less
-often than rows of equal confidence. The 95&nbsp;% intervals do not allow for the choice of the groups among
-many.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
+often than rows of equal confidence. The 95&nbsp;% intervals allow for the choice of the groups
+among many.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% endif %}
 """
 )

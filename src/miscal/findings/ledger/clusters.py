@@ -1,0 +1,115 @@
+"""Clusters of similar inputs at several scales, fixed before any outcome is seen.
+
+Inputs are standardised column by column and taken to their leading principal components. K-means cuts them at a few
+scales; the clusters of the finest one are then joined, two at a time, by the least loss of Ward (1963), so that groups
+of every size have a candidate, however many of the small clusters they hold. Outcomes play no part, so clusters stand
+in the same scan as named groups.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+
+Cluster = tuple[np.ndarray, tuple[int, ...]]
+
+
+def clusters_of(X: np.ndarray, *, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[Cluster]:
+    """Cluster inputs at several scales.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Inputs, finite.
+    seed : int, default 0
+        Of the first centres. The order of the rows does not matter.
+    settings : LedgerSettings, optional
+
+    Returns
+    -------
+    list of (bool array of shape (n,), tuple of int)
+        The rows of each cluster, and up to two rows nearest to its centre. No cluster twice, none smaller than
+        ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none larger than half the rows; none at
+        all where the inputs are too few or all equal.
+
+    Examples
+    --------
+    >>> X = np.r_[np.zeros((100, 2)), np.ones((100, 2))] + np.random.default_rng(0).normal(0, 0.1, (200, 2))
+    >>> any(rows[:100].all() and not rows[100:].any() for rows, _ in clusters_of(X))
+    True
+    """
+    n = len(X)
+    least = max(settings.cluster_rows, int(np.ceil(settings.cluster_share * n)))
+    finest = min(max(settings.cluster_scales), n // least)
+    if finest < 2:
+        return []
+    points = _components(np.asarray(X), settings, seed)
+    if points is None:
+        return []
+    # equal results for rows in another order: centres are drawn from rows in an order of their own
+    order = np.lexsort(points.T[:2][::-1])
+    sample = order[np.linspace(0, n - 1, min(n, settings.cluster_sample)).round().astype(int)]
+    kept: dict[bytes, Cluster] = {}
+    for scale in sorted({min(scale, finest) for scale in settings.cluster_scales}):
+        codes, centres = _kmeans(points, sample, scale, seed)
+        groups = [[code] for code in range(scale)]
+        if scale == finest:
+            groups += _joined(centres, np.bincount(codes, minlength=scale))
+        for members in groups:
+            rows = np.isin(codes, members)
+            if least <= rows.sum() <= n // 2:
+                kept.setdefault(np.packbits(rows).tobytes(), (rows, _typical(points, rows)))
+    return list(kept.values())
+
+
+def _components(X: np.ndarray, settings: LedgerSettings, seed: int) -> np.ndarray | None:
+    """Leading principal components of standardised columns, float32 (n, k); None where all rows are equal."""
+    from sklearn.decomposition import PCA
+
+    X = X.astype(np.float32, copy=False)
+    spread = X.std(0)
+    telling = spread > 1e-6 * max(1e-12, float(np.abs(X).max()))
+    if not telling.any():
+        return None
+    scaled = (X[:, telling] - X[:, telling].mean(0)) / spread[telling]
+    kept = min(settings.components, *scaled.shape)
+    if kept == scaled.shape[1]:
+        return scaled
+    some = np.linspace(0, len(X) - 1, min(len(X), settings.cluster_sample)).astype(int)
+    solver = "randomized" if kept < 0.5 * min(len(some), scaled.shape[1]) else "full"
+    return PCA(kept, svd_solver=solver, random_state=seed).fit(scaled[some]).transform(scaled)
+
+
+def _kmeans(points: np.ndarray, sample: np.ndarray, scale: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cluster of each row, and the centres, learned from a sample."""
+    from sklearn.cluster import KMeans
+
+    model = KMeans(scale, n_init=1, max_iter=50, random_state=seed).fit(points[sample])
+    return model.predict(points), model.cluster_centers_
+
+
+def _joined(centres: np.ndarray, rows: np.ndarray) -> list[list[int]]:
+    """Clusters that Ward's joining passes through, each as a list of the small clusters that it holds."""
+    held = {code: [code] for code in np.flatnonzero(rows).tolist()}
+    centre = {code: centres[code].astype(np.float64) for code in held}
+    weight = {code: float(rows[code]) for code in held}
+    joins: list[list[int]] = []
+    while len(held) > 2:
+        codes = list(held)
+        where, w = np.stack([centre[c] for c in codes]), np.array([weight[c] for c in codes])
+        loss = ((where[:, None] - where[None]) ** 2).sum(2) * w[:, None] * w / (w[:, None] + w)
+        np.fill_diagonal(loss, np.inf)
+        one, two = (codes[place] for place in divmod(int(np.argmin(loss)), len(codes)))
+        together = weight[one] + weight[two]
+        centre[one] = (weight[one] * centre[one] + weight[two] * centre[two]) / together
+        weight[one] = together
+        held[one] = held[one] + held.pop(two)
+        joins.append(held[one])
+    return joins
+
+
+def _typical(points: np.ndarray, rows: np.ndarray) -> tuple[int, ...]:
+    inside = np.flatnonzero(rows)
+    far = ((points[inside] - points[inside].mean(0)) ** 2).sum(1)
+    return tuple(inside[np.argsort(far, kind="stable")[:2]].tolist())

@@ -1,0 +1,129 @@
+"""Exact tests of outcome against group within strata, and the strata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from scipy.stats import hypergeom
+
+_MOST_PATTERNS = 60
+"""Groups told apart at most: their membership is written in the bits of a 64-bit integer."""
+
+
+def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Cut rows into strata of `rows` rows of neighbouring confidence; equal ones are put in random order.
+
+    Examples
+    --------
+    >>> cut_into_strata(np.array([0.9, 0.1, 0.2, 0.8]), 2, np.random.default_rng(0)).tolist()
+    [1, 0, 0, 1]
+    """
+    order = np.lexsort((rng.random(len(confidence)), confidence))
+    stratum = np.empty(len(confidence), np.int64)
+    stratum[order] = np.minimum(np.arange(len(order)) // rows, max(0, len(order) // rows - 1))
+    return stratum
+
+
+def strata_within(
+    confidence: np.ndarray, apart: Sequence[np.ndarray], rows: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Cut rows into strata of near-equal confidence and equal membership of some groups.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+    apart : sequence of bool array of shape (n,)
+        Groups whose rows are not compared with others; the last 60 count.
+    rows : int
+        Of a stratum.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    int array of shape (n,)
+
+    Examples
+    --------
+    >>> law = np.array([True, False, True, False])
+    >>> strata_within(np.array([0.1, 0.2, 0.3, 0.4]), [law], 2, np.random.default_rng(0)).tolist()
+    [1, 0, 1, 0]
+    """
+    pattern = np.zeros(len(confidence), np.int64)
+    for place, group in enumerate(apart[-_MOST_PATTERNS:]):
+        pattern += group.astype(np.int64) << place
+    number = np.unique(pattern, return_inverse=True)[1]
+    strata = np.empty(len(pattern), np.int64)
+    start = 0
+    for k in range(number.max() + 1):
+        inside = number == k
+        own = cut_into_strata(confidence[inside], rows, rng)
+        strata[inside] = own + start
+        start += own.max() + 1
+    return strata
+
+
+def exact_p_value(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> float:
+    """Exact test of outcome against group within strata, given the margins of each: twice the smaller tail.
+
+    The number of right answers in the group is, in each stratum, hypergeometric; their sum's law is the convolution.
+
+    Parameters
+    ----------
+    correct : array of shape (n,), 0 or 1
+    inside : bool array of shape (n,)
+    stratum : int array of shape (n,)
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 where no stratum holds both outcomes and both sides of the group.
+
+    Examples
+    --------
+    >>> y, inside = np.array([1.0, 1, 0, 0]), np.array([True, True, False, False])
+    >>> round(exact_p_value(y, inside, np.zeros(4, int)), 3)
+    0.333
+    """
+    law, observed = law_of_right(correct, inside, stratum)
+    return float(min(1.0, 2 * min(law[: observed + 1].sum(), law[observed:].sum())))
+
+
+def law_of_right(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> tuple[np.ndarray, int]:
+    """Law of the number of right answers in a group given the margins of each stratum, and the number seen.
+
+    Parameters
+    ----------
+    correct, inside, stratum
+        As in :func:`exact_p_value`.
+
+    Returns
+    -------
+    array of shape (k,), int
+        Probabilities of the least possible number and those after it, and the place of the number seen among them.
+
+    Examples
+    --------
+    >>> y, inside = np.array([1.0, 1, 0, 0]), np.array([True, True, False, False])
+    >>> law, seen = law_of_right(y, inside, np.zeros(4, int))
+    >>> law.round(3).tolist(), seen
+    ([0.167, 0.667, 0.167], 2)
+    """
+    rows = np.bincount(stratum)
+    right, members = np.bincount(stratum, correct), np.bincount(stratum, inside)
+    telling = (right > 0) & (right < rows) & (members > 0) & (members < rows)
+    law, observed = np.ones(1), 0
+    both = np.bincount(stratum, correct * inside)
+    for m, k, g, seen in zip(rows[telling], right[telling], members[telling], both[telling], strict=True):
+        low, probabilities = _hypergeometric(int(m), int(k), int(g))
+        law = np.convolve(law, probabilities)
+        observed += int(seen) - low
+    return law, observed
+
+
+@lru_cache(maxsize=4096)
+def _hypergeometric(rows: int, right: int, members: int) -> tuple[int, np.ndarray]:
+    """Return the least number of right answers among the members of a stratum, and the law from there on."""
+    low, high = max(0, members + right - rows), min(members, right)
+    return low, hypergeom.pmf(np.arange(low, high + 1), rows, right, members)

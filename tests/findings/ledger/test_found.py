@@ -1,0 +1,308 @@
+"""Laws of found groups: clusters of inputs and ends of the hidden field, their descriptions and intervals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from miscal.evidence.conditional import outcome_given_confidence
+from miscal.findings.ledger import (
+    FDR,
+    FOUND,
+    LEDGER_DEFAULTS,
+    NAMED,
+    SequentialField,
+    Witnesses,
+    clusters_of,
+    find,
+    named_groups,
+    with_clusters,
+)
+from miscal.findings.ledger.describe import describe
+from miscal.findings.ledger.groups import CLUSTER
+from miscal.findings.ledger.ledger import hidden_interval
+from miscal.findings.ledger.scan import error_shares, scan
+
+
+def crossfitted(y, f):
+    fold, out = np.arange(len(y)) % 5, np.empty(len(y))
+    for k in range(5):
+        out[fold == k] = outcome_given_confidence(y[fold != k], f[fold != k], f[fold == k])
+    return out
+
+
+def table(seed, n=4_000, strength=1.5):
+    """Two values together, and a missing value, where the model is wrong."""
+    rng = np.random.default_rng(seed)
+    columns = {f"kind{j}": np.array([f"v{v}" for v in rng.integers(0, k, n)], object) for j, k in enumerate((4, 6, 10))}
+    columns["kind1"][rng.random(n) < 0.1] = None
+    pair = (columns["kind0"] == "v1") & (columns["kind1"] == "v2")
+    missing = np.array([value is None for value in columns["kind1"]])
+    f = expit(rng.normal(0, 1.2, n))
+    y = (rng.random(n) < expit(np.log(f / (1 - f)) + strength * (missing - 1.5 * pair))).astype(float)
+    return named_groups({**columns, "size": rng.normal(size=n)}), y, f, (pair, missing)
+
+
+def jaccard(one, two):
+    return (one & two).sum() / (one | two).sum()
+
+
+def topics(seed, n=4_000, shift=1.5):
+    """Embeddings of twelve topics of different sizes; on one the model is over-confident, on one under-confident."""
+    rng = np.random.default_rng(seed)
+    topic = rng.choice(12, n, p=np.r_[0.05, 0.15, np.full(10, 0.08)])
+    X = rng.normal(size=(12, 48))[topic] + rng.normal(size=(n, 48))
+    f = expit(rng.normal(0.3, 1.2, n))
+    y = (rng.random(n) < expit(np.log(f / (1 - f)) - shift * (topic == 0) + shift * (topic == 1))).astype(float)
+    return X, f, y, topic
+
+
+def without_names(X):
+    return with_clusters(named_groups({"constant": np.zeros(len(X))}), clusters_of(X))
+
+
+def witnesses(y, f):
+    return Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(len(y)))
+
+
+def sequential(X, f, y, rng, blocks=6):
+    """A smoother of residuals, learned from earlier blocks."""
+    from sklearn.neighbors import KNeighborsRegressor
+
+    block, hidden = rng.permutation(len(y)) % blocks, np.full(len(y), np.nan)
+    for k in range(2, blocks):
+        past, now = block < k, block == k
+        hidden[now] = KNeighborsRegressor(40).fit(X[past], (y - f)[past]).predict(X[now])
+    return SequentialField(hidden, block)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_planted_clusters_without_a_name_are_found(seed):
+    X, f, y, topic = topics(seed)
+    groups = without_names(X)
+    chosen = scan(y, crossfitted(y, f), f, groups, seed=seed)
+    for planted_topic in (0, 1):
+        assert max(jaccard(groups.rows(one.group), topic == planted_topic) for one in chosen) >= 0.8
+    assert len(chosen) <= 3
+    for one in find(witnesses(y, f), groups, seed=seed):
+        assert one.source == FOUND
+        assert one.description.startswith(f"a cluster of {one.n:,} similar inputs, mixed; rows ")
+
+
+def test_a_cluster_that_a_column_names_is_told_by_its_name():
+    X, f, y, topic = topics(0)
+    kind = np.array([f"topic {t}" for t in topic], object)
+    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)))
+    assert {(one.description, one.source) for one in found} == {("kind = topic 0", NAMED), ("kind = topic 1", NAMED)}
+
+
+def test_clusters_do_not_depend_on_the_order_of_the_rows():
+    X = topics(0, n=1_500)[0]
+    order = np.random.default_rng(1).permutation(len(X))
+    ours = {rows[order].tobytes() for rows, _ in clusters_of(X)}
+    theirs = {rows.tobytes() for rows, _ in clusters_of(X[order])}
+    assert len(ours & theirs) >= 0.95 * len(ours)
+
+
+def test_clusters_have_a_least_and_a_largest_size_and_none_stands_twice():
+    X = topics(0, n=2_000)[0]
+    sizes = [int(rows.sum()) for rows, _ in clusters_of(X)]
+    assert min(sizes) >= 30
+    assert max(sizes) <= 1_000
+    assert len({rows.tobytes() for rows, _ in clusters_of(X)}) == len(sizes)
+    for rows, typical in clusters_of(X):
+        assert rows[list(typical)].all()
+
+
+def test_too_few_or_equal_inputs_have_no_clusters():
+    assert clusters_of(np.random.default_rng(0).normal(size=(59, 3))) == []
+    assert clusters_of(np.ones((500, 3))) == []
+    assert with_clusters(groups := named_groups({"a": np.zeros(3)}), []) is groups
+
+
+def test_planted_names_stay_exact_beside_clusters():
+    for seed in range(3):
+        groups, y, f, truth = table(seed)
+        # inputs of which a planted group is a part
+        X = np.random.default_rng(seed).normal(size=(len(y), 3)) + 2 * truth[1][:, None]
+        beside = with_clusters(groups, clusters_of(X))
+        chosen = scan(y, crossfitted(y, f), f, beside, seed=seed)
+        found = {beside.descriptions[one.group] for one in chosen}
+        assert {"kind0 = v1 and kind1 = v2", "kind1 = (missing)"} <= found
+        assert not any(beside.kinds[one.group] == CLUSTER for one in chosen)
+
+
+def test_clusters_cost_named_groups_a_tenth_of_their_error():
+    groups = table(0)[0]
+    beside = with_clusters(groups, clusters_of(np.random.default_rng(0).normal(size=(4_000, 3))))
+    before, after = error_shares(groups.kinds), error_shares(beside.kinds)
+    assert after[: len(groups)] == pytest.approx(0.9 * before)
+    assert after.sum() == pytest.approx(1)
+
+
+def test_ends_of_the_hidden_field_are_found_given_the_names():
+    rng = np.random.default_rng(0)
+    n = 4_000
+    X, f = rng.normal(size=(n, 2)), rng.uniform(0.2, 0.8, n)
+    ring = (np.abs((X**2).sum(1) - 1.5) < 0.7)[:, None]
+    y = (rng.random(n) < np.clip(f + np.where(ring[:, 0], 0.2, -0.15), 0, 1)).astype(float)
+    groups, field = named_groups({"none": np.zeros(n)}), sequential(X, f, y, rng)
+    found = find(witnesses(y, f), groups, field=field)
+    assert [one.source for one in found] == [FOUND] * len(found)
+    assert {one.sign for one in found} == {"over", "under"}
+    # a name for what the field found leaves it nothing
+    named = named_groups({"ring": np.where(ring[:, 0], "in", "out").astype(object)})
+    assert [one.source for one in find(witnesses(y, f), named, field=field)] == [NAMED]
+
+
+def test_a_flipped_world_has_the_opposite_found_groups():
+    X, f, y, _ = topics(4)
+    rng = np.random.default_rng(0)
+    groups, field = without_names(X), sequential(X, f, y, rng)
+    rows, expected = np.arange(len(y)), crossfitted(y, f)
+    ours = find(Witnesses(y, f, expected, y * 0, rows), groups, field=field)
+    theirs = find(
+        Witnesses(1 - y, 1 - f, 1 - expected, y * 0, rows), groups, field=SequentialField(-field.hidden, field.block)
+    )
+    clusters = [one for one in ours if "cluster" in one.description]
+    assert len(clusters) >= 2
+    for one in clusters:
+        [other] = [each for each in theirs if each.description == one.description]
+        assert other.sign != one.sign
+        assert other.hidden == pytest.approx(-one.hidden)
+
+
+def test_forty_terms_of_one_template_are_one_finding():
+    rng = np.random.default_rng(0)
+    n = 2_000
+    inside = rng.random(n) < 0.15
+    template = " ".join(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(40))
+    text = [f"{template} number" if t else f"plain question {i % 5}" for i, t in enumerate(inside)]
+    f = rng.uniform(0.3, 0.7, n)
+    y = (rng.random(n) < f - 0.25 * inside).astype(float)
+    X = rng.normal(size=(n, 8)) + 3 * inside[:, None]
+    [only] = find(witnesses(y, f), with_clusters(named_groups({}, text), clusters_of(X)))
+    assert (only.source, only.n) == (NAMED, int(inside.sum()))
+
+
+def test_a_found_group_has_a_true_description_or_says_that_it_is_mixed():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["art", "law", "sums", "war", "maps"], 2_000, p=[0.1, 0.1, 0.3, 0.3, 0.2]).astype(object)
+    size = rng.normal(size=2_000)
+    groups = named_groups({"kind": kind, "size": size})
+    two = np.isin(kind, ["art", "law"])
+    assert describe(two, groups).text == "kind = art or law (overlap 100 %)"
+    crossed = (kind == "sums") & (size < np.quantile(size, 0.5, method="inverted_cdf"))
+    told = describe(crossed, groups)
+    assert set(told.columns) == {"kind", "size"}
+    assert told.overlap > 0.95
+    nothing = describe(rng.random(2_000) < 0.2, groups)
+    assert nothing.overlap is None
+    assert nothing.text.startswith("mixed: 5 values of kind, ")
+
+
+def test_meaningless_terms_are_not_told():
+    rng = np.random.default_rng(0)
+    text = [" ".join(rng.choice(["alpha", "beta", "gamma", "delta"], 2)) for _ in range(1_000)]
+    inside = rng.random(1_000) < 0.2
+    assert describe(inside, named_groups({}, text)).text == "mixed"
+
+
+def test_a_term_is_labelled_by_its_composition():
+    rng = np.random.default_rng(0)
+    n = 3_000
+    kind = rng.choice([f"k{i}" for i in range(12)], n).astype(object)
+    inside = (np.isin(kind, ["k1", "k2"]) & (rng.random(n) < 0.7)) | (rng.random(n) < 0.06)
+    text = ["roman numeral" if t else "plain" for t in inside]
+    f = rng.uniform(0.3, 0.7, n)
+    y = (rng.random(n) < f - 0.25 * inside).astype(float)
+    told = find(witnesses(y, f), named_groups({"kind": kind}, text))[0].description
+    assert told.startswith(('"numeral" in the text; ', '"roman" in the text; '))
+    assert " % of them kind = k" in told
+    assert told.count("k1") == told.count("k2") == 1
+
+
+def test_more_is_found_when_a_share_of_false_findings_is_allowed():
+    groups, y, f, _ = table(1, strength=0.6)
+    loose = replace(LEDGER_DEFAULTS, adjustment=FDR)
+    expected = crossfitted(y, f)
+    strict = scan(y, expected, f, groups)
+    more = scan(y, expected, f, groups, settings=loose)
+    assert len(more) >= len(strict) > 0
+    assert all(one.p_adjusted <= 0.05 for one in more)
+
+
+def test_the_interval_holds_its_value_and_widens_with_the_number_of_candidates():
+    rng = np.random.default_rng(0)
+    for rate in (0.0, 0.02, 0.5, 1.0):
+        y, expected = (rng.random(60) < rate).astype(float), np.full(60, 0.4)
+        one, many = hidden_interval(y, expected, 0.05), hidden_interval(y, expected, 1e-5)
+        assert many[0] <= one[0] <= np.mean(y - expected) <= one[1] <= many[1]
+        assert one[0] < one[1]
+
+
+def null_world(world, seed, n):
+    rng = np.random.default_rng((5, seed))
+    f = rng.uniform(0.02, 0.98, n)
+    if world == "saturated":
+        f = np.where(rng.random(n) < 0.7, 0.999, f)
+    rate = 0.5 + 0.45 * np.sin(9 * f) if world == "not monotone" else f
+    X = rng.normal(size=(n, 6))
+    # inputs that follow f, so that what is visible could be mistaken for what is hidden
+    X[:, 0] += 2 * f
+    X[:, 1] += 2 * np.sin(9 * f)
+    kind = np.where(rng.random(n) < f, "sure", rng.choice(["a", "b", "c"], n)).astype(object)
+    return X, f, (rng.random(n) < rate).astype(float), {"kind": kind, "x0": X[:, 0]}, rng
+
+
+def anything_found(world, seed, n=1_000):
+    X, f, y, columns, rng = null_world(world, seed, n)
+    field = sequential(X, f, y, rng)
+    both = find(witnesses(y, f), with_clusters(named_groups(columns), clusters_of(X)), field=field)
+    ends = find(witnesses(y, f), named_groups({"none": np.zeros(n)}), field=field)
+    return bool(both), bool(ends)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
+def test_the_family_wise_error_with_found_groups_is_at_most_nominal(world):
+    from scipy.stats import binomtest
+
+    for found in np.sum([anything_found(world, seed) for seed in range(300)], axis=0):
+        assert binomtest(int(found), 300, 0.05, alternative="greater").pvalue > 0.01, found
+
+
+def hidden_rates(seed, strength, n=1_000):
+    """Shifts of many groups, none of them large; returns rows, groups, and the true hidden residual of each row."""
+    rng = np.random.default_rng((9, seed))
+    effect = rng.normal(0, strength, 12)
+
+    def rows(many):
+        number, size = rng.integers(0, 12, many), rng.normal(size=many)
+        score = rng.normal(0.3, 1.2, many)
+        return number, size, expit(score), expit(0.7 * score + effect[number] + strength * np.sin(2 * size))
+
+    number, size, f, p = rows(n)
+    _, _, others, rates = rows(200_000)
+    place = np.clip(np.searchsorted(edges := np.quantile(others, np.linspace(0, 1, 201)), others) - 1, 0, 199)
+    visible = np.interp(f, (edges[1:] + edges[:-1]) / 2, np.bincount(place, rates) / np.bincount(place))
+    columns = {"kind": np.array([f"k{v}" for v in number], object), "size": size}
+    groups = with_clusters(named_groups(columns), clusters_of(np.c_[size, rng.normal(size=(n, 2))]))
+    return (rng.random(n) < p).astype(float), f, groups, p - visible
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strength", [0.25, 0.6])
+def test_intervals_of_chosen_groups_cover_their_hidden_residual(strength):
+    misses = chosen = 0
+    for seed in range(60):
+        y, f, groups, hidden = hidden_rates(seed, strength)
+        expected = crossfitted(y, f)
+        for one in scan(y, expected, f, groups, seed=seed):
+            rows = groups.rows(one.group)
+            low, high = hidden_interval(y[rows], expected[rows], one.level)
+            chosen += 1
+            misses += not low <= hidden[rows].mean() <= high
+    assert chosen >= 5
+    assert misses <= 0.05 * chosen
