@@ -14,9 +14,9 @@ from miscal.findings import Place, verdict
 FOUND = "Hidden miscalibration was found, "
 NOT_CONFIRMED = "Hidden miscalibration was not confirmed: "
 NOT_FOUND = "No hidden miscalibration was found: "
-NO_DIAGRAM = "No reliability diagram shows that, compared with rows of equal confidence, the model is right "
+NO_DIAGRAM = "What no reliability diagram shows: compared with rows of equal confidence, the model is right "
 UNLEARNED = "from which nothing was learned"
-JUDGED = "each judged by a field that had learned from earlier blocks of rows only"
+JUDGED = "each judged by a field that had not seen its outcome"
 
 
 def claim(structure=True, limit=0.04, p_value=0.01, n=500, detectable=0.05):
@@ -30,8 +30,8 @@ def test_each_outcome_has_its_own_opening_and_only_a_confirmed_one_gives_a_limit
     confirmed = structure and limit > 0 and p_value < 0.05
     assert words.startswith(FOUND if confirmed else NOT_CONFIRMED if structure else NOT_FOUND)
     assert ("at least" in words) == confirmed
-    assert ("would have been detected" in words or "too few to have detected" in words) != confirmed
-    assert words.count(". ") == 0
+    assert ("would have been found" in words or "from chance" in words) != confirmed
+    assert words.count(". ") == 1
     assert words.endswith(".")
     assert "there is none" not in words
     assert "\n" not in words
@@ -45,30 +45,30 @@ def test_each_outcome_has_its_own_opening_and_only_a_confirmed_one_gives_a_limit
             [Place('"law"', -0.2), Place('"sums"', 0.01), Place('"art"', 0.005), Place('"food"', 0.04)],
             "test",
             f'{NO_DIAGRAM}less often on "law" (by 20 points), and more often on "sums" (by 1 point) and '
-            f'"art" (by 0.5 points); on the 1,000 test rows, {UNLEARNED}, hidden miscalibration averages at least 4.2 '
+            f'"art" (by 0.5 points). On the 1,000 test rows, {UNLEARNED}, hidden miscalibration averages at least 4.2 '
             "points (95 % confidence limit).",
         ),
         (
             claim(),
             [],
             "all",
-            f"{FOUND}which no reliability diagram can show: on 500 rows, {JUDGED}, hidden miscalibration averages at "
+            f"{FOUND}which no reliability diagram can show. On 500 rows, {JUDGED}, hidden miscalibration averages at "
             "least 4.0 points (95 % confidence limit), but no single part of the data could be confirmed on its own.",
         ),
         (
             claim(structure=False, limit=0.0, p_value=1.0),
             [],
             "test",
-            f"{NOT_FOUND}the inputs did not help to predict errors beyond what the confidence says; an average of 5.0 "
-            f"points or more would have been detected with 80 % power on the 500 test rows, {UNLEARNED}, provided that "
-            "the field had the right sign on every row.",
+            f"{NOT_FOUND}the inputs did not help to predict errors beyond what the confidence says. On the 500 test "
+            f"rows, {UNLEARNED}, an average of 5.0 points or more would have been found with 80 % power, presuming one "
+            "size on all rows, in both directions, and a field with the right signs.",
         ),
         (
             claim(limit=0.0, p_value=0.2, detectable=None),
             [],
             "all",
             f"{NOT_CONFIRMED}the estimator found some, but the outcomes of rows that it had not seen do not bear it "
-            f"out (p = 0.2); 500 rows, {JUDGED}, are too few to have detected any.",
+            "out (p = 0.2). As many rows as these, 500, cannot tell such miscalibration from chance.",
         ),
     ],
     ids=["places", "spread", "none", "unconfirmed"],
@@ -82,7 +82,7 @@ def test_the_whole_verdict(given_claim, places, evidence, words):
 def test_test_rows_are_spoken_of_only_where_there_are_some(structure, limit):
     for groups in ([], [Place("a = 1", 0.1)]):
         assert "test rows" not in verdict(claim(structure, limit), [], groups, evidence="all")
-        assert "blocks" not in verdict(claim(structure, limit), [], groups, evidence="test")
+        assert JUDGED not in verdict(claim(structure, limit), [], groups, evidence="test")
 
 
 def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_confirmed():
@@ -95,13 +95,13 @@ def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_c
     which = (
         f"{NO_DIAGRAM}less often on rows with subject = law (by 14 points), and more often on rows with "
         '"china" in the text (by 48 points) and a cluster of 40 similar inputs (by 20 points); the '
-        "report lists 1 more; "
+        "report lists 1 more. "
     )
-    assert verdict(claim(), [Place('"parts"', 0.1)], groups).startswith(f"{which}on the 500 test rows")
+    assert verdict(claim(), [Place('"parts"', 0.1)], groups).startswith(f"{which}On the 500 test rows")
     silent = claim(structure=False, limit=0.0, p_value=1.0)
-    assert verdict(silent, [], groups) == f"{which}beyond such groups, the estimated field claims nothing hidden."
+    assert verdict(silent, [], groups) == f"{which}Beyond such groups, the estimated field claims nothing hidden."
     unconfirmed = verdict(claim(limit=0.0, p_value=0.2), [], groups[:1])
-    assert unconfirmed.endswith(f"the estimated field as a whole was not confirmed on the 500 test rows, {UNLEARNED}.")
+    assert unconfirmed.endswith(f"The estimated field as a whole was not confirmed on the 500 test rows, {UNLEARNED}.")
     assert "was not found" not in unconfirmed
     assert "No hidden" not in unconfirmed
 

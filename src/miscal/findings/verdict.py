@@ -16,7 +16,7 @@ MOST_PLACES = 3
 
 _BASIS = {
     "test": "the {n} test rows, from which nothing was learned",
-    "all": "{n} rows, each judged by a field that had learned from earlier blocks of rows only",
+    "all": "{n} rows, each judged by a field that had not seen its outcome",
 }
 """Which rows testified, by the kind of evidence."""
 
@@ -45,7 +45,7 @@ def averages(correct: np.ndarray, confidence: np.ndarray) -> str:
 
 
 def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:
-    """Say in one sentence what no diagram shows, or what these rows would have detected of it.
+    """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     Returns
     -------
     str
-        The sentence.
+        One or two sentences.
 
     Examples
     --------
@@ -69,21 +69,21 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
     >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
     >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
-    No reliability diagram shows that, compared with rows of equal confidence, the model is right less often on "law,
-    court" (by 15 points), and more often on "sums" (by 9 points); on the 1,000 test rows, from which nothing was
+    What no reliability diagram shows: compared with rows of equal confidence, the model is right less often on "law,
+    court" (by 15 points), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing was
     learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
-    No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says; an
-    average of 3.0 points or more would have been detected with 80 % power on 1,000 rows, each judged by a field that
-    had learned from earlier blocks of rows only, provided that the field had the right sign on every row.
+    No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says. On
+    1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have been
+    found with 80 % power, presuming one size on all rows, in both directions, and a field with the right signs.
     """
     basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
     if claim.confirmed:
-        return f"{_found(groups, places)} {_limit(claim, basis)}{'' if groups or places else _NO_PART}."
+        return f"{_found(groups, places)}. {_limit(claim, basis)}{'' if groups or places else _NO_PART}."
     if groups:
-        return f"{_which(groups, listed_in_report=True)}; {_field_adds_nothing(claim, basis)}."
-    return f"{_not_found(claim)}; {_power(claim, basis)}."
+        return f"{_which(groups, listed_in_report=True)}. {_field_adds_nothing(claim, basis)}."
+    return f"{_not_found(claim)}. {_power(claim, basis)}."
 
 
 _NO_PART = ", but no single part of the data could be confirmed on its own"
@@ -91,8 +91,8 @@ _NO_PART = ", but no single part of the data could be confirmed on its own"
 
 def _found(groups: Sequence[Place], places: Sequence[Place]) -> str:
     if groups or places:
-        return f"{_which(groups or places, listed_in_report=bool(groups))};"
-    return "Hidden miscalibration was found, which no reliability diagram can show:"
+        return _which(groups or places, listed_in_report=bool(groups))
+    return "Hidden miscalibration was found, which no reliability diagram can show"
 
 
 def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
@@ -103,14 +103,14 @@ def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
     told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"No reliability diagram shows that, compared with rows of equal confidence, the model is right {told}{rest}"
+    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {told}{rest}"
 
 
 def _limit(claim: Claim, basis: str) -> str:
     low = 100 * claim.certificate.hidden.low
     # a limit is rounded down, so that the words never promise more than the number
     limit = f"{np.floor(10 * low) / 10:.1f}" if low >= 0.1 else f"{low:.1g}"
-    return f"on {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
+    return f"On {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
 
 
 def _points(size: float) -> str:
@@ -121,8 +121,8 @@ def _points(size: float) -> str:
 
 def _field_adds_nothing(claim: Claim, basis: str) -> str:
     if not claim.structure:
-        return "beyond such groups, the estimated field claims nothing hidden"
-    return f"the estimated field as a whole was not confirmed on {basis}"
+        return "Beyond such groups, the estimated field claims nothing hidden"
+    return f"The estimated field as a whole was not confirmed on {basis}"
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -146,9 +146,9 @@ def _not_found(claim: Claim) -> str:
 
 def _power(claim: Claim, basis: str) -> str:
     if claim.detectable is None:
-        return f"{basis}, are too few to have detected any"
+        return f"As many rows as these, {claim.certificate.n:,}, cannot tell such miscalibration from chance"
     size = f"{100 * claim.detectable:.1f} points"
     return (
-        f"an average of {size} or more would have been detected with 80 % power on {basis}, provided that the field "
-        "had the right sign on every row"
+        f"On {basis}, an average of {size} or more would have been found with 80 % power, presuming one size on all "
+        "rows, in both directions, and a field with the right signs"
     )

@@ -118,6 +118,7 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
 
     Examples
     --------
+    >>> from miscal.findings.ledger.groups import TERM
     >>> error_shares(np.array([VALUE, VALUE, TERM])).round(2).tolist()
     [0.4, 0.4, 0.2]
     >>> error_shares(np.array([VALUE, TERM, CLUSTER, CLUSTER])).round(2).tolist()
