@@ -32,6 +32,7 @@ class Map(StrEnum):
 
     auto = "auto"
     pca = "pca"
+    tsne = "tsne"
     umap = "umap"
 
 
@@ -148,9 +149,7 @@ EvidenceOption = Annotated[
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")
 ]
-Group = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")
-]
+Group = Annotated[str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(
@@ -165,7 +164,15 @@ EmbedModel = Annotated[
     ),
 ]
 MapOption = Annotated[
-    Map, typer.Option("--map", help="Layout of the 2-D maps. auto: UMAP if it is installed and quick enough, else PCA.")
+    Map,
+    typer.Option(
+        "--map",
+        help="Layout of the 2-D maps. auto: t-SNE, or PCA where fewer than 50 rows differ. UMAP can take longer than "
+        "the fit.",
+    ),
+]
+RedactText = Annotated[
+    bool, typer.Option("--redact-text", help="Leave out texts, and the keywords and names that are made of them.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
 OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]

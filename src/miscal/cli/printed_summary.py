@@ -22,10 +22,10 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         Lines to print: alarms, the verdict, what was learned from, the key numbers, warnings, where the report is.
     """
     return [
-        *(f"ALARM       {alarm}" for alarm in summary.alarms),
+        *(line for alarm in summary.alarms for line in (f"ALARM       {alarm}", "")),
         summary.verdict,
         "",
-        f"rows        {summary.n:,} ({_use(summary)})",
+        _rows(summary),
         *_inputs(summary),
         f"model       accuracy {_shown(summary.global_.accuracy)}, confidence {_shown(summary.global_.confidence)}",
         *_regimes(summary),
@@ -36,10 +36,12 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     ]
 
 
-def _use(summary: Summary) -> str:
-    sizes = {"train": summary.n_train, "validation": summary.n_val, "test": summary.n_test}
-    used = [f"{n:,} {name}" for name, n in sizes.items() if n is not None]
-    return ", ".join(used) or "every one testifies, by cross-fitting"
+def _rows(summary: Summary) -> str:
+    if summary.evidence == "all":
+        return f"rows        {summary.n:,}, each judged by fits that have not seen its outcome"
+    return (
+        f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
+    )
 
 
 def _inputs(summary: Summary) -> list[str]:

@@ -1,13 +1,13 @@
 """Discovery: from triples to a field, its regimes, what unseen outcomes say of them, and a corrected model.
 
-With evidence "all" every row is judged by fits that never saw its outcome, and every number is of all rows. With evidence
-"test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
+With evidence "all" every row is judged by fits that never saw its outcome, and every number is of all rows. With
+evidence "test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
 from miscal.discovery.findings import findings_table, write_ledger
 from miscal.discovery.layout import MapMethod
+from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
@@ -28,6 +29,7 @@ from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 @dataclass(frozen=True)
 class Discovery:
@@ -86,6 +88,7 @@ def discover(
     evidence: Evidence | None = None,
     n_jobs: int | None = None,
     map_method: MapMethod = "auto",
+    redact_text: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Discovery:
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
@@ -109,8 +112,11 @@ def discover(
         split 80/10/10 by `seed`, equal inputs and groups on one side.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
-    map_method : {"auto", "pca", "umap"}, default "auto"
+    map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
         Layout of the two-dimensional maps.
+    redact_text : bool, default False
+        Leave out texts and the terms made of them. Groups that terms describe are still tested and counted. The model
+        may hold the words that its inputs are made of: then a warning says so.
     progress : callable, optional
         Called with the name of each stage as it starts.
 
@@ -122,7 +128,8 @@ def discover(
     Raises
     ------
     InputError
-        If there are too few rows in all or in a split, one outcome only, or a setting is out of range.
+        If there are too few rows in all or in a split, one outcome only, a setting is out of range, or texts to be
+        left out are metadata too.
 
     Examples
     --------
@@ -133,6 +140,8 @@ def discover(
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
     _check_settings(method, options, epsilon)
+    if redact_text:
+        check_redactable(triples)
     clock = _Clock(progress or (lambda name: None))
     with clock.stage("split"):
         own_split = triples.split is not None
@@ -147,18 +156,22 @@ def discover(
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.supported) for values in (estimate.delta, estimate.hidden)
             )
+            told = replace(honest, triples=without_texts(triples)) if redact_text else honest
             parts = [
-                _subregimes(honest, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
+                _subregimes(told, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
         with clock.stage("findings"):
             ledger = write_ledger(honest, own_split=own_split, seed=seed)
-            rows = DescribedRows(honest, regime, hidden_regime, *parts, ledger)
+            ledger = without_terms(ledger) if redact_text else ledger
+            rows = DescribedRows(told, regime, hidden_regime, parts[0], parts[1], ledger)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
+            warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
             summary = summarise(rows, seed=seed, epsilon=epsilon, warnings=warnings, map_info=map_info)
-    summary = summary.model_copy(update={"timing": clock.seconds})
+    settings = {**summary.settings, SETTING: redact_text}
+    summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger))
 
 

@@ -255,8 +255,10 @@ def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
 def _corrections(
     triples: Triples, corrected: np.ndarray, parts: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> dict[str, np.ndarray]:
-    """Correct every row by each method; of each part the first mask says what global maps learn from, the second whom
-    they correct."""
+    """Correct every row by each method.
+
+    Of each part the first mask says which rows the global maps learn from, the second which they correct.
+    """
     found = {"raw": triples.confidence, "miscal": corrected, **{name: np.empty(len(triples)) for name in COMPARED}}
     for name in COMPARED:
         for learned, inside in parts:

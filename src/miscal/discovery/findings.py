@@ -20,6 +20,7 @@ from miscal.findings.ledger import (
 if TYPE_CHECKING:
     import polars as pl
 
+
 @dataclass(frozen=True)
 class Ledger:
     """The findings of a run.

@@ -50,9 +50,8 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triple
         Every metric with its interval.
     """
     scores = metrics.global_scores(correct, confidence, random_state=seed)
-    if len(everyone) > len(correct):
-        of_all = everyone.correct, everyone.confidence
-        scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
+    of_all = everyone.correct, everyone.confidence
+    scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
@@ -128,7 +127,7 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
 
 
 def regime_numbers(
-    correct: np.ndarray, confidence: np.ndarray, expected: np.ndarray, regime: np.ndarray, *, seed: int
+    correct: np.ndarray, confidence: np.ndarray, expected: np.ndarray, regime: np.ndarray, *, seed: int | None
 ) -> tuple[Regime, ...]:
     """Measure each regime on rows that testify: over, good, under; the numbers of an empty one are null.
 
@@ -140,8 +139,8 @@ def regime_numbers(
         E[y | f] of each, learned from other rows.
     regime : ndarray of object, shape (n,)
         Regime of each, of the total field or of the hidden one.
-    seed : int
-        Of the bootstrap and of the null draws.
+    seed : int or None
+        Of the bootstrap and of the null draws of smECE; None leaves smECE out.
 
     Returns
     -------
@@ -153,7 +152,7 @@ def regime_numbers(
 
 
 def _regime(
-    name: str, correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray, judged: Judged, seed: int
+    name: str, correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray, judged: Judged, seed: int | None
 ) -> Regime:
     y, f = correct[rows], confidence[rows]
     return Regime(
@@ -163,7 +162,7 @@ def _regime(
         accuracy=_average(y),
         confidence=_average(f),
         **judged.to_dict(),
-        smece=smooth_ece(y, f, seed=seed),
+        smece=SmoothEce(value=None) if seed is None else smooth_ece(y, f, seed=seed),
         brier=_average((y - f) ** 2),
     )
 

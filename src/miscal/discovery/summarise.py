@@ -10,6 +10,8 @@ import numpy as np
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
+from miscal.discovery.alarms import alarms
+from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, HonestRows
 from miscal.discovery.summary import (
@@ -24,7 +26,7 @@ from miscal.discovery.summary import (
     plain,
 )
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.claim import Claim, claim
+from miscal.evidence.claim import Claim
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import Place, averages, places, verdict
 
@@ -67,7 +69,7 @@ def summarise(
     delta, visible, hidden = estimate.delta[testify], estimate.visible[testify], estimate.hidden[testify]
     predictions = {name: values[testify] for name, values in honest.corrections.items()}
     regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed)
-    claimed = _claim(honest, seed)
+    claimed = claim_of(honest, seed=seed)
     return Summary(
         n=len(triples),
         **_counts(triples),
@@ -75,11 +77,13 @@ def summarise(
         method=model.method,
         evidence=honest.evidence,
         verdict=_verdict(rows, claimed, regimes),
+        alarms=_alarms(triples),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(honest, regimes, regime)])),
         global_=measurements.global_numbers(correct, confidence, triples, seed=seed),
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
         regimes=regimes,
-        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=seed),
+        # smECE is of the whole error, which these regimes are not cut by
+        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None),
         gap=measurements.gap(correct, confidence, regime, seed=seed),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(correct, predictions, regime),
@@ -102,28 +106,18 @@ def _counts(triples: Triples) -> dict[str, int | None]:
     return {f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS}
 
 
-def _claim(rows: HonestRows, seed: int) -> Claim:
-    """Claim what the test rows show, or what blocks of rows show whose fields learned from earlier blocks alone."""
-    triples, estimate, block = rows.triples, rows.forward or rows.estimate, rows.block
-    tested = rows.testifies if block is None else block >= 0
-    return claim(
-        triples.correct[tested],
-        triples.confidence[tested],
-        estimate.delta[tested],
-        estimate.hidden[tested],
-        structure=bool(rows.model.structure_),
-        expected=rows.expected[tested],
-        block=None if block is None else block[tested],
-        random_state=seed,
-    )
-
-
 def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> str:
     """Say what any diagram shows, of all rows, and what none shows."""
     groups = [Place(one.description, one.hidden) for one in rows.ledger.findings]
     triples = rows.honest.triples
     shown = averages(triples.correct, triples.confidence)
     return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
+
+
+def _alarms(triples: Triples) -> tuple[str, ...]:
+    columns = plain(triples.source).get("columns", {})
+    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
+    return alarms(triples.correct, triples.confidence, **named)
 
 
 def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:

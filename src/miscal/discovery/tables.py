@@ -81,7 +81,7 @@ def map_table(
         All rows of the run.
     table : polars.DataFrame
         From :func:`field_table`.
-    method : {"auto", "pca", "umap"}
+    method : {"auto", "pca", "tsne", "umap"}
         As for :func:`miscal.discovery.layout.lay_out`.
     seed : int
         Of the rows shown and of the layout.

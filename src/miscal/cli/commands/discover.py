@@ -38,6 +38,7 @@ def command(
     encoding: options.Encoding = "utf-8",
     embed_model: options.EmbedModel = None,
     map_method: options.MapOption = options.Map.auto,
+    redact_text: options.RedactText = False,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
@@ -66,6 +67,7 @@ def command(
         "epsilon": epsilon,
         "evidence": None if evidence is None else evidence.value,
         "map_method": map_method.value,
+        "redact_text": redact_text,
     }
 
     if neighbours is not None and method.value != "paper":

@@ -304,9 +304,7 @@ def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder
     return FeatureColumns(inputs.features) if inputs.kind == "features" else Embeddings()
 
 
-def _split(
-    rows: TableRows, roles: Roles, encoder: Encoder, values: Any
-) -> tuple[np.ndarray | None, tuple[str, ...]]:
+def _split(rows: TableRows, roles: Roles, encoder: Encoder, values: Any) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """Read the split before the encoder is fitted; which inputs are equal needs no fit that lasts."""
     if roles.split is None:
         return None, ()

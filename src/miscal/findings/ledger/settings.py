@@ -63,6 +63,7 @@ class LedgerSettings:
     """Findings at most: each costs one product with all candidates."""
     examples: int = 5
     """Rows that a finding names as examples."""
+
     def stratum_width(self, n: int) -> int:
         """Rows of a stratum of near-equal confidence, of n rows in all."""
         return self.stratum_rows_of_few if n < self.few_rows else self.stratum_rows
