@@ -14,6 +14,7 @@ from miscal.discovery.alarms import alarms
 from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, HonestRows
+from miscal.discovery.json_values import plain
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
@@ -23,7 +24,6 @@ from miscal.discovery.summary import (
     Selection,
     SubregimeNumbers,
     Summary,
-    plain,
 )
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.claim import Claim
@@ -111,7 +111,7 @@ def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
     groups = [Place(one.description, one.hidden) for one in rows.ledger.findings]
     triples = rows.honest.triples
     shown = averages(triples.correct, triples.confidence)
-    return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
+    return f"{shown} {verdict(claimed, _places(rows, regimes), groups, evidence=rows.honest.evidence)}"
 
 
 def _alarms(triples: Triples) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ import numpy as np
 
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
+from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
 from miscal.discovery.shown_text import told_apart
-from miscal.discovery.summary import MapInfo, clean_text
+from miscal.discovery.summary import MapInfo
 from miscal.findings.ledger import with_features
 
 if TYPE_CHECKING:
