@@ -88,7 +88,7 @@ def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, 
     test = triples.split == "test"
     witness = test if own_split else np.full(len(triples), True)
     rows = triples.take(witness)
-    expected = _from_others(triples, test) if own_split else _crossfitted(rows, seed)
+    expected = _from_others(triples, test) if own_split else expected_outcomes(rows, seed)
     names = getattr(triples.encoder, "names", None)
     columns = with_features(rows.metadata, rows.X, names)
     groups = named_groups(columns, rows.text)
@@ -144,8 +144,20 @@ def _printable(finding: Finding) -> Finding:
     return replace(finding, description=clean_text(finding.description), columns=columns, aliases=aliases)
 
 
-def _crossfitted(rows: Triples, seed: int) -> np.ndarray:
-    """E[y | f] of every row, learned from the folds that it is not in."""
+def expected_outcomes(rows: Triples, seed: int) -> np.ndarray:
+    """Estimate E[y | f] of every row from the folds that it is not in.
+
+    Parameters
+    ----------
+    rows : Triples
+        Equal inputs, or rows of one named group, share a fold.
+    seed : int
+        Of the folds.
+
+    Returns
+    -------
+    float64 array of shape (n,), in [0, 1]
+    """
     groups = row_groups(rows.X, rows.group)
     folds = assign_folds(groups, LEDGER_DEFAULTS.folds, np.random.default_rng((seed, _FOLDS)))
     expected = np.empty(len(rows))

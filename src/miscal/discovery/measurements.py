@@ -212,17 +212,20 @@ def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, r
     slices = {"all": np.ones(len(correct), dtype=bool), "over": regime == "over", "under": regime == "under"}
     return Curves(
         **{
-            name: CurvePair(raw=_curve(correct, confidence, rows), corrected=_curve(correct, corrected, rows))
+            name: CurvePair(
+                raw=reliability(correct[rows], confidence[rows]), corrected=reliability(correct[rows], corrected[rows])
+            )
             for name, rows in slices.items()
         }
     )
 
 
-def _curve(correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray) -> CurveNumbers | None:
-    if rows.sum() < MIN_ROWS:
+def reliability(correct: np.ndarray, confidence: np.ndarray) -> CurveNumbers | None:
+    """Return the reliability curve of rows, None where they are fewer than 30; both arrays of shape (n,)."""
+    if len(correct) < MIN_ROWS:
         return None
     # ten rows to a bin on average, where there are too few for all bins
-    curve = metrics.reliability_curve(correct[rows], confidence[rows], n_bins=min(BINS, int(rows.sum()) // 10))
+    curve = metrics.reliability_curve(correct, confidence, n_bins=min(BINS, len(correct) // 10))
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 
