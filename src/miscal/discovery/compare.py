@@ -88,13 +88,13 @@ def compare(
         tell(f"reading {name}")
         rows.append(read_rows(run, name))
     with one_thread():
-        measured = _Measured(seed)
+        measured = Measured(seed)
         tell("numbers of each run")
         numbers = tuple(_run_numbers(one, measured) for one in rows)
         pairs = []
         for a, b in combinations(rows, 2):
             tell(f"{a.name} and {b.name}")
-            pairs.append(_pair(a, b, match, seed, measured))
+            pairs.append(compare_rows(a, b, match=match, seed=seed, measured=measured))
     versions = {name: metadata.version(name) for name in LIBRARIES}
     return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=tuple(pairs), versions=versions)
 
@@ -124,7 +124,7 @@ def _read(folder: Path) -> Run:
     return read_run(folder)
 
 
-class _Measured:
+class Measured:
     """Numbers of rows, measured once for each run and choice of rows."""
 
     def __init__(self, seed: int) -> None:
@@ -142,7 +142,7 @@ class _Measured:
         return global_numbers(side.correct, side.confidence, seed=self.seed)
 
 
-def _run_numbers(rows: RunRows, measured: _Measured) -> RunNumbers:
+def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
     summary = rows.run.summary
     return RunNumbers(
         name=rows.name,
@@ -158,7 +158,24 @@ def _run_numbers(rows: RunRows, measured: _Measured) -> RunNumbers:
     )
 
 
-def _pair(a: RunRows, b: RunRows, match: str | None, seed: int, measured: _Measured) -> RunPair:
+def compare_rows(
+    a: RunRows, b: RunRows, *, match: str | None = None, seed: int = 0, measured: Measured | None = None
+) -> RunPair:
+    """Compare two runs whose rows were read.
+
+    Parameters
+    ----------
+    a, b : RunRows
+    match, seed
+        As for :func:`compare`.
+    measured : Measured, optional
+        Numbers of whole runs measured before.
+
+    Returns
+    -------
+    RunPair
+    """
+    measured = measured or Measured(seed)
     sides = sides_of(a, b, match_rows(a, b, match))
     measures = _measures(sides, seed, measured)
     named = groups.candidates(sides)
@@ -206,7 +223,7 @@ def _pair(a: RunRows, b: RunRows, match: str | None, seed: int, measured: _Measu
     )
 
 
-def _measures(sides: Sides, seed: int, measured: _Measured) -> dict[str, MeasurePair]:
+def _measures(sides: Sides, seed: int, measured: Measured) -> dict[str, MeasurePair]:
     one, two = measured.side(sides.a), measured.side(sides.b)
     a, b = sides.a, sides.b
     means = {

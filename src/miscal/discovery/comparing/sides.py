@@ -102,7 +102,8 @@ def sides_of(a: RunRows, b: RunRows, match: Match | None) -> Sides:
     """Take the rows to compare: those matched, or all of both runs."""
     if match is not None:
         return Sides(Side(a, match.a, match.unit), Side(b, match.b, match.unit), match)
-    return Sides(*(Side(one, np.arange(len(one)), _units(one)) for one in (a, b)), None)
+    first, second = (Side(one, np.arange(len(one)), _units(one)) for one in (a, b))
+    return Sides(first, second, None)
 
 
 def _units(rows: RunRows) -> np.ndarray:

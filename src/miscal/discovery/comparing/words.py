@@ -70,8 +70,8 @@ def differences(a: str, b: str, found: Sequence[GroupPair], candidates: int) -> 
         return None
     if not found:
         return (
-            f"Beyond what reliability diagrams show, none of the {candidates:,} groups tested is shown to differ between "
-            "them."
+            f"Beyond what reliability diagrams show, they are not shown to differ in any of the {candidates:,} groups "
+            "tested."
         )
     told = [f"{one.description}: there {a} {_hidden(one.a)} and {b} {_hidden(one.b)}" for one in found[:NAMED]]
     rest = f"; {len(found) - len(told)} more such groups are listed" if len(found) > len(told) else ""
