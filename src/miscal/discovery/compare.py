@@ -233,7 +233,7 @@ def _measures(sides: Sides, seed: int, measured: Measured) -> dict[str, MeasureP
         "log_loss": tuple(log_losses(side.correct, side.confidence) for side in (a, b)),
     }
     found = {name: _drawn(estimates.mean_difference(sides, *values)) for name, values in means.items()}
-    found["smece"] = estimates.smece_difference(sides, seed)
+    found["smece"] = estimates.smece_difference(sides, one.smece, two.smece, seed)
     return {name: _beside(name, getattr(one, name), getattr(two, name), found[name]) for name in MEASURES}
 
 

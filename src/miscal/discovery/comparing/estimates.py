@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import ndtr, stdtr, stdtrit
 
-from miscal.calibration import metrics
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.discovery.comparing.sides import Side, Sides
+from miscal.discovery.summary import Measure
 
 Floats = NDArray[np.float64]
 
 DRAWS = 1000
 """Draws of rows for smECE and correlations: standard errors of them are within 2 %."""
-TAIL = 0.975
+TAIL, NORMAL = 0.975, 1.959964
+"""Of 95 % intervals: the upper quantile, and that of the normal law."""
 
 # streams of the bootstrap: of matched rows or of `a`, and of `b`
 _ROWS, _OTHER = 35, 36
@@ -143,19 +144,44 @@ class Drawn:
     p_value: float | None
 
 
-def smece_difference(sides: Sides, seed: int, draws: int = DRAWS) -> Drawn:
-    """Difference of the smECE of both runs, with a normal interval from draws of rows.
+def smece_difference(sides: Sides, a: Measure, b: Measure, seed: int, draws: int = DRAWS) -> Drawn:
+    """Difference of the smECE of both runs, its interval recovered from theirs (Zou and Donner, 2008).
 
-    smECE is larger on average than the error it estimates, by an amount that is much the same for both runs: what is
-    left of it makes intervals a little too wide where both are nearly calibrated.
+    smECE is larger on average than the error it estimates, the more so the nearer a run is to being calibrated, so
+    draws of the difference alone would be centred wrongly. The intervals of both runs allow for that; draws of rows
+    only say how far the two smECE vary together.
+
+    Parameters
+    ----------
+    sides : Sides
+    a, b : Measure
+        smECE of both runs, with intervals.
+    seed : int
+    draws : int, default 1000
+
+    Returns
+    -------
+    Drawn
+        Its p-value is that of a normal law with the interval's side towards 0.
     """
-    value = metrics.smece(sides.a.correct, sides.a.confidence) - metrics.smece(sides.b.correct, sides.b.confidence)
-    found = np.array([_smece(sides.a, w) - _smece(sides.b, v) for w, v in _draws(sides, seed, draws)])
-    error = float(found.std(ddof=1))
-    if error < 1e-12:
-        return Drawn(value, (value, value), 1.0 if abs(value) < 1e-12 else 0.0)
-    half = 1.959964 * error
-    return Drawn(value, (value - half, value + half), float(2 * ndtr(-abs(value) / error)))
+    value = a.value - b.value
+    if sides.same_answers:
+        return Drawn(0.0, (0.0, 0.0), 1.0)
+    if a.interval is None or b.interval is None:
+        return Drawn(value, None, None)
+    found = np.array([(_smece(sides.a, w), _smece(sides.b, v)) for w, v in _draws(sides, seed, draws)])
+    spread = found.std(0)
+    together = float(np.corrcoef(found.T)[0, 1]) if sides.paired and spread.min() > 0 else 0.0
+    low = value - _recovered(a.value - a.interval[0], b.interval[1] - b.value, together)
+    high = value + _recovered(a.interval[1] - a.value, b.value - b.interval[0], together)
+    towards = value - low if value > 0 else high - value
+    p_value = 2 * ndtr(-NORMAL * abs(value) / towards) if towards > 0 else float(value == 0)
+    return Drawn(value, (low, high), float(p_value))
+
+
+def _recovered(one: float, two: float, together: float) -> float:
+    """Length of one side of the interval of a difference, from one side of each of two intervals."""
+    return float(np.sqrt(max(one**2 + two**2 - 2 * together * one * two, 0.0)))
 
 
 def _smece(side: Side, weight: Floats) -> float:
