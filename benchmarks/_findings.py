@@ -10,6 +10,7 @@ from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.certificates import certificate
 from miscal.evidence.claim import Claim, claim
+from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON
 from miscal.synthetic.scores import correlation
@@ -27,10 +28,10 @@ def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> floa
     """Lower 95 % limit of hidden miscalibration, what an isotonic map says being visible; 0 where none is proved."""
     test = data.split(seed) == "test"
     y, f, corrected = data.correct[test], data.confidence[test], np.array(record["corrected"])
+    expected = outcome_given_confidence(data.correct[~test], data.confidence[~test], f)
     shown = certificate(
         y, f, corrected - f, corrected - np.array(isotonic["corrected"]),
-        fit_correct=data.correct[~test], fit_confidence=data.confidence[~test],
-        settings=EvidenceSettings(n_draws=499), random_state=seed,
+        expected=expected, settings=EvidenceSettings(n_draws=499), random_state=seed,
     )  # fmt: skip
     return shown.hidden.low
 
@@ -41,7 +42,7 @@ def claim_of(
     """What the test rows allow to be said of a field's estimate of them, as in `miscal discover`."""
     return claim(
         y[test], f[test], found.delta, found.hidden, structure=field.structure_,
-        fit_correct=y[~test], fit_confidence=f[~test], random_state=seed,
+        expected=outcome_given_confidence(y[~test], f[~test], f[test]), random_state=seed,
     )  # fmt: skip
 
 

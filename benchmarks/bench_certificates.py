@@ -22,6 +22,7 @@ from scipy.stats import binomtest
 
 from _script import options, show, target
 from miscal.evidence.certificates import certificate
+from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
 
 FIT_PER_TEST = 8
@@ -63,9 +64,8 @@ def draw(world, n, rng, hidden=0.0, share=1.0):
 
 def certify(test, fit, delta, hidden, seed):
     delta, hidden = np.clip(delta, -1, 1), np.clip(hidden, -1, 1)
-    return certificate(
-        test[1], test[0], delta, hidden, fit_correct=fit[1], fit_confidence=fit[0], settings=SETTINGS, random_state=seed
-    )
+    expected = outcome_given_confidence(fit[1], fit[0], test[0])
+    return certificate(test[1], test[0], delta, hidden, expected=expected, settings=SETTINGS, random_state=seed)
 
 
 def too_many(errors, repeats):

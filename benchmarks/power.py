@@ -1,14 +1,14 @@
 """What `miscal discover` would see of a planted regime, by rows, share and strength; and where nothing is planted.
 
-    python benchmarks/power.py --draws 10 --jobs 2 [--n 1000 3000] [--print]
+    python benchmarks/power.py --draws 10 --jobs 2 [--n 1000 3000] [--evidence all] [--print]
 
 A world is calibrated but for one place of an embedding with 384 columns (miscal.synthetic.worlds.rare_regime), which
 holds a share of the rows and whose log-odds are shifted by -a in even draws and +a in odd ones. The place lies sqrt(d)
 standard deviations of the noise away from the other rows, well apart: one that is harder to tell apart needs more of
 them. With a = 0, the size, there is the same place and nothing wrong with it.
 
-Each draw is split 80/10/10 by random permutation; auto is fitted to train and validation rows, and all else is read on
-test rows, as in `miscal discover`. Of a draw are asked
+auto is fitted and put to the test as in `miscal discover`: with --evidence all every row testifies, by fits that have
+not seen its outcome; with --evidence test, a random tenth of the rows does. Of a draw are asked
 
     claimed      does the estimator claim local structure?
     found        does the regime of the right sign, |hidden field| > 0.05, hold at least half of the planted rows, which
@@ -29,44 +29,45 @@ import time
 import numpy as np
 from scipy.stats import binomtest
 
-from _findings import claim_of, recovery
+from _findings import recovery
 from _script import limit_threads, mean, options, results, show, target
-from miscal.estimators.field import MiscalibrationField
+from miscal.data.triples import Triples
+from miscal.discovery.claiming import claim_of
+from miscal.discovery.estimating import Evidence, fit_rows, prepared
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON, cut
-from miscal.synthetic.worlds import random_split, rare_regime
+from miscal.synthetic.worlds import rare_regime
 
-FIELDS = ("d", "n", "share", "strength", "draw")
+FIELDS = ("evidence", "d", "n", "share", "strength", "draw")
 POWER, LEAST_P = 0.8, 0.01
 
 
-def one_draw(d: int, n: int, share: float, strength: float, draw: int) -> dict:
-    """Draw a world, fit auto, certify on test rows."""
+def one_draw(evidence: Evidence, d: int, n: int, share: float, strength: float, draw: int) -> dict:
+    """Draw a world, fit auto, certify."""
     limit_threads()
     sign = 1 if draw % 2 else -1
     rng = np.random.default_rng((draw, d, n, round(1e6 * share), round(1e6 * strength)))
     world = rare_regime(n, d, share=share, shift=sign * strength, random_state=rng)
-    split = random_split(n, random_state=draw)
-    known, test = split != "test", split == "test"
     start = time.perf_counter()
-    field = MiscalibrationField(random_state=draw, n_jobs=1)
-    field.fit(world.X[known], world.correct[known], confidence=world.confidence[known], split=split[known])
-    found = field.estimate(world.X[test], world.confidence[test])
-    claim = claim_of(field, found, world.correct, world.confidence, test, seed=draw)
+    drawn = Triples.of(world.X, confidence=world.confidence, correct=world.correct)
+    rows = fit_rows(prepared(drawn, evidence, draw)[0], seed=draw, n_jobs=1)
+    claim, test = claim_of(rows, seed=draw), rows.testifies
+    hidden, delta, supported = (getattr(rows.estimate, name)[test] for name in ("hidden", "delta", "supported"))
     planted, truth = world.regime[test] == 1, world.delta[test]
     return {
+        "evidence": evidence,
         "d": d, "n": n, "share": share, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "claimed": claim.structure, "certified": claim.confirmed,
         "p_hidden": claim.certificate.hidden.p_value, "low_hidden": claim.certificate.hidden.low,
         "planted": int(planted.sum()),
-        **(judged(cut(found.hidden, EPSILON, found.supported), planted, sign) if strength else {}),
+        **(judged(cut(hidden, EPSILON, supported), planted, sign) if strength else {}),
         "size": float(np.abs(world.delta[world.regime == 1]).mean()) if (world.regime == 1).any() else None,
-        "r": recovery(found.delta, truth),
+        "r": recovery(delta, truth),
     }  # fmt: skip
 
 
 def judged(regime: np.ndarray, planted: np.ndarray, sign: int) -> dict:
-    """Whether the regimes of test rows hold the planted rows, and by the right sign (None where they hold none)."""
+    """Whether the regimes hold the planted rows that testify, and by the right sign (None where they hold none)."""
     right, wrong = ("under", "over") if sign > 0 else ("over", "under")
     inside = regime == right
     found = planted.any() and inside[planted].mean() >= 0.5 and planted[inside].mean() >= 2 * planted.mean()
@@ -77,7 +78,7 @@ def judged(regime: np.ndarray, planted: np.ndarray, sign: int) -> dict:
 def keys_of(args: argparse.Namespace) -> list[tuple]:
     """Keys of all draws: a first draw of every cell, then a second, so that a run stopped half-way is balanced."""
     kinds = [(n, share, a) for n in args.n for share in args.shares for a in (0.0, *args.strengths)]
-    return [(args.d, n, share, a, draw) for draw in range(args.draws) for n, share, a in kinds]
+    return [(args.evidence, args.d, n, share, a, draw) for draw in range(args.draws) for n, share, a in kinds]
 
 
 def of(draws: list[dict], n: int, strength: float, share: float | None = None) -> list[dict]:
@@ -96,7 +97,8 @@ def show_cells(args: argparse.Namespace, draws: list[dict]) -> None:
             rows.append(
                 [n, f"{share:g}", f"{a:g}", *size, *seen, f"{mean(own, 'certified'):.2f}", f"{mean(own, 'r'):.2f}"]
             )
-    head = ["n", "share", "a", "mean abs. delta in it", "planted test rows", "draws", "claimed", "found", "named right",
+    head = ["n", "share", "a", "mean abs. delta in it", "planted rows that testify", "draws", "claimed", "found",
+            "named right",
             "certified", "r with truth"]  # fmt: skip
     title = f"a regime of a share of the rows, its log-odds shifted by a, {args.d} columns; shares of draws"
     show(args, args.cache.stem, title, head, rows)
@@ -144,7 +146,7 @@ def show_plan(args: argparse.Namespace, draws: list[dict]) -> None:
 
 def main() -> None:
     args = options(__doc__, "power", n=[1_000, 3_000, 10_000], d=384, shares=[0.02, 0.05, 0.1, 0.2],
-                   strengths=[0.5, 1.0, 2.0], draws=10).parse_args()  # fmt: skip
+                   strengths=[0.5, 1.0, 2.0], draws=10, evidence="all").parse_args()  # fmt: skip
     keys = keys_of(args)
     draws = results(args, FIELDS, keys, one_draw).of(keys)
     show_cells(args, draws)

@@ -13,7 +13,7 @@ from miscal.discovery.comparing.estimates import smece_difference
 from miscal.discovery.comparing.groups import GroupNumbers, candidates, differing, nearer_values
 from miscal.discovery.comparing.rows import RunRows, match_rows
 from miscal.discovery.comparing.sides import sides_of
-from miscal.discovery.findings import expected_outcomes
+from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.measurements import smooth_ece
 from miscal.findings.ledger.scan import cut_into_strata
 
@@ -42,7 +42,7 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
         delta=X[:, 0] / 10,
         field=X[:, 1] / 10,
         regime=np.where(X[:, 0] < 0, "over", "under").astype(object),
-        hidden=triples.correct - expected_outcomes(triples, 0),
+        hidden=triples.correct - expected_outcome(triples, 0),
         stratum=cut_into_strata(triples.confidence, 16, np.random.default_rng(0)),
     )
 

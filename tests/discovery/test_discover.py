@@ -2,6 +2,7 @@
 the real one goes the same way in tests/cli/test_discover.py."""
 
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -12,13 +13,15 @@ import miscal
 from miscal.base.errors import InputError, LockedError
 from miscal.base.files import locked
 from miscal.calibration.calibrators import Identity
+from miscal.cli.printed_summary import summary_lines
+from miscal.data.encoders.tfidf import TextTfidfSvd
 from miscal.data.triples import Triples
 from miscal.discovery import estimating
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.registry import ESTIMATORS
-from miscal.report import write_run
+from miscal.report import render, write_run
 
 
 class RidgeField:
@@ -109,22 +112,77 @@ def test_stages_are_announced_and_timed(found):
     assert list(found.summary.timing) == STAGES
 
 
-def test_the_fit_never_sees_a_test_row(data, found):
+ESTIMATED = ("delta", "mass", "corrected", "visible", "hidden", "supported")
+
+
+@pytest.fixture(scope="module")
+def tested(data):
+    RidgeField.seen.clear()
+    found = discover(data, map_method="pca", seed=1, evidence="test")
+    return found, list(RidgeField.seen)
+
+
+def test_the_fit_never_sees_a_test_row(data, tested):
+    found, seen = tested
     test = set(found.table.filter(pl.col("split") == "test")["row"].to_list())
-    assert RidgeField.seen
-    for X, _, split in RidgeField.seen:
+    assert len(test) == 50
+    assert seen
+    for X, _, split in seen:
         rows = [int(np.flatnonzero((x == data.X).all(axis=1))[0]) for x in X]
         assert not test & set(rows)
         assert set(np.unique(split)) == {"train", "val"}
 
 
-def test_a_test_label_changes_no_estimate(data, found):
+def test_a_test_label_changes_no_estimate(data, tested):
+    found, _ = tested
     split = found.table["split"].to_numpy().astype(str)
     flipped = replace(data, split=split, correct=np.where(split == "test", 1 - data.correct, data.correct))
     again = discover(flipped, map_method="pca", seed=1)
-    for name in ("delta", "mass", "regime", "subregime", "corrected", "visible", "hidden", "supported"):
+    for name in (*ESTIMATED, "regime", "subregime", "hidden_regime", "hidden_subregime"):
         assert again.table[name].equals(found.table[name]), name
     assert again.summary.global_ != found.summary.global_
+    assert again.summary.evidence == found.summary.evidence == "test"
+
+
+def test_no_value_of_a_row_has_seen_its_outcome(data, found):
+    """The outcomes of one fold change no estimate of its rows, neither by K-fold nor by earlier folds."""
+    fold = found.table["fold"].to_numpy()
+    assert sorted(set(fold)) == list(range(10))
+    changed = replace(data, correct=np.where(fold == 4, 1 - data.correct, data.correct))
+    again = discover(changed, map_method="pca", seed=1)
+    inside = fold == 4
+    for name in (*ESTIMATED, "regime", "hidden_regime"):
+        assert again.table.filter(inside)[name].equals(found.table.filter(inside)[name]), name
+    assert not again.table["delta"].equals(found.table["delta"])
+    before, after = (estimating.fit_rows(rows, seed=1, n_jobs=1) for rows in (data, changed))
+    for name, values in before.corrections.items():
+        np.testing.assert_array_equal(values[inside], after.corrections[name][inside])
+    earlier = (before.block >= 0) & (before.block <= 4)
+    assert set(before.block) == {-1, *range(2, 10)}
+    np.testing.assert_array_equal(before.forward.delta[earlier], after.forward.delta[earlier])
+    assert (before.forward.delta != after.forward.delta)[before.block > 4].any()
+
+
+def test_all_rows_testify_unless_some_are_set_apart(data, found, tested):
+    summary = found.summary
+    assert (summary.evidence, summary.n_train, summary.n_val, summary.n_test) == ("all", None, None, None)
+    assert found.table["split"].is_null().all()
+    assert sum(part.n for part in summary.regimes) == found.table["regime"].is_not_null().sum()
+    assert tested[0].table["fold"].is_null().all()
+    # nothing is learned for these two, so that all rows have their say in either case
+    for name in ("accuracy", "confidence"):
+        assert getattr(summary.global_, name) == getattr(tested[0].summary.global_, name)
+    with pytest.raises(InputError, match=r"evidence 'all' .* the data name a split"):
+        discover(replace(data, split=np.where(np.arange(500) % 2, "train", "test")), evidence="all")
+    with pytest.raises(InputError, match="evidence must be 'all' or 'test'; got 'some'"):
+        discover(data, evidence="some")
+
+
+def test_the_saved_correction_has_learned_from_all_rows(data, found):
+    RidgeField.seen.clear()
+    estimating.fit_rows(data, seed=1, n_jobs=1)
+    assert max(len(X) for X, _, _ in RidgeField.seen) == len(data)
+    np.testing.assert_allclose(found.model.fitted_.w, RidgeField().fit(data).w)
 
 
 def test_rows_keep_their_order_and_numbers(data):
@@ -138,8 +196,7 @@ def test_unsupported_rows_belong_to_no_regime(data, found):
     far = data.X[:, 0] >= 2.5
     assert far.any()
     assert (found.table["regime"].is_null().to_numpy() == far).all()
-    test = found.table["split"].to_numpy() == "test"
-    assert found.summary.field.share_unsupported == pytest.approx((far & test).sum() / test.sum())
+    assert found.summary.field.share_unsupported == pytest.approx(far.mean())
 
 
 def test_findings_name_what_no_diagram_shows_from_all_rows(tmp_path):
@@ -195,9 +252,8 @@ def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
     assert run.table.equals(found.table)
     assert run.map.equals(found.map)
     assert run.summary.to_json() == found.summary.to_json()
-    estimate = run.load_model().field.estimate(data.X, data.confidence)
-    test = found.table["split"].to_numpy() == "test"
-    np.testing.assert_array_equal(estimate.corrected[test], found.table["corrected"].to_numpy()[test])
+    kept, saved = (field.estimate(data.X, data.confidence) for field in (found.model, run.load_model().field))
+    np.testing.assert_array_equal(kept.corrected, saved.corrected)
     with pytest.raises(InputError, match="memory"):
         run.triples()
 
@@ -235,8 +291,8 @@ def test_too_few_rows_are_refused(n):
 
 def test_every_field_of_the_estimate_is_merged(data):
     split = np.where(np.arange(len(data)) % 5 == 0, "test", "train")
-    model, merged = estimating.fit_and_estimate(replace(data, split=split), n_jobs=1)
-    direct = model.estimate(data.X, data.confidence)
+    rows = estimating.fit_rows(replace(data, split=split), n_jobs=1)
+    merged, direct = rows.estimate, rows.model.estimate(data.X, data.confidence)
     for item in fields(FieldEstimate):
         assert getattr(merged, item.name).shape == getattr(direct, item.name).shape
         assert np.array_equal(getattr(merged, item.name)[split == "test"], getattr(direct, item.name)[split == "test"])
@@ -258,3 +314,69 @@ def test_test_rows_of_one_outcome_are_warned_of(found, data):
     assert any("all 40 test rows have the outcome 1" in warning for warning in summary.warnings)
     assert not any("have the outcome" in warning for warning in found.summary.warnings)
     assert "NaN" not in summary.to_json()
+
+
+WORDS = ("zebrafish", "quokka", "wombat", "axolotl")
+
+
+def secret_rows(n=800):
+    """Texts whose first word says where the model is wrong, so that parts and findings are named by it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    f = rng.uniform(0.35, 0.65, n)
+    y = rng.random(n) < f + 0.35 * np.sign(X[:, 0])
+    text = [f"{WORDS[int(x < 0)]} {WORDS[2 + i % 2]} {i}" for i, x in enumerate(X[:, 0])]
+    return Triples.of(X, confidence=f, correct=y, text=text, metadata={"year": np.arange(n) % 7})
+
+
+def told_by(folder):
+    """Everything that the files of a run say, those of the model left out."""
+    files = [path for path in folder.rglob("*") if path.is_file() and "model" not in path.relative_to(folder).parts]
+    assert {path.suffix for path in files} == {".json", ".html", ".parquet"}
+    tables = [pl.read_parquet(path).write_json() for path in files if path.suffix == ".parquet"]
+    return "\n".join([*tables, *(path.read_text() for path in files if path.suffix != ".parquet")])
+
+
+def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path):
+    rows = secret_rows()
+    open_run, hidden = (discover(rows, map_method="pca", evidence="test", redact_text=flag) for flag in (False, True))
+    for name, found in {"open": open_run, "hidden": hidden}.items():
+        write_run(found, tmp_path / name)
+    said = told_by(tmp_path / "open").casefold()
+    assert all(word in said for word in WORDS), "the open run does not tell what the other leaves out"
+    assert any("in the text" in one.description for one in open_run.summary.findings)
+    render(tmp_path / "hidden")  # drawn again, it stays without texts
+    said = told_by(tmp_path / "hidden").casefold()
+    assert [word for word in WORDS if word in said] == []
+    assert "left off this page" in said
+    assert hidden.summary.settings["redact_text"] is True
+    assert open_run.summary.settings["redact_text"] is False
+    for one, other in zip(open_run.summary.findings, hidden.summary.findings, strict=True):
+        assert (one.n, one.hidden, one.p_adjusted, one.rows) == (other.n, other.hidden, other.p_adjusted, other.rows)
+    values = [found.table.drop("subregime", "hidden_subregime") for found in (open_run, hidden)]
+    assert values[0].equals(values[1])
+
+
+def test_texts_that_are_metadata_too_are_refused():
+    rows = secret_rows(200)
+    twice = replace(rows, metadata={"question": np.array(rows.text, dtype=object)})
+    with pytest.raises(InputError, match="'question' holds them"):
+        discover(twice, redact_text=True)
+
+
+def test_a_model_that_keeps_words_is_warned_of():
+    rows = secret_rows()
+    encoder = TextTfidfSvd().fit(rows.text)
+    warned = discover(replace(rows, encoder=encoder), map_method="pca", redact_text=True).summary.warnings
+    assert any("model/ holds the" in warning for warning in warned)
+    without = discover(rows, map_method="pca", redact_text=True).summary.warnings
+    assert not any("model/ holds" in warning for warning in without)
+
+
+def test_confidences_turned_round_raise_alarms(data, found):
+    assert found.summary.alarms == ()
+    turned = discover(replace(data, confidence=0.9 - 0.8 * data.correct), map_method="pca").summary
+    assert any("ranks right answers below" in alarm for alarm in turned.alarms)
+    lines = summary_lines(turned, Path("run"))
+    assert lines[0].startswith("ALARM")
+    assert turned.alarms[0] in lines[0]

@@ -1,10 +1,13 @@
 """Maps are for the eye: finite, reproducible, and as far apart as the rows are."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miscal.base.errors import InputError
 from miscal.discovery import layout
 from miscal.discovery.layout import lay_out, shown_rows
 
@@ -45,6 +48,59 @@ def test_a_sample_is_sorted_distinct_and_reproducible(n, limit, seed):
     assert (np.diff(rows) > 0).all()
     assert ((rows >= 0) & (rows < n)).all()
     np.testing.assert_array_equal(rows, shown_rows(n, seed=seed, limit=limit))
+
+
+@pytest.mark.parametrize(("n", "different", "method"), [(400, 400, "tsne"), (49, 49, "pca"), (400, 49, "pca")])
+def test_counts_of_distinct_rows_choose_the_layout(n, different, method):
+    X = np.random.default_rng(0).normal(size=(different, 4)).astype(np.float32)[np.arange(n) % different]
+    assert lay_out(X).method == method
+
+
+def test_the_choice_looks_at_no_clock(monkeypatch):
+    """Two layouts of the same rows are the same, whatever a clock says."""
+    X = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    one = lay_out(X)
+    for name in ("time", "monotonic", "perf_counter", "process_time"):
+        monkeypatch.setattr(f"time.{name}", lambda: 1e9)
+    np.testing.assert_array_equal(one.positions, lay_out(X).positions)
+
+
+def test_tsne_lays_out_no_more_than_its_landmarks(monkeypatch):
+    """What t-SNE costs is bounded by the landmarks, so that no number of rows outgrows a fifth of the fit."""
+    from sklearn.manifold import TSNE
+
+    sizes, fit = [], TSNE.fit_transform
+    monkeypatch.setattr(layout, "LANDMARKS", 80)
+    monkeypatch.setattr(TSNE, "fit_transform", lambda self, X, y=None: (sizes.append(len(X)), fit(self, X))[1])
+    for n in (60, 200, 2000):
+        lay_out(np.random.default_rng(0).normal(size=(n, 5)).astype(np.float32), method="tsne")
+    assert sizes == [60, 80, 80]
+
+
+def test_tsne_keeps_clusters_apart_beyond_its_landmarks_too(monkeypatch):
+    monkeypatch.setattr(layout, "LANDMARKS", 150)
+    group = np.arange(600) % 3
+    X = np.random.default_rng(0).normal(size=(600, 20)).astype(np.float32) + 10 * np.eye(20, dtype="f4")[group]
+    positions = lay_out(X).positions
+    centres = np.array([positions[group == side].mean(axis=0) for side in range(3)])
+    nearest = np.linalg.norm(positions[:, None] - centres, axis=2).argmin(axis=1)
+    assert np.mean(nearest == group) > 0.98
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e15])
+@pytest.mark.parametrize("shape", [(3, 1), (50, 1), (120, 2), (120, 40)])
+def test_tsne_is_finite_and_equal_rows_lie_on_one_point(shape, scale):
+    X = (scale * np.random.default_rng(0).normal(size=shape)).astype(np.float32)
+    positions = lay_out(np.r_[X, X], method="tsne").positions
+    assert positions.shape == (2 * len(X), 2)
+    assert np.isfinite(positions).all()
+    np.testing.assert_allclose(positions[: len(X)], positions[len(X) :], atol=1e-3 * max(1.0, np.abs(positions).max()))
+
+
+def test_umap_without_its_package_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(InputError, match="umap-learn"):
+        lay_out(np.zeros((60, 2)), method="umap")
 
 
 @pytest.mark.slow

@@ -12,24 +12,35 @@ RNG = np.random.default_rng(0)
 N = 400
 F = RNG.uniform(0.1, 0.9, N)
 Y = (RNG.random(N) < F).astype(float)
+EXPECTED = np.clip(F - 0.1, 0.0, 1.0)
 REGIME = RNG.choice(np.array(["over", "good", "under", None], dtype=object), N)
 
 
 def test_regimes_agree_with_their_rows():
-    for regime in measurements.regime_numbers(Y, F, REGIME, seed=0):
+    for regime in measurements.regime_numbers(Y, F, EXPECTED, REGIME, seed=0):
         rows = regime.name == REGIME
         assert regime.n == rows.sum()
         assert regime.share == pytest.approx(rows.mean())
         assert regime.residual.value == pytest.approx((Y - F)[rows].mean())
+        assert regime.visible.value == pytest.approx((EXPECTED - F)[rows].mean())
+        assert regime.visible.value + regime.hidden.value == pytest.approx(regime.residual.value)
         assert regime.residual.interval[0] <= regime.residual.value <= regime.residual.interval[1]
         assert regime.smece.value == pytest.approx(metrics.smece(Y[rows], F[rows]))
 
 
 def test_an_empty_regime_is_null_not_zero():
-    over, good, under = measurements.regime_numbers(Y, F, np.full(N, "good", dtype=object), seed=0)
+    over, good, under = measurements.regime_numbers(Y, F, EXPECTED, np.full(N, "good", dtype=object), seed=0)
     for empty in (over, under):
         assert empty.n == 0
-        assert empty.accuracy is empty.brier is empty.residual.value is empty.smece.value is empty.smece.floor is None
+        assert (
+            empty.accuracy
+            is empty.brier
+            is empty.residual.value
+            is empty.hidden.value
+            is empty.smece.value
+            is empty.smece.floor
+            is None
+        )
     assert good.share == 1.0
     assert measurements.gap(Y, F, np.full(N, "good", dtype=object), seed=0).value is None
 

@@ -31,8 +31,7 @@ def certify(test, fit, field, *, n_draws=299, random_state=0):
         test[0],
         field,
         field,
-        fit_correct=fit[1],
-        fit_confidence=fit[0],
+        expected=outcome_given_confidence(fit[1], fit[0], test[0]),
         settings=EvidenceSettings(n_draws=n_draws),
         random_state=random_state,
     )
@@ -232,7 +231,7 @@ def test_same_seed_same_certificate_and_order_of_rows_is_no_matter_for_the_total
 def test_dictionary_has_the_shape_of_the_summary():
     test, fit = world(100, 4, 0.1)
     proof = certify(test, fit, 0.1 * test[2]).to_dict()
-    assert set(proof) == {"lower_bound_total", "lower_bound_hidden", "p_value", "p_value_total"}
+    assert set(proof) == {"lower_bound_total", "lower_bound_hidden", "p_value", "p_value_total", "n", "detectable"}
     for name in ("lower_bound_total", "lower_bound_hidden"):
         assert set(proof[name]) == {"value", "interval"}
         assert proof[name]["interval"][1] == 1.0
@@ -319,7 +318,8 @@ def test_limits_cover_what_is_hidden(n):
         visible = test[0] ** 2 - test[0]
         proof = certificate(
             test[1], test[0], visible + hidden * test[2], hidden * test[2],
-            fit_correct=fit[1], fit_confidence=fit[0], settings=EvidenceSettings(n_draws=299), random_state=seed,
+            expected=outcome_given_confidence(fit[1], fit[0], test[0]), settings=EvidenceSettings(n_draws=299),
+            random_state=seed,
         )  # fmt: skip
         covered[0] += proof.hidden.low <= hidden
         covered[1] += proof.total.low <= total

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from miscal.evidence.certificates import Certificate
-from miscal.evidence.claim import Claim, attainable, claim
+from miscal.evidence.certificates import Certificate, attainable
+from miscal.evidence.claim import Claim, claim
+from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import Bound
 from miscal.evidence.settings import EvidenceSettings
 
@@ -13,7 +14,8 @@ def world(n=800, fit=4_000, seed=1):
     rng = np.random.default_rng(seed)
     confidence, sign = rng.uniform(0.5, 0.8, n), rng.choice([-1.0, 1.0], n)
     many = rng.uniform(0.5, 0.8, fit)
-    return confidence, sign, {"fit_confidence": many, "fit_correct": rng.random(fit) < many}
+    expected = outcome_given_confidence((rng.random(fit) < many).astype(float), many, confidence)
+    return confidence, sign, {"expected": expected}
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,7 @@ def world(n=800, fit=4_000, seed=1):
 )
 def test_structure_rejection_and_limit_must_agree(structure, p_value, low, confirmed):
     proof = Certificate(total=Bound(0.1, 0.05, 0.01), hidden=Bound(0.1, low, p_value), detectable=0.05, n=500)
-    assert Claim(structure, proof, 0.05).confirmed == confirmed
+    assert Claim(structure, proof).confirmed == confirmed
 
 
 def test_a_planted_field_is_claimed_and_one_without_structure_is_not_tested():
@@ -50,8 +52,8 @@ def test_the_significance_is_that_of_the_settings():
 
 
 def test_nothing_could_be_detected_where_confidences_leave_no_room():
-    mixed = {"fit_correct": np.arange(100) % 2, "fit_confidence": np.full(100, 0.5)}
-    assert claim([1, 0], [0.5, 0.5], [0.0, 0.0], [0.0, 0.0], structure=False, **mixed).detectable is None
+    half = [0.5, 0.5]
+    assert claim([1, 0], half, [0.0, 0.0], [0.0, 0.0], structure=False, expected=half).detectable is None
 
 
 def test_more_than_outcomes_can_show_is_no_promise():

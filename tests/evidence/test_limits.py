@@ -8,6 +8,7 @@ import pytest
 from miscal.base.errors import InputError
 from miscal.evidence.certificates import certificate
 from miscal.evidence.claim import claim
+from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import LIMITS, NOTHING_CLAIMED, Bound, UnseenRows
 from miscal.evidence.limits.covariance import shift_limit
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
@@ -38,8 +39,7 @@ def certified(world, settings, make=certificate, **options):
         f[test],
         field[test],
         field[test],
-        fit_correct=y[fit],
-        fit_confidence=f[fit],
+        expected=outcome_given_confidence(y[fit], f[fit], f[test]),
         settings=settings,
         **options,
     )

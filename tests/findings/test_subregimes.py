@@ -15,6 +15,10 @@ WORDS = ["court jury verdict", "quark boson energy", "onion garlic butter", "roo
 SHIFT = np.array([-0.3, -0.15, 0.3, 0.0])
 
 
+def evidence(tested) -> dict[str, np.ndarray]:
+    return {"cut_on": ~tested, "tested": tested}
+
+
 def planted(n=4000, seed=0, d=6) -> dict[str, Any]:
     """Four subjects, each a cloud of its own: two over-confident, one under, one calibrated."""
     rng = np.random.default_rng(seed)
@@ -28,12 +32,24 @@ def planted(n=4000, seed=0, d=6) -> dict[str, Any]:
         "group": group,
         "coordinates": x[:, :3],
         "delta": delta + rng.normal(scale=0.01, size=n),
-        "split": rng.choice(["train", "val", "test"], n, p=[0.7, 0.1, 0.2]),
+        **evidence(rng.choice([False, True], n, p=[0.8, 0.2])),
         "correct": (rng.random(n) < confidence + delta).astype(float),
         "confidence": confidence,
+        "hidden": delta - SHIFT.mean(),
+        "expected": confidence + SHIFT.mean(),
         "features": x,
         "text": text,
         "metadata": {"subject": SUBJECTS[group], "id": np.arange(n), "noise": rng.normal(size=n)},
+    }
+
+
+def nothing_hidden(correct) -> dict[str, np.ndarray]:
+    n = len(correct)
+    return {
+        "correct": np.asarray(correct, float),
+        "confidence": np.full(n, 0.7),
+        "hidden": np.zeros(n),
+        "expected": np.full(n, 0.5),
     }
 
 
@@ -55,7 +71,7 @@ def found(world):
 
 def test_planted_parts_are_recovered_on_test_rows_too(world, found):
     inside = np.isin(world["group"], [0, 1, 2])
-    for rows in (inside, inside & (world["split"] == "test")):
+    for rows in (inside, inside & world["tested"]):
         assert adjusted_rand_score(world["group"][rows], found.name[rows].astype(str)) > 0.99
 
 
@@ -99,12 +115,12 @@ def test_with_nothing_to_go_by_parts_are_numbered(world):
     assert [part.name for part in table] == ["over, part 1", "over, part 2", "under, all of it"]
 
 
-def test_exemplars_are_five_train_or_validation_rows_of_the_part_with_different_texts(world, found):
+def test_exemplars_are_five_of_the_rows_cut_on_of_the_part_with_different_texts(world, found):
     for part in found.table:
         rows = list(part.exemplars)
         assert len(rows) == 5
         assert len({world["text"][row] for row in rows}) == 5
-        assert set(world["split"][rows]) <= {"train", "val"}
+        assert world["cut_on"][rows].all()
         assert set(found.name[rows]) == {part.name}
 
 
@@ -130,8 +146,8 @@ def test_the_names_of_metadata_values_do_not_move_the_cut(world, found):
     assert adjusted_rand_score(found.name.astype(str), again.name.astype(str)) == 1.0
 
 
-def test_outcomes_of_train_and_validation_rows_and_delta_of_test_rows_change_nothing(world, found):
-    test = world["split"] == "test"
+def test_outcomes_of_rows_cut_on_and_delta_of_rows_tested_change_nothing(world, found):
+    test = world["tested"]
     assert found_in(world, correct=np.where(test, world["correct"], 1 - world["correct"])).table == found.table
     delta = np.where(test, 0.5 * world["delta"], world["delta"])
     assert found_in(world, delta=delta, regime=cut(world["delta"])).table == found.table
@@ -148,9 +164,8 @@ def test_rows_without_support_belong_to_no_part(world):
     assert all(name is None for name in found_in(world, regime=regime).name[1::2])
 
 
-def test_a_part_without_test_rows_is_kept_and_not_confirmed(world):
-    split = np.where((world["group"] == 2) & (world["split"] == "test"), "train", world["split"])
-    under = found_in(world, split=split).table[-1]
+def test_a_part_without_rows_to_test_it_is_kept_and_not_confirmed(world):
+    under = found_in(world, **evidence(world["tested"] & (world["group"] != 2))).table[-1]
     assert under.parent == "under"
     assert (under.n, under.accuracy, under.p_value, under.confirmed) == (0, None, 1.0, False)
     assert under.residual.to_dict() == {"value": None, "interval": None, "p_value": None}
@@ -171,14 +186,13 @@ def test_empty_and_small_regimes_have_no_parts(world):
 def test_identical_inputs_are_one_part(world):
     same = found_in(world, coordinates=np.ones((4000, 2)), features=np.ones((4000, 6)), delta=np.full(4000, -0.2))
     assert len(same.table) == 1
-    assert same.table[0].n_fit == int((world["split"] != "test").sum())
+    assert same.table[0].n_fit == int(world["cut_on"].sum())
 
 
 def test_a_long_cloud_is_halved_only_where_the_field_differs():
     rng = np.random.default_rng(4)
     x = rng.normal(size=(2000, 2)) * [8.0, 1.0]
-    known = {"split": np.full(2000, "train"), "correct": np.ones(2000), "confidence": np.full(2000, 0.7)}
-    known["split"][::10] = "test"
+    known = evidence(np.arange(2000) % 10 == 0) | nothing_hidden(np.ones(2000))
     alike = find_subregimes(x, np.full(2000, -0.2), np.full(2000, "over"), **known)
     assert len(alike.table) == 1
     unlike = find_subregimes(x, np.where(x[:, 0] > 0, -0.3, -0.1), np.full(2000, "over"), **known)
@@ -192,10 +206,9 @@ def test_one_structureless_cloud_is_one_part():
         x,
         np.full(2000, -0.2),
         np.full(2000, "over"),
-        split=np.where(rng.random(2000) < 0.1, "test", "train"),
-        correct=rng.random(2000) < 0.5,
-        confidence=np.full(2000, 0.7),
         features=x,
+        **evidence(rng.random(2000) < 0.1),
+        **nothing_hidden(rng.random(2000) < 0.5),
     )
     assert [part.name for part in result.table] == ["over, all of it"]
 
@@ -207,11 +220,79 @@ def test_the_table_is_plain_json(found):
         "parent",
         "n",
         "residual",
+        "visible",
+        "hidden",
+        "field",
         "p_value",
+        "confirmed_parts",
         "keywords",
         "metadata",
         "exemplars",
+        "telling",
     }
+
+
+def test_the_residual_is_the_sum_of_its_parts_and_each_is_confirmed_where_it_was_planted(found):
+    for part, truth in zip(found.table, SHIFT, strict=False):
+        assert part.visible.value + part.hidden.value == pytest.approx(part.residual.value)
+        assert part.visible.value == pytest.approx(SHIFT.mean(), abs=1e-9)
+        low, high = part.hidden.interval
+        assert low <= truth - SHIFT.mean() <= high
+    assert [part.confirmed_parts["hidden"] for part in found.table] == [True, True, True]
+    assert [part.confirmed_parts["total"] for part in found.table] == [part.confirmed for part in found.table]
+
+
+def test_parts_of_the_hidden_field_are_confirmed_by_it():
+    """Everything is over-confident by 0.2, the first half of the subjects by 0.35: the others are better than rows of
+    equal confidence, and no cut of the total field shows it."""
+    world = planted()
+    hidden = np.where(world["group"] < 2, -0.15, 0.15)
+    confidence = np.random.default_rng(1).uniform(0.5, 0.6, 4000)
+    rates = confidence - 0.2 + hidden
+    world |= {"confidence": confidence, "expected": confidence - 0.2, "hidden": hidden, "delta": hidden - 0.2}
+    world["correct"] = (np.random.default_rng(2).random(4000) < rates).astype(float)
+    by_hidden = found_in(world, regime=cut(hidden), by="hidden").table
+    assert {part.field for part in by_hidden} == {"hidden"}
+    assert {part.parent for part in by_hidden} == {"over", "under"}
+    assert all(part.confirmed and part.confirmed_parts["hidden"] for part in by_hidden)
+    better = [part for part in by_hidden if part.parent == "under"]
+    assert not any(part.confirmed_parts["total"] for part in better)
+    by_total = found_in(world, regime=cut(world["delta"])).table
+    assert {part.parent for part in by_total} == {"over"}
+
+
+def test_only_the_visible_part_is_confirmed_where_nothing_is_hidden():
+    world = planted()
+    world |= {"expected": world["confidence"] - 0.2, "delta": np.full(4000, -0.2), "hidden": np.zeros(4000)}
+    world["correct"] = (np.random.default_rng(3).random(4000) < world["expected"]).astype(float)
+    for part in found_in(world).table:
+        assert part.confirmed_parts == {"total": True, "visible": True, "hidden": False}
+
+
+def test_all_rows_may_be_cut_on_and_tested(world):
+    everything = np.ones(4000, bool)
+    for part in found_in(world, cut_on=everything, tested=everything).table:
+        assert part.n == part.n_fit
+        assert part.confirmed
+
+
+def test_telling_rows_are_sure_and_wrong_where_over_and_unsure_and_right_where_under(world, found):
+    for part in found.table:
+        rows = list(part.telling)
+        assert len(rows) == len({world["text"][row] for row in rows}) == 5
+        assert set(found.name[rows]) == {part.name}
+        wanted = 0.0 if part.parent == "over" else 1.0
+        assert (world["correct"][rows] == wanted).all()
+        same = world["tested"] & (found.name == part.name) & (world["correct"] == wanted)
+        most = np.sort(world["confidence"][same])
+        most = most[-5:] if part.parent == "over" else most[:5]
+        assert sorted(world["confidence"][rows]) == most.tolist()
+
+
+def test_telling_rows_have_distinct_texts():
+    world = planted()
+    world["text"] = ["the same  words" if row % 2 else "The same words" for row in range(4000)]
+    assert all(len(part.telling) == 1 for part in found_in(world).table)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +301,11 @@ def test_the_table_is_plain_json(found):
         {"confidence": np.full(3, 0.5)},
         {"coordinates": np.full((4000, 2), np.nan)},
         {"text": ["a"]},
-        {"split": np.full(4000, "test")},
+        {"cut_on": np.zeros(4000, bool)},
+        {"tested": np.ones(3, bool)},
+        {"expected": np.full(4000, 1.5)},
+        {"hidden": np.full(4000, np.nan)},
+        {"by": "visible"},
         {"feature_names": ["only one"]},
     ],
 )

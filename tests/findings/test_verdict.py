@@ -18,7 +18,7 @@ NOT_FOUND = "No hidden miscalibration was found: "
 
 def claim(structure=True, limit=0.04, p_value=0.01, n=500, detectable=0.05):
     hidden = Bound(limit, limit, p_value)
-    return Claim(structure, Certificate(total=hidden, hidden=hidden, detectable=0.05, n=n), detectable)
+    return Claim(structure, Certificate(total=hidden, hidden=hidden, detectable=detectable, n=n))
 
 
 @given(st.booleans(), st.floats(0, 0.2), st.floats(0, 1), st.one_of(st.none(), st.floats(0.001, 1)))

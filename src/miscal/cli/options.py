@@ -20,11 +20,19 @@ class OnInvalid(StrEnum):
     drop = "drop"
 
 
+class Evidence(StrEnum):
+    """Which rows testify."""
+
+    all = "all"
+    test = "test"
+
+
 class Map(StrEnum):
     """Layouts of the 2-D maps."""
 
     auto = "auto"
     pca = "pca"
+    tsne = "tsne"
     umap = "umap"
 
 
@@ -125,15 +133,23 @@ Epsilon = Annotated[
 Split = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", help="Column that says train, val or test for each row. Default: a random 80/10/10 split."
+        metavar="COL",
+        help="Column that says train, val or test for each row; then the test rows alone testify. Default: none.",
+    ),
+]
+EvidenceOption = Annotated[
+    Evidence | None,
+    typer.Option(
+        help="Rows whose outcomes count as evidence. all: every row, each judged by fits that never saw its outcome "
+        "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "
+        "and with --method paper).",
+        show_default=False,
     ),
 ]
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")
 ]
-Group = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay in one split.")
-]
+Group = Annotated[str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(
@@ -148,7 +164,15 @@ EmbedModel = Annotated[
     ),
 ]
 MapOption = Annotated[
-    Map, typer.Option("--map", help="Layout of the 2-D maps. auto: UMAP if it is installed and quick enough, else PCA.")
+    Map,
+    typer.Option(
+        "--map",
+        help="Layout of the 2-D maps. auto: t-SNE, or PCA where fewer than 50 rows differ. UMAP can take longer than "
+        "the fit.",
+    ),
+]
+RedactText = Annotated[
+    bool, typer.Option("--redact-text", help="Leave out texts, and the keywords and names that are made of them.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
 OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]

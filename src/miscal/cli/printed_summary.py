@@ -18,12 +18,13 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: the verdict, what was learned from, the key numbers, warnings, where the report is.
+        Lines to print: alarms, the verdict, what was learned from, the key numbers, warnings, where the report is.
     """
     return [
+        *(line for alarm in summary.alarms for line in (f"ALARM       {alarm}", "")),
         summary.verdict,
         "",
-        f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)",
+        _rows(summary),
         *_inputs(summary),
         f"model       accuracy {_shown(summary.global_.accuracy)}, confidence {_shown(summary.global_.confidence)}",
         *_regimes(summary),
@@ -32,6 +33,14 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *(f"warning     {warning}" for warning in summary.warnings),
         f"report      {out / 'report.html'}",
     ]
+
+
+def _rows(summary: Summary) -> str:
+    if summary.evidence == "all":
+        return f"rows        {summary.n:,}, each judged by fits that have not seen its outcome"
+    return (
+        f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
+    )
 
 
 def _inputs(summary: Summary) -> list[str]:
@@ -48,8 +57,9 @@ def _shown(measure: Measure) -> str:
 
 
 def _regimes(summary: Summary) -> list[str]:
+    rows = "the rows" if summary.evidence == "all" else "the test rows"
     return [
-        f"{regime.name:<12}{regime.share:.0%} of the test rows, accuracy minus confidence {_shown(regime.residual)}"
+        f"{regime.name:<12}{regime.share:.0%} of {rows}, accuracy minus confidence {_shown(regime.residual)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n
     ]

@@ -88,6 +88,26 @@ def split_by(inputs: np.ndarray | Iterable[str], group: np.ndarray | None, *, se
     return _fill(units, np.random.default_rng(seed)), warnings
 
 
+def kept_together(triples: Triples) -> tuple[str, ...]:
+    """Warn, with a count, of equal inputs and of a large group, which folds keep together.
+
+    Examples
+    --------
+    >>> kept_together(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0]))
+    ('2 rows have the same input as another row; rows with equal inputs are kept together',)
+    """
+    if triples.group is not None:
+        largest = int(np.unique(triples.group, return_counts=True)[1].max())
+        if largest <= len(triples) / 5:
+            return ()
+        return (f"the largest group holds {largest} of {len(triples)} rows, so the folds cannot be even",)
+    ids = input_ids(_own_inputs(triples))
+    repeated = int((np.bincount(ids)[ids] > 1).sum())
+    if not repeated:
+        return ()
+    return (f"{repeated} rows have the same input as another row; rows with equal inputs are kept together",)
+
+
 def straddling(triples: Triples) -> tuple[str, ...]:
     """Warn of inputs that occur on more than one side of the split that the triples carry."""
     return straddling_inputs(_own_inputs(triples), triples.split)
@@ -176,43 +196,48 @@ def _fill(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.array(SPLITS)[chosen[units]]
 
 
-def check_trainable(correct: np.ndarray, split: np.ndarray) -> None:
+def check_trainable(correct: np.ndarray, split: np.ndarray | None) -> None:
     """Refuse what no field can be fitted on.
 
     Parameters
     ----------
     correct : float array of shape (n,)
         Outcomes, 0 or 1.
-    split : str array of shape (n,)
-        'train', 'val' or 'test'.
+    split : str array of shape (n,), or None
+        'train', 'val' or 'test'; None where all rows are learned from.
 
     Raises
     ------
     InputError
-        If there are fewer than 100 rows, fewer than 50 / 5 / 5 to train, choose and test on, or the training rows
-        have one outcome only.
+        If there are fewer than 100 rows, fewer than 50 / 5 / 5 to train, choose and test on, or the rows (or the
+        training rows) have one outcome only.
 
     Examples
     --------
     >>> check_trainable(np.array([0.0, 1.0]), np.array(["train", "test"]))
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed, among them 50 for training, ...
+    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; a detailed field takes some thousands
     """
-    needed = "{} for training, {} for validation and {} for testing".format(*(MIN_SPLIT[s] for s in SPLITS))
     if len(correct) < MIN_ROWS:
         raise InputError(
-            f"too few rows: got {len(correct)}; at least {MIN_ROWS} are needed, among them {needed}; "
-            "a detailed field takes some thousands"
+            f"too few rows: got {len(correct)}; at least {MIN_ROWS} are needed; a detailed field takes some thousands"
         )
-    counts = {name: int((split == name).sum()) for name in SPLITS}
-    if any(counts[name] < MIN_SPLIT[name] for name in SPLITS):
-        raise InputError(
-            f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; at least {needed} "
-            "are needed"
-        )
-    for name, part in (("", correct), ("of split 'train' ", correct[split == "train"])):
+    parts = {"": correct}
+    if split is not None:
+        _check_counts(split)
+        parts["of split 'train' "] = correct[split == "train"]
+    for name, part in parts.items():
         if part.min() == part.max():
             raise InputError(
                 f"correct has one class only: all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 must occur"
             )
+
+
+def _check_counts(split: np.ndarray) -> None:
+    counts = {name: int((split == name).sum()) for name in SPLITS}
+    if any(counts[name] < MIN_SPLIT[name] for name in SPLITS):
+        raise InputError(
+            f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; at least "
+            "{} for training, {} for validation and {} for testing are needed".format(*(MIN_SPLIT[s] for s in SPLITS))
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import fit_field
+from miscal.discovery.estimating import ALL, estimate_again
 from miscal.discovery.run import Run
 from miscal.discovery.summary import plain
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
@@ -20,12 +20,13 @@ from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.findings import cut
 
 NULLS = ("visible", "calibrated", "permuted")
-"""y ~ Bernoulli(g(f)), g the run's global map; y ~ Bernoulli(f); y permuted within train and within validation rows."""
+"""y ~ Bernoulli(g(f)), g the run's global map; y ~ Bernoulli(f); y permuted within train and within validation rows, or
+among all rows where all testify."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found; every number is of test rows.
+    """What an audit found; every number is of the rows that testify: the test rows, or all.
 
     Attributes
     ----------
@@ -34,11 +35,11 @@ class Audit:
     nulls : dict of str to NullStatistic
         ``std_hidden``, ``share_miscalibrated`` and ``gap`` (0 where neither regime has 30 rows), observed and null.
     seeds : Stability
-        Agreement of the fields of several seeds on the same split.
+        Agreement of the fields of several seeds on the same split (of all rows: on folds that each seed deals).
     thresholds : tuple of Threshold
         The run's field, cut at several epsilons.
     bootstrap : SliceBootstrap
-        The worst slice of the run's field, over resampled test rows.
+        The worst slice of the run's field, over resampled rows.
     """
 
     null: str
@@ -103,7 +104,7 @@ def audit_run(
     nulls = _nulls(run, triples, null, n_draws, epsilon, settings, tell)
     tell("other seeds")
     seeds = _seeds(triples, n_seeds, settings, tell)
-    correct, confidence, delta, supported = _test_rows(run)
+    correct, confidence, delta, supported = _testifying(run)
     return Audit(
         null=null,
         nulls=nulls,
@@ -120,26 +121,27 @@ def _rows(run: Run) -> Triples:
         raise MismatchError(
             f"{run.path}: the data file no longer gives the rows of the run: run `miscal discover` again"
         )
+    if run.summary.evidence == ALL:
+        return triples
     return replace(triples, split=run.table["split"].to_numpy().astype(str))
 
 
-def _test_rows(run: Run) -> tuple[np.ndarray, ...]:
-    test = run.table.filter(run.table["split"] == "test")
-    return tuple(test[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))
+def _testifying(run: Run) -> tuple[np.ndarray, ...]:
+    rows = run.table if run.summary.evidence == ALL else run.table.filter(run.table["split"] == "test")
+    return tuple(rows[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))
 
 
 def _nulls(
     run: Run, triples: Triples, null: str, n_draws: int, epsilon: float, settings: dict, tell: Callable[[str], None]
 ) -> dict[str, NullStatistic]:
-    test = triples.split == "test"
+    testify = np.ones(len(triples), dtype=bool) if triples.split is None else triples.split == "test"
     count = iter(range(n_draws + 1))
 
     def statistics(outcomes: np.ndarray) -> dict[str, float]:
         tell(f"null refits ({next(count)} of {n_draws})")
-        drawn = replace(triples, correct=outcomes)
-        estimate = fit_field(drawn, **settings).estimate(triples.X[test], triples.confidence[test])
+        estimate = estimate_again(replace(triples, correct=outcomes), **settings)
         regime = cut(estimate.delta, epsilon, estimate.supported)
-        gap = worst_slice_gap(outcomes[test], triples.confidence[test], regime).value
+        gap = worst_slice_gap(outcomes[testify], triples.confidence[testify], regime).value
         return {
             "std_hidden": float(estimate.hidden.std()),
             "share_miscalibrated": float(np.mean((regime == "over") | (regime == "under"))),
@@ -152,18 +154,17 @@ def _nulls(
 
 def _resampler(run: Run, triples: Triples, null: str) -> Resampler:
     if null == "permuted":
-        return permuted_outcomes(triples.correct, triples.split)
+        together = np.full(len(triples), "train") if triples.split is None else triples.split
+        return permuted_outcomes(triples.correct, together)
     if null == "calibrated":
         return bernoulli_outcomes(triples.confidence)
     return bernoulli_outcomes(run.load_model().field.global_map_.apply(triples.confidence))
 
 
 def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:
-    test = triples.split == "test"
     fields = []
     # the first is the run's own seed
     for extra in range(n_seeds):
         tell(f"other seeds ({extra} of {n_seeds})")
-        field = fit_field(triples, **{**settings, "seed": settings["seed"] + extra})
-        fields.append(field.estimate(triples.X[test], triples.confidence[test]).delta)
+        fields.append(estimate_again(triples, **{**settings, "seed": settings["seed"] + extra}).delta)
     return seed_stability(fields)

@@ -1,38 +1,34 @@
-"""Discovery: from triples to a field, its regimes, what unseen rows say of them, and a corrected model.
+"""Discovery: from triples to a field, its regimes, what unseen outcomes say of them, and a corrected model.
 
-Everything that learns or chooses sees train and validation rows only; everything reported as measured is measured
-on test rows, once, at the end.
+With evidence "all" every row is judged by fits that never saw its outcome, and every number is of all rows. With
+evidence "test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.threads import one_thread
-from miscal.calibration.calibrators import CALIBRATORS
-from miscal.data.splits import check_trainable
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import EstimatedRows, fit_and_estimate, has_own_split, with_split
+from miscal.discovery.described import DescribedRows
+from miscal.discovery.estimating import TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
 from miscal.discovery.findings import findings_table, write_ledger
 from miscal.discovery.layout import MapMethod
+from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
-from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator
 from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
 
 if TYPE_CHECKING:
     import polars as pl
-
-COMPARED = ("isotonic", "temperature", "platt")
-"""Global corrections that the field's own is compared with."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +40,10 @@ class Discovery:
     summary : Summary
         The numbers, as in ``summary.json``.
     table : polars.DataFrame
-        One row per input row, in order: ``row``, ``split``, ``confidence``, ``correct``, ``delta``, ``mass``,
-        ``regime``, ``subregime``, ``corrected``, ``visible``, ``hidden``, ``supported``. All values are honest.
-        ``delta`` estimates E[y - f], in [-1, 1]: positive means under-confident.
+        One row per input row, in order, with the columns of ``field.parquet``: ``row``, ``split``, ``fold``,
+        ``confidence``, ``correct``, ``delta``, ``mass``, ``regime``, ``subregime``, ``hidden_regime``,
+        ``hidden_subregime``, ``corrected``, ``visible``, ``hidden``, ``supported``. All values are honest. ``delta``
+        estimates E[y - f], in [-1, 1]: positive means under-confident.
     map : polars.DataFrame
         Two-dimensional positions of the rows (a sample, if there are many), for the report.
     model : MiscalibrationField
@@ -88,29 +85,38 @@ def discover(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     epsilon: float = EPSILON,
+    evidence: Evidence | None = None,
     n_jobs: int | None = None,
     map_method: MapMethod = "auto",
+    redact_text: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Discovery:
-    """Find where a model is over- and under-confident, and test it on rows that nothing has seen.
+    """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
 
     Parameters
     ----------
     triples : Triples
-        Inputs, confidences and outcomes. Where they carry a split it is used as it is; else rows are split 80/10/10
-        by `seed`, equal inputs and groups on one side.
+        Inputs, confidences and outcomes. Where they carry a split it is used as it is.
     method : {"auto", "paper"}, default "auto"
         The estimator.
     options : mapping of str to object, optional
         Settings of the method, as for :class:`miscal.MiscalibrationField`: ``{"neighbours": 50}`` for "paper", say.
     seed : int, default 0
-        Of the split, the fit, the null draws and the bootstrap. The same seed gives the same result.
+        Of the split or the folds, the fit, the null draws and the bootstrap. The same seed gives the same result.
     epsilon : float, default 0.05
         Half-width of the band of delta that counts as well calibrated, in [0, 1).
+    evidence : {"all", "test"}, optional
+        Which rows testify. "all": every row is judged by fits that never saw its outcome, and every number is of all
+        rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone, from
+        which nothing is learned; the default for "paper" and where the triples carry a split. Without one, rows are
+        split 80/10/10 by `seed`, equal inputs and groups on one side.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
-    map_method : {"auto", "pca", "umap"}, default "auto"
+    map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
         Layout of the two-dimensional maps.
+    redact_text : bool, default False
+        Leave out texts and the terms made of them. Groups that terms describe are still tested and counted. The model
+        may hold the words that its inputs are made of: then a warning says so.
     progress : callable, optional
         Called with the name of each stage as it starts.
 
@@ -122,7 +128,8 @@ def discover(
     Raises
     ------
     InputError
-        If there are too few rows in all or in a split, one outcome only, or a setting is out of range.
+        If there are too few rows in all or in a split, one outcome only, a setting is out of range, or texts to be
+        left out are metadata too.
 
     Examples
     --------
@@ -130,33 +137,42 @@ def discover(
     >>> discover(few)
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed, ...
+    miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
     _check_settings(method, options, epsilon)
+    if redact_text:
+        check_redactable(triples)
     clock = _Clock(progress or (lambda name: None))
     with clock.stage("split"):
-        own_split = has_own_split(triples)
-        triples, warnings = with_split(triples, seed)
-        check_trainable(triples.correct, triples.split)
+        own_split = triples.split is not None
+        testifying = evidence_of(triples, method, evidence)
+        triples, warnings = prepared(triples, testifying, seed)
     with clock.stage("field"):
-        model, estimate = fit_and_estimate(triples, method=method, options=options, seed=seed, n_jobs=n_jobs)
+        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs)
     # what follows is many small sums, which threads only slow down
     with one_thread():
         with clock.stage("regimes"):
-            regime = cut(estimate.delta, epsilon, estimate.supported)
-            subregimes = _subregimes(triples, estimate, regime, seed)
+            estimate = honest.estimate
+            regime, hidden_regime = (
+                cut(values, epsilon, estimate.supported) for values in (estimate.delta, estimate.hidden)
+            )
+            told = replace(honest, triples=without_texts(triples)) if redact_text else honest
+            parts = [
+                _subregimes(told, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
+            ]
         with clock.stage("findings"):
-            ledger = write_ledger(triples, estimate, own_split=own_split, seed=seed)
-        with clock.stage("corrections"):
-            corrections = _corrections(triples, estimate, model)
-            rows = EstimatedRows(triples, estimate, regime, subregimes, corrections, ledger)
+            ledger = write_ledger(honest, own_split=own_split, seed=seed)
+            ledger = without_terms(ledger) if redact_text else ledger
+            rows = DescribedRows(told, regime, hidden_regime, parts[0], parts[1], ledger)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
-            summary = summarise(rows, model, seed=seed, epsilon=epsilon, warnings=warnings, map_info=map_info)
-    summary = summary.model_copy(update={"timing": clock.seconds})
-    return Discovery(summary, table, picture, model, triples.encoder, findings_table(ledger))
+            warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
+            summary = summarise(rows, seed=seed, epsilon=epsilon, warnings=warnings, map_info=map_info)
+    settings = {**summary.settings, SETTING: redact_text}
+    summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
+    return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger))
 
 
 def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float) -> None:
@@ -166,14 +182,22 @@ def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: flo
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
 
 
-def _subregimes(triples: Triples, estimate: FieldEstimate, regime: np.ndarray, seed: int) -> Subregimes:
+def _subregimes(rows: HonestRows, regime: np.ndarray, by: str, seed: int) -> Subregimes:
+    triples, estimate = rows.triples, rows.estimate
+    # The learned geometry has seen the outcomes of the rows it was learned from. Where these testify, parts are cut on
+    # what their outcomes had no part in: the inputs and the honest field itself.
+    honest = np.column_stack([estimate.delta, estimate.hidden])
     return find_subregimes(
-        estimate.coordinates,
+        estimate.coordinates if rows.evidence == TEST else honest,
         estimate.delta,
         regime,
-        split=triples.split,
+        cut_on=rows.teaches,
+        tested=rows.testifies,
         correct=triples.correct,
         confidence=triples.confidence,
+        hidden=estimate.hidden,
+        expected=rows.expected,
+        by=by,
         features=triples.X,
         feature_names=getattr(triples.encoder, "names", None),
         text=triples.text,
@@ -181,13 +205,3 @@ def _subregimes(triples: Triples, estimate: FieldEstimate, regime: np.ndarray, s
         row=triples.row,
         random_state=seed,
     )
-
-
-def _corrections(triples: Triples, estimate: FieldEstimate, model: MiscalibrationField) -> dict[str, np.ndarray]:
-    """Corrected confidences of every row by each method; the global maps learn from the rows the field learnt from."""
-    chosen_apart = model.fitted_.chooses_on_validation
-    learnt = triples.split == "train" if chosen_apart else triples.split != "test"
-    weight = None if triples.weight is None else triples.weight[learnt]
-    known = triples.correct[learnt], triples.confidence[learnt], weight
-    others = {name: CALIBRATORS[name]().learn(*known).apply(triples.confidence) for name in COMPARED}
-    return {"raw": triples.confidence, "miscal": estimate.corrected, **others}

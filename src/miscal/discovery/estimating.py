@@ -1,142 +1,271 @@
-"""The steps of a discovery that learn: the split, the field fitted to train and validation rows, honest estimates."""
+"""The steps of a discovery that learn: the field, honest estimates of every row, and which rows may testify to what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from miscal.data.splits import split_rows, straddling
+from miscal.base.errors import InputError
+from miscal.base.folds import assign_folds, row_groups
+from miscal.calibration.calibrators import CALIBRATORS
+from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
-from miscal.discovery.findings import Ledger
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.honest import fit_honest
-from miscal.findings import Subregimes
+from miscal.estimators.honest import fit_honest, fit_honest_fields, honest_field
+from miscal.evidence.conditional import outcome_given_confidence
+
+Evidence = Literal["all", "test"]
+
+ALL: Evidence = "all"
+"""Every row testifies: each is judged by fits that never saw its outcome."""
+
+TEST: Evidence = "test"
+"""The rows of the split 'test' testify, and nothing is learned from them."""
+
+COMPARED = ("isotonic", "temperature", "platt")
+"""Global corrections that the field's own is compared with."""
+
+_FOLDS = 5
+"""Folds of the regression of outcomes on confidence: it is one-dimensional, so more would change next to nothing."""
+
+# stream of the folds of E[y | f]
+_STREAM = 33
 
 
 @dataclass(frozen=True, eq=False)
-class EstimatedRows:
-    """All rows of a run, and what was estimated for them without the outcome of any test row.
+class HonestRows:
+    """The rows of a run, a field fitted to them, and honest estimates of each.
 
     Attributes
     ----------
     triples : Triples
-        The rows, with their split.
+        With their split; without one where all rows testify.
+    model : MiscalibrationField
+        The field that is saved: fitted on train and validation rows, or on all rows where all testify.
     estimate : FieldEstimate
-        Honest estimates of all rows.
-    regime : ndarray of object, shape (n,)
-        ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported.
-    subregimes : Subregimes
-        Named parts of the regimes.
+        Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model.
+    expected : ndarray of float64, shape (n,)
+        E[y | f] at each row, learned from rows outside its fold; from those that are not test rows, if there are such.
     corrections : dict of str to ndarray of float64, shape (n,)
-        Confidences by the name of the correction; ``"raw"`` has none.
-    ledger : Ledger
-        The findings.
+        Confidences by the name of the correction, none of which has seen the outcome of a row that testifies;
+        ``"raw"`` has none.
+    fold : ndarray of int64, shape (n,), or None
+        Fold of each row where all testify.
+    forward : FieldEstimate or None
+        Where all rows testify: estimates by fits on earlier folds only, for tests that are exact.
+    block : ndarray of int64, shape (n,), or None
+        The fold where `forward` is known, else -1.
     """
 
     triples: Triples
+    model: MiscalibrationField
     estimate: FieldEstimate
-    regime: np.ndarray
-    subregimes: Subregimes
+    expected: np.ndarray
     corrections: dict[str, np.ndarray]
-    ledger: Ledger
+    fold: np.ndarray | None = None
+    forward: FieldEstimate | None = None
+    block: np.ndarray | None = None
 
     @property
-    def test(self) -> np.ndarray:
-        """Mask of the test rows: bool, shape (n,)."""
-        return self.triples.split == "test"
+    def evidence(self) -> Evidence:
+        """Which rows testify."""
+        return ALL if self.triples.split is None else TEST
+
+    @property
+    def testifies(self) -> np.ndarray:
+        """Mask of the rows that testify: bool, shape (n,)."""
+        split = self.triples.split
+        return np.ones(len(self.triples), dtype=bool) if split is None else split == "test"
+
+    @property
+    def teaches(self) -> np.ndarray:
+        """Mask of the rows that the model learned from: bool, shape (n,)."""
+        split = self.triples.split
+        return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
 
 
-def has_own_split(triples: Triples) -> bool:
-    """Tell whether the user set test rows apart, rather than the seed."""
-    columns = triples.source.get("columns")
-    return triples.split is not None and (columns is None or columns.get("split") is not None)
+def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evidence:
+    """Say which rows testify: what the user asked for, or the default.
+
+    Parameters
+    ----------
+    triples : Triples
+        A split that they carry is the user's.
+    method : {"auto", "paper"}
+        The estimator. "paper" chooses on one validation split, so that its default is ``"test"``.
+    evidence : {"all", "test"}, optional
+        What the user asked for.
+
+    Returns
+    -------
+    {"all", "test"}
+
+    Raises
+    ------
+    InputError
+        If all rows are to testify although some were set apart as test rows, or the value is another.
+
+    Examples
+    --------
+    >>> rows = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0])
+    >>> evidence_of(rows, "auto", None), evidence_of(rows, "paper", None)
+    ('all', 'test')
+    """
+    if evidence not in (None, ALL, TEST):
+        raise InputError(f"evidence must be 'all' or 'test'; got {evidence!r}")
+    if evidence == ALL and triples.split is not None:
+        raise InputError(
+            "evidence 'all' lets every row testify, but the data name a split, whose test rows are set apart: leave "
+            "the split out, or use evidence 'test'"
+        )
+    return evidence or (TEST if method == "paper" or triples.split is not None else ALL)
 
 
-def with_split(triples: Triples, seed: int) -> tuple[Triples, tuple[str, ...]]:
-    """Give triples a split if they have none, and warn of what is unusual about the one they have.
+def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, tuple[str, ...]]:
+    """Give triples a split if the evidence needs one and they have none, and check that they can be learned from.
 
     Parameters
     ----------
     triples : Triples
         With or without a split.
+    evidence : {"all", "test"}
+        Which rows are to testify.
     seed : int
         Of the split.
 
     Returns
     -------
     triples : Triples
-        With a split.
+        With a split exactly if the test rows alone testify.
     warnings : tuple of str
-        Of duplicates, and of equal inputs on both sides of the split.
+        Of equal inputs, and of where they are.
     """
     if triples.split is not None:
-        # a reader that made or took the split has already warned, in its notes
-        return triples, () if triples.source.get("split") else straddling(triples)
-    split, warnings = split_rows(triples, seed=seed)
-    return replace(triples, split=split), tuple(warnings)
+        # a reader that took the split from a column has warned already, in its notes
+        warnings = () if triples.source.get("columns", {}).get("split") else straddling(triples)
+    elif evidence == TEST:
+        split, warnings = split_rows(triples, seed=seed)
+        triples = replace(triples, split=split)
+    else:
+        warnings = kept_together(triples)
+    check_trainable(triples.correct, triples.split)
+    return triples, tuple(warnings)
 
 
-def fit_field(
+def fit_rows(
     triples: Triples,
     *,
     method: str = "auto",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-) -> MiscalibrationField:
-    """Fit the field on train and validation rows.
-
-    Parameters
-    ----------
-    triples : Triples
-        With a split.
-    method, options, seed, n_jobs
-        As for :func:`miscal.discovery.discover.discover`.
-
-    Returns
-    -------
-    MiscalibrationField
-        Fitted; no test row was looked at.
-    """
-    known = triples.take(triples.split != "test")
-    return MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options).fit_triples(known)
-
-
-def fit_and_estimate(
-    triples: Triples,
-    *,
-    method: str = "auto",
-    options: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-) -> tuple[MiscalibrationField, FieldEstimate]:
+) -> HonestRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
     Parameters
     ----------
     triples : Triples
-        With a split.
+        From :func:`prepared`.
     method, options, seed, n_jobs
         As for :func:`miscal.discovery.discover.discover`.
 
     Returns
     -------
-    model : MiscalibrationField
-        Fitted on the train and validation rows.
-    estimate : FieldEstimate
-        The model's estimate at test rows, K-fold estimates at train and validation rows; arrays of shape (n, ...),
-        in the order of the rows.
+    HonestRows
     """
-    test = triples.split == "test"
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options)
+    expected = expected_outcome(triples, seed)
+    if triples.split is None:
+        found = fit_honest_fields(model, triples)
+        parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
+        corrections = _corrections(triples, found.folded.corrected, parts)
+        return HonestRows(triples, model, found.folded, expected, corrections, found.fold, found.forward, found.block)
+    test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
     values = {
         item.name: _merged(test, getattr(unseen, item.name), getattr(folded, item.name)) for item in fields(unseen)
     }
-    return model, FieldEstimate(**values)
+    estimate = FieldEstimate(**values)
+    # the global maps learn from the rows that the field learned from
+    learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
+    corrections = _corrections(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
+    return HonestRows(triples, model, estimate, expected, corrections)
+
+
+def estimate_again(
+    triples: Triples,
+    *,
+    method: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> FieldEstimate:
+    """Fit the field once more, and estimate it honestly at the rows that testify.
+
+    Parameters
+    ----------
+    triples : Triples
+        From :func:`prepared`.
+    method, options, seed, n_jobs
+        As for :func:`miscal.discovery.discover.discover`.
+
+    Returns
+    -------
+    FieldEstimate
+        Of the test rows, in their order; of all rows where there is no split.
+    """
+    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options)
+    if triples.split is None:
+        return honest_field(model, triples)
+    test = triples.split == "test"
+    return model.fit_triples(triples.take(~test)).estimate(triples.X[test], triples.confidence[test])
+
+
+def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
+    """Regress the outcome on the confidence with other rows: E[y | f].
+
+    Parameters
+    ----------
+    triples : Triples
+        With a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
+    seed : int
+        Of the folds.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In [0, 1].
+    """
+    y, f = triples.correct, triples.confidence
+    if triples.split is not None:
+        known = triples.split != "test"
+        return outcome_given_confidence(y[known], f[known], f)
+    groups = row_groups(triples.X, triples.group)
+    folds = assign_folds(groups, _FOLDS, np.random.default_rng((seed, _STREAM)))
+    expected = np.empty(len(triples))
+    for k in np.unique(folds):
+        inside = folds == k
+        expected[inside] = outcome_given_confidence(y[~inside], f[~inside], f[inside])
+    return expected
+
+
+def _corrections(
+    triples: Triples, corrected: np.ndarray, parts: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Correct every row by each method.
+
+    Of each part the first mask says which rows the global maps learn from, the second which they correct.
+    """
+    found = {"raw": triples.confidence, "miscal": corrected, **{name: np.empty(len(triples)) for name in COMPARED}}
+    for name in COMPARED:
+        for learned, inside in parts:
+            weight = None if triples.weight is None else triples.weight[learned]
+            known = CALIBRATORS[name]().learn(triples.correct[learned], triples.confidence[learned], weight)
+            found[name][inside] = known.apply(triples.confidence[inside])
+    return found
 
 
 def _merged(test: np.ndarray, unseen: np.ndarray, folded: np.ndarray) -> np.ndarray:

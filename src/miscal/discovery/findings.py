@@ -5,11 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from miscal.base.folds import assign_folds, row_groups
-from miscal.data.triples import Triples
+from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
 from miscal.discovery.summary import FindingNumbers, FindingsMethod, clean_text, plain
-from miscal.estimators.estimate import FieldEstimate
-from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger import (
     ADJUSTMENT,
     LEDGER_DEFAULTS,
@@ -22,13 +19,6 @@ from miscal.findings.ledger import (
 
 if TYPE_CHECKING:
     import polars as pl
-
-ALL, TEST = "all", "test"
-"""Which rows testify. Named groups are fixed before any outcome is seen, so all rows may; where the user set test rows
-apart, only those do."""
-
-# stream of the folds of E[y | f]
-_FOLDS = 33
 
 
 @dataclass(frozen=True)
@@ -67,14 +57,12 @@ class Ledger:
         )
 
 
-def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, seed: int) -> Ledger:
+def write_ledger(rows: HonestRows, *, own_split: bool, seed: int) -> Ledger:
     """Test every named group of the rows that may testify.
 
     Parameters
     ----------
-    triples : Triples
-        With their split.
-    estimate : FieldEstimate
+    rows : HonestRows
         Honest estimates of all rows.
     own_split : bool
         Whether the user set the test rows apart: then they alone testify.
@@ -85,16 +73,17 @@ def write_ledger(triples: Triples, estimate: FieldEstimate, *, own_split: bool, 
     -------
     Ledger
     """
-    test = triples.split == "test"
-    witness = test if own_split else np.full(len(triples), True)
-    rows = triples.take(witness)
-    expected = _from_others(triples, test) if own_split else expected_outcomes(rows, seed)
-    names = getattr(triples.encoder, "names", None)
-    columns = with_features(rows.metadata, rows.X, names)
-    groups = named_groups(columns, rows.text)
-    witnesses = Witnesses(rows.correct, rows.confidence, expected, estimate.hidden[witness], rows.row)
+    # named groups are fixed before any outcome is seen: all rows may testify, unless the user set some apart
+    evidence = TEST if own_split else ALL
+    witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
+    triples = rows.triples.take(witness)
+    expected = rows.expected if evidence == rows.evidence else expected_outcome(replace(triples, split=None), seed)
+    columns = with_features(triples.metadata, triples.X, getattr(triples.encoder, "names", None))
+    groups = named_groups(columns, triples.text)
+    hidden = rows.estimate.hidden[witness]
+    witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row)
     findings = tuple(_printable(one) for one in find(witnesses, groups, seed=seed))
-    return Ledger(findings, len(groups), TEST if own_split else ALL, len(rows))
+    return Ledger(findings, len(groups), evidence, len(triples))
 
 
 def findings_table(ledger: Ledger) -> "pl.DataFrame":
@@ -142,32 +131,3 @@ def _printable(finding: Finding) -> Finding:
     """Names of columns and values come from the data: keep them to characters that can be written anywhere."""
     columns, aliases = (tuple(clean_text(text) for text in texts) for texts in (finding.columns, finding.aliases))
     return replace(finding, description=clean_text(finding.description), columns=columns, aliases=aliases)
-
-
-def expected_outcomes(rows: Triples, seed: int) -> np.ndarray:
-    """Estimate E[y | f] of every row from the folds that it is not in.
-
-    Parameters
-    ----------
-    rows : Triples
-        Equal inputs, or rows of one named group, share a fold.
-    seed : int
-        Of the folds.
-
-    Returns
-    -------
-    float64 array of shape (n,), in [0, 1]
-    """
-    groups = row_groups(rows.X, rows.group)
-    folds = assign_folds(groups, LEDGER_DEFAULTS.folds, np.random.default_rng((seed, _FOLDS)))
-    expected = np.empty(len(rows))
-    for k in np.unique(folds):
-        inside = folds == k
-        expected[inside] = outcome_given_confidence(
-            rows.correct[~inside], rows.confidence[~inside], rows.confidence[inside]
-        )
-    return expected
-
-
-def _from_others(triples: Triples, test: np.ndarray) -> np.ndarray:
-    return outcome_given_confidence(triples.correct[~test], triples.confidence[~test], triples.confidence[test])

@@ -7,6 +7,7 @@ import numpy as np
 
 from miscal.calibration import metrics
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.data.triples import Triples
 from miscal.discovery.summary import (
     Comparison,
     CurveNumbers,
@@ -17,14 +18,13 @@ from miscal.discovery.summary import (
     Global,
     Histogram,
     Measure,
-    MeasureAgainstNull,
     Regime,
     Score,
     SmoothEce,
     interval,
     number,
 )
-from miscal.findings import binomial_residual
+from miscal.findings import Judged, judge_regimes
 
 SLICES = ("over", "good", "under")
 BINS = 15
@@ -32,13 +32,15 @@ HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
 
 
-def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> Global:
-    """Measure all test rows.
+def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triples, *, seed: int) -> Global:
+    """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 
     Parameters
     ----------
     correct, confidence : ndarray of float64, shape (n,)
-        Outcomes (0 or 1) and confidences (in [0, 1]).
+        Outcomes (0 or 1) and confidences (in [0, 1]) of the rows that testify.
+    everyone : Triples
+        All rows.
     seed : int
         Of the bootstrap and of the null draws.
 
@@ -48,6 +50,8 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, *, seed: int) ->
         Every metric with its interval.
     """
     scores = metrics.global_scores(correct, confidence, random_state=seed)
+    of_all = everyone.correct, everyone.confidence
+    scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
@@ -122,27 +126,34 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     return float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (spreads[0] * spreads[1]), -1.0, 1.0))
 
 
-def regime_numbers(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed: int) -> tuple[Regime, ...]:
-    """Measure each regime on test rows: over, good, under; the numbers of an empty one are null.
+def regime_numbers(
+    correct: np.ndarray, confidence: np.ndarray, expected: np.ndarray, regime: np.ndarray, *, seed: int | None
+) -> tuple[Regime, ...]:
+    """Measure each regime on rows that testify: over, good, under; the numbers of an empty one are null.
 
     Parameters
     ----------
     correct, confidence : ndarray of float64, shape (n,)
-        Outcomes and confidences of the test rows.
+        Outcomes and confidences of the rows that testify.
+    expected : ndarray of float64, shape (n,)
+        E[y | f] of each, learned from other rows.
     regime : ndarray of object, shape (n,)
-        Regime of each.
-    seed : int
-        Of the bootstrap and of the null draws.
+        Regime of each, of the total field or of the hidden one.
+    seed : int or None
+        Of the bootstrap and of the null draws of smECE; None leaves smECE out.
 
     Returns
     -------
     tuple of Regime
         Three entries.
     """
-    return tuple(_regime(name, correct, confidence, regime == name, seed) for name in SLICES)
+    judged = judge_regimes(correct, confidence, expected, regime, SLICES)
+    return tuple(_regime(name, correct, confidence, regime == name, judged[name], seed) for name in SLICES)
 
 
-def _regime(name: str, correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray, seed: int) -> Regime:
+def _regime(
+    name: str, correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray, judged: Judged, seed: int | None
+) -> Regime:
     y, f = correct[rows], confidence[rows]
     return Regime(
         name=name,
@@ -150,8 +161,8 @@ def _regime(name: str, correct: np.ndarray, confidence: np.ndarray, rows: np.nda
         share=len(y) / len(rows),
         accuracy=_average(y),
         confidence=_average(f),
-        residual=MeasureAgainstNull(**binomial_residual(y, f).to_dict()),
-        smece=smooth_ece(y, f, seed=seed),
+        **judged.to_dict(),
+        smece=SmoothEce(value=None) if seed is None else smooth_ece(y, f, seed=seed),
         brier=_average((y - f) ** 2),
     )
 

@@ -1,4 +1,4 @@
-"""Putting the numbers of a run together into its summary. Every number here is of test rows."""
+"""Putting the numbers of a run together into its summary: numbers are of the rows that testify."""
 
 import platform
 from collections.abc import Sequence
@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.metrics.gap import MIN_ROWS
-from miscal.data.triples import Triples
+from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
-from miscal.discovery.estimating import EstimatedRows
+from miscal.discovery.alarms import alarms
+from miscal.discovery.claiming import claim_of
+from miscal.discovery.described import DescribedRows
+from miscal.discovery.estimating import ALL, HonestRows
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
@@ -23,7 +26,7 @@ from miscal.discovery.summary import (
     plain,
 )
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.claim import Claim, claim
+from miscal.evidence.claim import Claim
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import Place, averages, places, verdict
 
@@ -32,22 +35,19 @@ LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "p
 
 
 def summarise(
-    rows: EstimatedRows,
-    model: MiscalibrationField,
+    rows: DescribedRows,
     *,
     seed: int,
     epsilon: float,
     warnings: Sequence[str],
     map_info: MapInfo,
 ) -> Summary:
-    """Measure on test rows what was estimated, and write it down.
+    """Measure on the rows that testify what was estimated, and write it down.
 
     Parameters
     ----------
-    rows : EstimatedRows
+    rows : DescribedRows
         All rows of the run.
-    model : MiscalibrationField
-        The fitted field.
     seed : int
         Of null draws and bootstrap.
     epsilon : float
@@ -62,27 +62,33 @@ def summarise(
     Summary
         The document, without its timing.
     """
-    triples, estimate, test = rows.triples, rows.estimate, rows.test
-    correct, confidence, regime = triples.correct[test], triples.confidence[test], rows.regime[test]
-    delta, visible, hidden = estimate.delta[test], estimate.visible[test], estimate.hidden[test]
-    predictions = {name: values[test] for name, values in rows.corrections.items()}
-    regimes = measurements.regime_numbers(correct, confidence, regime, seed=seed)
-    claimed = _claim(rows, model, seed)
+    honest = rows.honest
+    triples, estimate, testify, model = honest.triples, honest.estimate, honest.testifies, honest.model
+    correct, confidence, regime = triples.correct[testify], triples.confidence[testify], rows.regime[testify]
+    expected, hidden_regime = honest.expected[testify], rows.hidden_regime[testify]
+    delta, visible, hidden = estimate.delta[testify], estimate.visible[testify], estimate.hidden[testify]
+    predictions = {name: values[testify] for name, values in honest.corrections.items()}
+    regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed)
+    claimed = claim_of(honest, seed=seed)
     return Summary(
         n=len(triples),
-        **{f"n_{name}": int((triples.split == name).sum()) for name in ("train", "val", "test")},
+        **_counts(triples),
         seed=seed,
         method=model.method,
+        evidence=honest.evidence,
         verdict=_verdict(rows, claimed, regimes),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(regimes, regime, correct)])),
-        global_=measurements.global_numbers(correct, confidence, seed=seed),
+        alarms=_alarms(triples),
+        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(honest, regimes, regime)])),
+        global_=measurements.global_numbers(correct, confidence, triples, seed=seed),
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
         regimes=regimes,
+        # smECE is of the whole error, which these regimes are not cut by
+        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None),
         gap=measurements.gap(correct, confidence, regime, seed=seed),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(correct, predictions, regime),
         selection=_selection(model),
-        subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.subregimes.table),
+        subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
         findings=rows.ledger.numbers(),
         findings_method=rows.ledger.method(),
         curves=measurements.curves(correct, confidence, predictions["miscal"], regime),
@@ -95,45 +101,47 @@ def summarise(
     )
 
 
-def _claim(rows: EstimatedRows, model: MiscalibrationField, seed: int) -> Claim:
-    triples, estimate, test = rows.triples, rows.estimate, rows.test
-    return claim(
-        triples.correct[test],
-        triples.confidence[test],
-        estimate.delta[test],
-        estimate.hidden[test],
-        structure=bool(model.structure_),
-        fit_correct=triples.correct[~test],
-        fit_confidence=triples.confidence[~test],
-        random_state=seed,
-    )
+def _counts(triples: Triples) -> dict[str, int | None]:
+    split = triples.split
+    return {f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS}
 
 
-def _verdict(rows: EstimatedRows, claimed: Claim, regimes: Sequence[Regime]) -> str:
+def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> str:
     """Say what any diagram shows, of all rows, and what none shows."""
     groups = [Place(one.description, one.hidden) for one in rows.ledger.findings]
-    shown = averages(rows.triples.correct, rows.triples.confidence)
+    triples = rows.honest.triples
+    shown = averages(triples.correct, triples.confidence)
     return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
 
 
-def _places(rows: EstimatedRows, regimes: Sequence[Regime]) -> list[Place]:
+def _alarms(triples: Triples) -> tuple[str, ...]:
+    columns = plain(triples.source).get("columns", {})
+    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
+    return alarms(triples.correct, triples.confidence, **named)
+
+
+def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:
     """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
-    test = rows.test
-    correct = rows.triples.correct[test]
-    rate = np.clip(rows.triples.confidence[test] + rows.estimate.visible[test], 0.0, 1.0)
-    part, regime = rows.subregimes.name[test], rows.regime[test]
+    honest, testify = rows.honest, rows.honest.testifies
+    known = honest.triples.correct[testify], honest.triples.confidence[testify], honest.expected[testify]
+    regime = rows.regime[testify]
     # the names as the summary stores them, of rows as the table names them
-    named = [(f'"{plain(one.name)}"', part == one.name) for one in rows.subregimes.table]
+    named = [
+        (f'"{plain(one.name)}"', parts.name[testify] == one.name)
+        for parts in (rows.subregimes, rows.hidden_subregimes)
+        for one in parts.table
+    ]
     whole = [
         (f"the {r.share:.0%} of rows found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"
     ]
-    return places(correct, rate, named) or places(correct, rate, whole)
+    return places(*known, named, whole)
 
 
-def _remarks(regimes: Sequence[Regime], regime: np.ndarray, correct: np.ndarray) -> list[str]:
+def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
+    what, correct = "" if rows.evidence == ALL else "test ", rows.triples.correct[rows.testifies]
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
     remarks = [
-        f"the {part.name} regime has only {part.n} test row{'' if part.n == 1 else 's'}, so its numbers are rough"
+        f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
         for part in small
     ]
     if correct.min() == correct.max():
@@ -144,7 +152,7 @@ def _remarks(regimes: Sequence[Regime], regime: np.ndarray, correct: np.ndarray)
     unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
     if unsupported:
         remarks.append(
-            f"{unsupported} of {len(regime)} test rows lie too far from the rows learned from for a local estimate: "
+            f"{unsupported} of {len(regime)} {what}rows lie too far from the rows learned from for a local estimate: "
             "their delta comes from the global map, and they belong to no regime"
         )
     return remarks

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import EstimatedRows
+from miscal.discovery.described import DescribedRows
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
 from miscal.discovery.summary import MapInfo, clean_text
 
@@ -17,12 +17,12 @@ TEXT_LENGTH = 400
 """Characters of a text or of a metadata value that the map keeps; the page has to stay below 10 MB."""
 
 
-def field_table(rows: EstimatedRows) -> "pl.DataFrame":
+def field_table(rows: DescribedRows) -> "pl.DataFrame":
     """Write down the field at every row.
 
     Parameters
     ----------
-    rows : EstimatedRows
+    rows : DescribedRows
         All rows of the run.
 
     Returns
@@ -32,17 +32,22 @@ def field_table(rows: EstimatedRows) -> "pl.DataFrame":
     """
     import polars as pl
 
-    triples, estimate = rows.triples, rows.estimate
+    triples, estimate, n = rows.honest.triples, rows.honest.estimate, len(rows.honest.triples)
+    split = [None] * n if triples.split is None else triples.split.tolist()
+    fold = [None] * n if rows.honest.fold is None else rows.honest.fold
     return pl.DataFrame(
         {
             "row": triples.row,
-            "split": pl.Series(triples.split.tolist(), dtype=pl.String),
+            "split": pl.Series(split, dtype=pl.String),
+            "fold": pl.Series(fold, dtype=pl.Int64),
             "confidence": triples.confidence,
             "correct": triples.correct.astype(np.int8),
             "delta": estimate.delta,
             "mass": estimate.mass,
             "regime": pl.Series(rows.regime.tolist(), dtype=pl.String),
-            "subregime": pl.Series([_text(name) for name in rows.subregimes.name], dtype=pl.String),
+            "subregime": _names(rows.subregimes.name),
+            "hidden_regime": pl.Series(rows.hidden_regime.tolist(), dtype=pl.String),
+            "hidden_subregime": _names(rows.hidden_subregimes.name),
             "corrected": estimate.corrected,
             "visible": estimate.visible,
             "hidden": estimate.hidden,
@@ -51,18 +56,24 @@ def field_table(rows: EstimatedRows) -> "pl.DataFrame":
     )
 
 
+def _names(names: np.ndarray) -> "pl.Series":
+    import polars as pl
+
+    return pl.Series([_text(name) for name in names], dtype=pl.String)
+
+
 def map_table(
-    rows: EstimatedRows, table: "pl.DataFrame", method: MapMethod, *, seed: int
+    rows: DescribedRows, table: "pl.DataFrame", method: MapMethod, *, seed: int
 ) -> tuple["pl.DataFrame", MapInfo]:
     """Lay the rows out on a plane, by their inputs and by their learned coordinates.
 
     Parameters
     ----------
-    rows : EstimatedRows
+    rows : DescribedRows
         All rows of the run.
     table : polars.DataFrame
         From :func:`field_table`.
-    method : {"auto", "pca", "umap"}
+    method : {"auto", "pca", "tsne", "umap"}
         As for :func:`miscal.discovery.layout.lay_out`.
     seed : int
         Of the rows shown and of the layout.
@@ -74,10 +85,10 @@ def map_table(
     info : MapInfo
         How it was made.
     """
-    triples = rows.triples
+    triples = rows.honest.triples
     shown = shown_rows(len(triples), seed=seed)
     raw = lay_out(triples.X[shown], method=method, seed=seed)
-    learned = lay_out(rows.estimate.coordinates[shown], method=method, seed=seed)
+    learned = lay_out(rows.honest.estimate.coordinates[shown], method=method, seed=seed)
     picture = table[shown].select(
         *("row", "split", "delta", "mass", "regime", "subregime", "confidence", "correct", "corrected")
     )

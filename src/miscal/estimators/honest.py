@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from miscal.base.folds import assign_folds, row_groups
 from miscal.base.threads import n_workers, one_thread
+from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField, checked_seed
@@ -18,6 +19,8 @@ from miscal.estimators.protocol import Estimator
 # more folds leave more to learn from and cost as many fits: ten of few rows, fewer of many
 _FOLDS_OF_FEW, _FOLDS, _FOLDS_OF_MANY = 10, 4, 3
 _FEW_ROWS, _MANY_ROWS = 1_000, 50_000
+# what a field learned from fewer rows says is hardly worth a test: the first fifth of the rows only teaches
+_LEAST_SHARE = 0.2
 # stream of the deal of folds
 _DEAL = 7
 
@@ -59,6 +62,31 @@ def honest_field(field: MiscalibrationField, rows: Triples, *, n_folds: int | No
     return _assemble(folds, estimates, coordinates)
 
 
+@dataclass(frozen=True, eq=False)
+class HonestFields:
+    """Two honest estimates at the rows that a field was fitted on: one for the values, one for exact tests.
+
+    Attributes
+    ----------
+    folded : FieldEstimate
+        By K-fold: each row by a fit on all folds but its own. What is reported of a row.
+    fold : ndarray of int64, shape (n,)
+        Fold of each row. Folds are dealt at random, rows of one group together.
+    forward : FieldEstimate
+        Each row by a fit on earlier folds only; NaN (and not supported) where too little comes before. These fields are
+        fixed given the outcomes of earlier folds, so a test can go through the folds one after the other and be exact,
+        which tests of K-fold values are not: there a row's field depends on the outcomes of the rows whose fields
+        depend on its own.
+    block : ndarray of int64, shape (n,)
+        The fold where `forward` is known, -1 elsewhere.
+    """
+
+    folded: FieldEstimate
+    fold: np.ndarray
+    forward: FieldEstimate
+    block: np.ndarray
+
+
 def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
     """Fit a field and estimate it honestly at the same rows: its fit, then :func:`honest_field`, side by side.
 
@@ -87,6 +115,61 @@ def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
     return _assemble(folds, estimates, fitted.transform(rows.X))
 
 
+def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields:
+    """Fit a field, and estimate it at the same rows by K-fold and by earlier folds only, every choice made anew.
+
+    Of K folds this costs the fit on all rows, K fits on all folds but one, and K - 2 (or fewer) on the first few: for
+    K = 4 about 1.2 times what :func:`fit_honest` costs.
+
+    Parameters
+    ----------
+    field : MiscalibrationField
+        Fitted by this call. Of "paper" too, sigma, lambda and the number of epochs are chosen in each fit.
+    rows : Triples
+
+    Returns
+    -------
+    HonestFields
+        In the order of the rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=np.arange(120) % 2)
+    >>> found = fit_honest_fields(MiscalibrationField(n_jobs=1), rows)
+    >>> sorted(set(found.fold.tolist())) == list(range(10)), bool((found.block == -1).any())
+    (True, True)
+    """
+    seed = checked_seed(field.random_state)
+    estimator, learned = field.unfitted(seed), _learned_from(rows)
+    folds = _folds(rows, seed, None)
+    numbers = np.unique(folds).tolist()
+    # the last fold is judged by all the others in either way
+    forward = [k for k in numbers[1:-1] if _enough(rows, folds < k, k / len(numbers))]
+    tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds)]
+    tasks += [(_fold, estimator.for_folds(), learned, folds < k, folds == k) for k in forward]
+    fitted, *estimates = _in_parallel(field.n_jobs, tasks)
+    field.adopt(fitted, rows.X.shape[1], seed)
+    coordinates = fitted.transform(rows.X)
+    folded = _assemble(folds, estimates[: len(numbers)], coordinates)
+    known = dict(zip(forward, estimates[len(numbers) :], strict=True))
+    if _enough(rows, folds < numbers[-1], 1.0):
+        known[numbers[-1]] = estimates[len(numbers) - 1]
+    values = {name: np.full(len(rows), np.nan) for name in _BY_ROW}
+    values["supported"] = np.zeros(len(rows), dtype=bool)
+    for k, estimate in known.items():
+        for name, column in values.items():
+            column[folds == k] = getattr(estimate, name)
+    block = np.where(np.isin(folds, list(known)), folds, -1)
+    return HonestFields(folded, folds, FieldEstimate(**values, coordinates=coordinates), block)
+
+
+def _enough(rows: Triples, learned: np.ndarray, share: float) -> bool:
+    """Tell whether these rows can be learned from: enough of them, of both outcomes."""
+    outcomes = rows.correct[learned]
+    return share >= _LEAST_SHARE and len(outcomes) >= MIN_SPLIT["train"] and outcomes.min() < outcomes.max()
+
+
 def _folds(rows: Triples, seed: int, n_folds: int | None) -> np.ndarray:
     few, many = len(rows) < _FEW_ROWS, len(rows) > _MANY_ROWS
     count = n_folds or (_FOLDS_OF_FEW if few else _FOLDS_OF_MANY if many else _FOLDS)
@@ -100,15 +183,15 @@ def _learned_from(rows: Triples) -> Triples:
 
 def _fold_tasks(estimator: Estimator, rows: Triples, folds: np.ndarray) -> list[tuple]:
     rows = _learned_from(rows)
-    return [(_fold, estimator.for_folds(), rows, folds == k) for k in np.unique(folds)]
+    return [(_fold, estimator.for_folds(), rows, folds != k, folds == k) for k in np.unique(folds)]
 
 
 def _fit(estimator: Estimator, rows: Triples) -> Estimator:
     return estimator.fit(rows)
 
 
-def _fold(estimator: Estimator, rows: Triples, inside: np.ndarray) -> FieldEstimate:
-    return estimator.fit(rows.take(~inside)).estimate(rows.X[inside], rows.confidence[inside])
+def _fold(estimator: Estimator, rows: Triples, learned: np.ndarray, inside: np.ndarray) -> FieldEstimate:
+    return estimator.fit(rows.take(learned)).estimate(rows.X[inside], rows.confidence[inside])
 
 
 def _in_parallel(n_jobs: int | None, tasks: Sequence[tuple]) -> list:

@@ -28,7 +28,6 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths
 from miscal.base.errors import InputError
-from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import LIMITS, Bound, Limit, UnseenRows
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -41,16 +40,16 @@ class Certificate:
     ----------
     total, hidden : Bound
         Of E|delta| and of E|h|, h the part no reliability diagram can show.
-    detectable : float
+    detectable : float or None
         The mean absolute hidden miscalibration that these rows would have detected at 5 % with 80 % power, presuming a
-        field with the right sign on every row.
+        field with the right sign on every row; None where no outcomes could show so much.
     n : int
-        Test rows.
+        Rows that were tested.
     """
 
     total: Bound
     hidden: Bound
-    detectable: float
+    detectable: float | None
     n: int
 
     def to_dict(self) -> dict[str, object]:
@@ -60,6 +59,8 @@ class Certificate:
             "lower_bound_hidden": {"value": self.hidden.value, "interval": list(self.hidden.interval)},
             "p_value": self.hidden.p_value,
             "p_value_total": self.total.p_value,
+            "n": self.n,
+            "detectable": self.detectable,
         }
 
 
@@ -69,25 +70,28 @@ def certificate(
     delta: ArrayLike,
     hidden: ArrayLike,
     *,
-    fit_correct: ArrayLike,
-    fit_confidence: ArrayLike,
+    expected: ArrayLike,
+    block: ArrayLike | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
-    """Certify a field on test rows.
+    """Certify a field on rows that it was not learned from.
 
     Parameters
     ----------
     correct : (n,) in {0, 1}
-        Test outcomes, unseen by whatever made `delta` and `hidden`.
+        Outcomes, each unseen by whatever made `delta` and `hidden` of its row.
     confidence : (n,) float in [0, 1]
-        Test confidences.
     delta : (n,) float in [-1, 1]
-        Estimated field on the test rows; > 0 means under-confident. All 0: no structure claimed.
+        Estimated field on these rows; > 0 means under-confident. All 0: no structure claimed.
     hidden : (n,) float in [-1, 1]
         Its hidden part, delta minus what the global map says; same sign convention. All 0: nothing claimed.
-    fit_correct, fit_confidence : (m,) in {0, 1}; (m,) float in [0, 1]
-        Rows outside the test set, for E[y | f].
+    expected : (n,) float in [0, 1]
+        E[y | f] of each row, learned from other rows, as by
+        :func:`~miscal.evidence.conditional.outcome_given_confidence`.
+    block : (n,) int, optional
+        Order in which the rows were tested: the field of a block was learned from blocks with smaller numbers only, and
+        from rows that are not here. By default one block, whose field was learned from none of these rows.
     settings : EvidenceSettings, optional
         The confidence level, which limits to use, and how many draws.
     random_state : int or numpy.random.Generator, default 0
@@ -110,31 +114,62 @@ def certificate(
 
     Examples
     --------
+    >>> from miscal.evidence.conditional import outcome_given_confidence
     >>> rng = np.random.default_rng(0)
     >>> x, f = rng.choice([-1, 1], 5000), rng.uniform(0.3, 0.7, 5000)
     >>> y = (rng.random(5000) < f + 0.2 * x).astype(float)
     >>> fit, test = slice(0, 4000), slice(4000, None)
-    >>> shown = certificate(y[test], f[test], 0.2 * x[test], 0.2 * x[test], fit_correct=y[fit], fit_confidence=f[fit])
+    >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
+    >>> shown = certificate(y[test], f[test], 0.2 * x[test], 0.2 * x[test], expected=expected)
     >>> bool(0.1 < shown.hidden.low < shown.hidden.value), shown.hidden.p_value
     (True, 0.0005)
     """
-    n = check_lengths(correct=correct, confidence=confidence, delta=delta, hidden=hidden)
-    check_lengths(fit_correct=fit_correct, fit_confidence=fit_confidence)
-    y, f = check_correct(correct), check_confidence(confidence)
-    fit_y = check_correct(fit_correct, name="fit_correct")
-    fit_f = check_confidence(fit_confidence, name="fit_confidence")
-    expected = outcome_given_confidence(fit_y, fit_f, f, settings)
-    rows = UnseenRows(y, f, _check_field(delta, "delta"), _check_field(hidden, "hidden"), expected)
+    n = check_lengths(correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected)
+    rows = UnseenRows(
+        check_correct(correct),
+        check_confidence(confidence),
+        _check_field(delta, "delta"),
+        _check_field(hidden, "hidden"),
+        check_confidence(expected, name="expected"),
+        None if block is None else _check_block(block, n),
+    )
     rng = np.random.default_rng(random_state)
-    # standard error of the mean of (y - mu) s with |s| = 1
-    noise = float(np.sqrt(np.mean(expected * (1 - expected)) / n))
     return Certificate(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        # one-sided test at 5 %: an effect of (z_0.95 + z_0.80) standard errors is detected in 80 % of samples
-        detectable=float((settings.z_significance + settings.z_power) * noise),
+        detectable=_detectable(rows.expected, settings),
         n=n,
     )
+
+
+def _detectable(expected: np.ndarray, settings: EvidenceSettings) -> float | None:
+    # standard error of the mean of (y - mu) s with |s| = 1
+    noise = float(np.sqrt(np.mean(expected * (1 - expected)) / len(expected)))
+    # one-sided test at 5 %: an effect of (z_0.95 + z_0.80) standard errors is detected in 80 % of samples
+    return attainable(float((settings.z_significance + settings.z_power) * noise), expected)
+
+
+def attainable(size: float, rate: np.ndarray) -> float | None:
+    """Return a size of hidden miscalibration, or None if no outcomes could show so much.
+
+    Parameters
+    ----------
+    size : float
+        A mean absolute hidden miscalibration, not negative.
+    rate : (n,) float64 in [0, 1]
+        mu(f), the rate of y given f alone at each unseen row.
+
+    Returns
+    -------
+    float or None
+        `size`, unless it exceeds the mean of 2 mu (1 - mu), which is reached where x decides every outcome.
+
+    Examples
+    --------
+    >>> attainable(0.1, np.array([0.5, 0.5])), attainable(0.6, np.array([0.5, 0.5]))
+    (0.1, None)
+    """
+    return size if size <= np.mean(2.0 * rate * (1.0 - rate)) else None
 
 
 def _limit(name: str) -> Limit:
@@ -152,3 +187,12 @@ def _check_field(values: ArrayLike, name: str) -> np.ndarray:
             f"(rows {np.flatnonzero(bad)[:5].tolist()})"
         )
     return field
+
+
+def _check_block(values: ArrayLike, n: int) -> np.ndarray:
+    block = np.asarray(values)
+    if block.shape != (n,) or not np.issubdtype(block.dtype, np.integer):
+        raise InputError(
+            f"block must be one whole number per row, {n} in all; got shape {block.shape} of {block.dtype}"
+        )
+    return block.astype(np.int64)

@@ -7,10 +7,10 @@ lower limit is above zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
@@ -26,17 +26,18 @@ class Claim:
         Whether the estimator claims a local structure, that is, one that no function of the confidence gives.
     certificate : Certificate
         What the unseen rows prove.
-    detectable : float or None
-        The mean absolute hidden miscalibration that these rows would have detected with 80 % power, presuming a field
-        with the right sign on every row; None where no outcomes could show so much.
     significance : float
         What the p-value must be below.
     """
 
     structure: bool
     certificate: Certificate
-    detectable: float | None
-    significance: float = SIGNIFICANCE
+    significance: float = field(default=SIGNIFICANCE, kw_only=True)
+
+    @property
+    def detectable(self) -> float | None:
+        """What these rows would have detected: see :class:`~miscal.evidence.certificates.Certificate`."""
+        return self.certificate.detectable
 
     @property
     def rejected(self) -> bool:
@@ -56,8 +57,8 @@ def claim(
     hidden: ArrayLike,
     *,
     structure: bool,
-    fit_correct: ArrayLike,
-    fit_confidence: ArrayLike,
+    expected: ArrayLike,
+    block: ArrayLike | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Claim:
@@ -74,8 +75,11 @@ def claim(
         Its hidden part, `delta` less what a map of the confidence alone gives; same sign convention.
     structure : bool
         Whether the estimator claims local structure; where it does not, nothing hidden is tested.
-    fit_correct, fit_confidence : (m,) in {0, 1}; (m,) float in [0, 1]
-        Other rows, for E[y | f].
+    expected : (n,) float in [0, 1]
+        E[y | f] of each row, learned from other rows.
+    block : (n,) int, optional
+        Order in which the rows were tested; by default all at once. See
+        :func:`~miscal.evidence.certificates.certificate`.
     settings : EvidenceSettings, optional
         Significance, confidence level, limits and draws.
     random_state : int or numpy.random.Generator, default 0
@@ -92,12 +96,13 @@ def claim(
 
     Examples
     --------
+    >>> from miscal.evidence.conditional import outcome_given_confidence
     >>> rng = np.random.default_rng(0)
     >>> x, f = rng.choice([-1, 1], 5000), rng.uniform(0.3, 0.7, 5000)
     >>> y = (rng.random(5000) < f + 0.2 * x).astype(float)
     >>> fit, test = slice(0, 4000), slice(4000, None)
-    >>> found = claim(y[test], f[test], 0.2 * x[test], 0.2 * x[test], structure=True,
-    ...     fit_correct=y[fit], fit_confidence=f[fit])
+    >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
+    >>> found = claim(y[test], f[test], 0.2 * x[test], 0.2 * x[test], structure=True, expected=expected)
     >>> found.confirmed, round(found.detectable, 3)
     (True, 0.038)
     """
@@ -107,34 +112,9 @@ def claim(
         confidence,
         delta,
         claimed if structure else np.zeros_like(claimed),
-        fit_correct=fit_correct,
-        fit_confidence=fit_confidence,
+        expected=expected,
+        block=block,
         settings=settings,
         random_state=random_state,
     )
-    # f plus the visible part, which is delta less its hidden part
-    rate = np.clip(np.asarray(confidence) + np.asarray(delta) - claimed, 0.0, 1.0)
-    return Claim(bool(structure), proof, attainable(proof.detectable, rate), settings.significance)
-
-
-def attainable(size: float, visible_rate: NDArray[np.float64]) -> float | None:
-    """Return a size of hidden miscalibration, or None if no outcomes could show so much.
-
-    Parameters
-    ----------
-    size : float
-        A mean absolute hidden miscalibration, not negative.
-    visible_rate : (n,) float64 in [0, 1]
-        mu(f), the rate of y given f alone at each unseen row.
-
-    Returns
-    -------
-    float or None
-        `size`, unless it exceeds the mean of 2 mu (1 - mu), which is reached where x decides every outcome.
-
-    Examples
-    --------
-    >>> attainable(0.1, np.array([0.5, 0.5])), attainable(0.6, np.array([0.5, 0.5]))
-    (0.1, None)
-    """
-    return size if size <= np.mean(2.0 * visible_rate * (1.0 - visible_rate)) else None
+    return Claim(bool(structure), proof, significance=settings.significance)

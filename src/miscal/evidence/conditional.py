@@ -137,6 +137,7 @@ def permutation_p_value(
     *,
     rng: np.random.Generator,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    tie: float = 1.0,
 ) -> float:
     """One-sided p-value of sum(residual * field) when the field is shuffled within strata.
 
@@ -153,6 +154,9 @@ def permutation_p_value(
     rng : numpy.random.Generator
     settings : EvidenceSettings, optional
         Of which the draws and what counts as near to normal are used.
+    tie : float in [0, 1], default 1
+        How much a shuffle that gives the observed sum (the data are one) counts as larger. With a uniform random
+        number the p-value is uniform, not just at least as large, where nothing is hidden.
 
     Returns
     -------
@@ -167,14 +171,11 @@ def permutation_p_value(
     """
     e, a = centred(residual, stratum), centred(field, stratum)
     rows = np.bincount(stratum)
-    # exact variance of the sum under shuffles within each stratum
-    variances = np.bincount(stratum, e**2) * np.bincount(stratum, a**2) / np.maximum(rows - 1, 1)
+    variances = _variances(e, a, stratum)
     variance = float(np.sum(variances))
     if variance <= 1e-24 * len(e):
         return 1.0
     observed, deviation = float(e @ a), float(np.sqrt(variance))
-    # shuffles that give the observed sum must count as such, whatever the order of the additions
-    bar = observed - 1e-9 * deviation
     if len(e) <= settings.drawn_rows:
         sums = _shuffled_sums(e, a, stratum, rng, settings)
     else:
@@ -186,7 +187,51 @@ def permutation_p_value(
             return float(max(ndtr(-observed / deviation), np.finfo(float).tiny))
         sums = _shuffled_sums_by_size(e, a, stratum, ~normal, rng, settings)
         sums += np.sqrt(np.sum(variances[normal])) * rng.standard_normal(len(sums))
-    return (1 + int(np.sum(sums >= bar))) / (1 + len(sums))
+    return ranked(sums, observed, 1e-9 * deviation, tie)
+
+
+def comparable(residual: Floats, field: Floats, stratum: Ints) -> bool:
+    """Whether any stratum has two different fields and two different residuals: else nothing can be told by shuffling.
+
+    Examples
+    --------
+    >>> comparable(np.array([0.0, 1.0]), np.array([0.2, 0.1]), np.array([0, 0]))
+    True
+    >>> comparable(np.array([0.0, 1.0]), np.array([0.2, 0.1]), np.array([0, 1]))
+    False
+    """
+    variance = _variances(centred(residual, stratum), centred(field, stratum), stratum).sum()
+    return bool(variance > 1e-24 * len(residual))
+
+
+def _variances(e: Floats, a: Floats, stratum: Ints) -> Floats:
+    """Exact variance of the sum of e a under shuffles, stratum by stratum."""
+    return np.bincount(stratum, e**2) * np.bincount(stratum, a**2) / np.maximum(np.bincount(stratum) - 1, 1)
+
+
+def ranked(sums: Floats, observed: float, rounding: float, tie: float = 1.0) -> float:
+    """P-value of an observed sum among draws, of which it counts as one.
+
+    Parameters
+    ----------
+    sums : (n_draws,) float64
+    observed : float
+    rounding : float >= 0
+        Sums nearer than this to the observed one are ties, whatever the order of the additions made of them.
+    tie : float in [0, 1], default 1
+        How much a tie counts as larger.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> ranked(np.array([0.0, 1.0, 2.0]), 1.0, 1e-9), ranked(np.array([0.0, 1.0, 2.0]), 1.0, 1e-9, tie=0.5)
+    (0.75, 0.5)
+    """
+    at_least, above = int(np.sum(sums >= observed - rounding)), int(np.sum(sums > observed + rounding))
+    return (above + tie * (1 + at_least - above)) / (1 + len(sums))
 
 
 def _shuffled_sums(e: Floats, a: Floats, stratum: Ints, rng: np.random.Generator, settings: EvidenceSettings) -> Floats:

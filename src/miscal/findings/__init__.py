@@ -2,11 +2,12 @@
 
 What enters is plain arrays, a :class:`~miscal.evidence.claim.Claim` and a frozen
 :class:`~miscal.findings.settings.FindingsSettings`; what leaves is frozen results and sentences. Parts, enrichment,
-naming and residuals are formulas; cut, subregimes, places and verdict put them together.
+naming and residuals are formulas; judging tests regions; cut, subregimes, places and verdict put them together.
 """
 
 from miscal.findings.cut import cut
 from miscal.findings.enrichment import Enriched
+from miscal.findings.judging import Judged, judge_regimes
 from miscal.findings.places import Place, places
 from miscal.findings.residuals import Residual, binomial_residual, holm
 from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings
@@ -18,6 +19,7 @@ __all__ = [
     "FINDINGS_DEFAULTS",
     "Enriched",
     "FindingsSettings",
+    "Judged",
     "Place",
     "Residual",
     "Subregime",
@@ -27,6 +29,7 @@ __all__ = [
     "cut",
     "find_subregimes",
     "holm",
+    "judge_regimes",
     "places",
     "verdict",
 ]

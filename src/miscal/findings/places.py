@@ -9,8 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.findings.residuals import binomial_residual, holm
+from miscal.evidence.conditional import strata
+from miscal.findings.judging import hidden_residual
+from miscal.findings.residuals import holm
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+
+Region = tuple[str, np.ndarray]
+"""A name, and which rows are in it: bool, shape (n,)."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Place:
     name : str
         What the region is called, with quotation marks if it is a name.
     hidden : float
-        Mean of y - mu(f) over its test rows: negative where they are less often right than rows of like confidence.
+        Mean of y - E[y | f] over its rows: negative where they are less often right than rows of like confidence.
     """
 
     name: str
@@ -31,39 +36,50 @@ class Place:
 
 def places(
     correct: np.ndarray,
-    rate: np.ndarray,
-    regions: Sequence[tuple[str, np.ndarray]],
+    confidence: np.ndarray,
+    expected: np.ndarray,
+    parts: Sequence[Region],
+    whole: Sequence[Region] = (),
     settings: FindingsSettings = FINDINGS_DEFAULTS,
 ) -> list[Place]:
     """Choose what the verdict names.
 
     Parameters
     ----------
-    correct, rate : ndarray of float64, shape (n,)
-        Outcomes of the test rows, and mu(f), the rate of y given the confidence alone.
-    regions : sequence of (str, ndarray of bool, shape (n,))
-        Name, and which test rows are in it.
+    correct, confidence : ndarray of float64, shape (n,)
+        Outcomes, which had no part in choosing the regions they are in, and confidences.
+    expected : ndarray of float64, shape (n,), in [0, 1]
+        E[y | f] of every row, learned from other rows.
+    parts : sequence of (str, ndarray of bool, shape (n,))
+        Named parts of the data.
+    whole : sequence of (str, ndarray of bool, shape (n,))
+        Larger regions, told only where no part is.
     settings : FindingsSettings, optional
-        The significance.
+        The significance, and how many rows of near-equal confidence are compared.
 
     Returns
     -------
     list of Place
-        Those whose mean of y - mu(f) differs from 0, at 0.05 after Holm's adjustment; those that carry most (size times
-        rows) first.
+        Those parts that are right more or less often than other rows of near-equal confidence
+        (:func:`~miscal.findings.judging.hidden_residual`), at 0.05 after Holm's adjustment over parts and larger
+        regions together; if there is none, those larger regions. Those that carry most (size times rows) come first.
 
     Examples
     --------
     >>> typical, worse = np.arange(400) < 300, np.arange(400) >= 300
-    >>> y, rate = np.r_[np.arange(300) % 5 < 3, np.zeros(100)], np.full(400, 0.6)
-    >>> places(y, rate, [("typical", typical), ("worse", worse)])
-    [Place(name='worse', hidden=-0.6)]
+    >>> y = np.r_[np.arange(300) % 5 < 3, np.zeros(100)]
+    >>> found = places(y, np.full(400, 0.9), np.full(400, 0.45), [("typical", typical), ("worse", worse)])
+    >>> [(place.name, round(place.hidden, 2)) for place in found]
+    [('worse', -0.45), ('typical', 0.15)]
     """
-    residuals = [binomial_residual(correct[rows], rate[rows]) for _, rows in regions]
+    stratum, regions = strata(confidence, settings.stratum_rows), [*parts, *whole]
+    residuals = [hidden_residual(correct, expected, rows, stratum, settings) for _, rows in regions]
     adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in residuals]))
     kept = [
-        (-abs(one.value) * rows.sum(), Place(name, one.value))
-        for (name, rows), one, p_value in zip(regions, residuals, adjusted, strict=True)
+        (at >= len(parts), -abs(one.value) * rows.sum(), Place(name, one.value))
+        for at, ((name, rows), one, p_value) in enumerate(zip(regions, residuals, adjusted, strict=True))
         if p_value < settings.significance
     ]
-    return [place for _, place in sorted(kept, key=lambda item: item[0])]
+    kept.sort(key=lambda item: item[:2])
+    # larger regions only where no part is told
+    return [place for larger, _, place in kept if larger == kept[0][0]]

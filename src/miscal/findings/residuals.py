@@ -65,19 +65,50 @@ def binomial_residual(
     >>> binomial_residual(np.array([]), np.array([])).value is None
     True
     """
-    from scipy.stats import beta, binom
-
-    n = len(correct)
-    if n == 0:
+    if len(correct) == 0:
         return Residual(None, None, None)
-    # a mean of ones can exceed 1 by rounding
-    hits, expected = int(np.sum(correct)), min(1.0, float(np.mean(confidence)))
+    return proportion_residual(float(np.mean(correct)), len(correct), float(np.mean(confidence)), settings)
+
+
+def proportion_residual(
+    share: float, n: float, confidence: float, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> Residual:
+    """Test by the binomial law whether a share of `n` rows is what the confidence says.
+
+    Parameters
+    ----------
+    share : float
+        Share of right answers, in [0, 1].
+    n : float
+        Rows that it rests on, above 0; not necessarily a whole number, where they count for different weights.
+    confidence : float
+        What the share should be, in [0, 1].
+    settings : FindingsSettings, optional
+        The confidence level of the interval.
+
+    Returns
+    -------
+    Residual
+        ``share - confidence``, its interval (Clopper and Pearson, 1934) and p-value (twice the smaller tail); tails
+        and interval are those of the beta law, which continues them to numbers that are not whole.
+
+    Examples
+    --------
+    >>> proportion_residual(0.25, 40.0, 0.5).p_value < 0.01, proportion_residual(0.45, 40.5, 0.5).p_value > 0.3
+    (True, True)
+    """
+    from scipy.special import betainc, betaincinv
+
+    # a mean of ones can exceed 1 by rounding, and n times a share of whole numbers can miss a whole one
+    hits, expected = min(n, round(n * share, 9)), min(1.0, confidence)
     alpha = 1 - settings.confidence_level
-    # sf(hits - 1) is P(hits or more): the count seen belongs to both tails
-    tails = binom.cdf(hits, n, expected), binom.sf(hits - 1, n, expected)
-    low = float(beta.ppf(alpha / 2, hits, n - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1 - alpha / 2, hits + 1, n - hits)) if hits < n else 1.0
-    return Residual(hits / n - expected, (low - expected, high - expected), min(1.0, 2.0 * float(min(tails))))
+    # P(hits or fewer) and P(hits or more): the count seen belongs to both tails
+    fewer = betainc(n - hits, hits + 1, 1.0 - expected) if hits < n else 1.0
+    more = betainc(hits, n - hits + 1, expected) if hits > 0 else 1.0
+    low = float(betaincinv(hits, n - hits + 1, alpha / 2)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - alpha / 2)) if hits < n else 1.0
+    p_value = min(1.0, 2.0 * float(min(fewer, more)))
+    return Residual(share - expected, (low - expected, high - expected), p_value)
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:

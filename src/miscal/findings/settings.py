@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
-from miscal.evidence.settings import SIGNIFICANCE
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 
 EPSILON = 0.05
 """Default least size of a field that counts as miscalibrated: small errors called miscalibrated against errors passed
@@ -32,6 +32,10 @@ class FindingsSettings:
     """Of the intervals of residuals. A convention."""
     z_interval: float = 1.959964
     """Normal quantile of the 95 % interval of an odds ratio. A convention."""
+
+    stratum_rows: int = EVIDENCE_DEFAULTS.stratum_rows
+    """Rows of near-equal confidence that a part is compared with: more leave a trend in them (size), fewer leave less
+    to compare (power). That of the certificates."""
 
     # The geometry in which parts are cut.
     coordinates_weight: float = 0.5

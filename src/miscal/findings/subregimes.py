@@ -1,4 +1,4 @@
-"""Subregimes: coherent, named parts of the over and under regimes, confirmed or not on rows they were not cut on."""
+"""Subregimes: coherent, named parts of the over and under regimes, each tested by outcomes that it does not rest on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,25 @@ from miscal.base.checks import check_confidence, check_correct, check_features, 
 from miscal.base.errors import InputError
 from miscal.findings.cut import check_field
 from miscal.findings.enrichment import Enriched, encode, enrich
+from miscal.findings.judging import SIGNS, Judged, judge
 from miscal.findings.naming import feature_rules, keywords, metadata_clause, part_names
 from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
-from miscal.findings.residuals import Residual, binomial_residual, holm
+from miscal.findings.residuals import Residual
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 PARENTS = ("over", "under")
 """Regimes that are cut into parts, in the order of the table."""
+
+FIELDS = ("total", "hidden")
+"""Fields that regimes, and hence parts, can be cut on."""
 
 
 @dataclass(frozen=True)
 class Subregime:
     """A coherent, named part of a regime.
 
-    It is cut and named on train and validation rows (their honest K-fold field) and measured on test rows.
+    It is cut and named on some rows by their honest field, and tested by the outcomes of rows that the field had not
+    seen: both may be all rows where every value comes from a fit that left the row's own outcome out.
 
     Attributes
     ----------
@@ -32,54 +37,73 @@ class Subregime:
         Unique among the subregimes; from metadata, keywords, features, or the regime and a number.
     parent : str
         ``"over"`` or ``"under"``.
+    field : str
+        The field that its regime was cut on: ``"total"``, or ``"hidden"``, where ``"over"`` means right less often
+        than rows of equal confidence.
     n : int
-        Test rows.
+        Rows that test it.
     share : float
-        Their share of all test rows, in [0, 1].
+        Their share of all rows that test, in [0, 1].
     accuracy, confidence : float or None
-        Means over the test rows, in [0, 1]; None where there are none.
-    residual : Residual
-        Mean of ``y - f`` over the test rows (negative: over-confident), 95 % interval and raw two-sided p-value.
+        Means over the rows that test it, in [0, 1]; None where there are none.
+    residual, visible, hidden : Residual
+        Over the rows that test it, means of ``y - f`` (negative: over-confident), of ``E[y | f] - f`` and of
+        ``y - E[y | f]``, with 95 % intervals and raw two-sided p-values. The first is the sum of the others.
     p_value : float
-        The p-value, adjusted by Holm over all subregimes; 1 where there are no rows.
+        That of its own field (`residual` or `hidden`), adjusted by Holm over all subregimes of that field; 1 where
+        there are no rows.
     confirmed : bool
-        Whether `p_value` is at most 0.05 and the residual has the sign of the parent.
+        Whether `p_value` is at most 0.05 and the mean has the sign of the parent.
+    confirmed_parts : dict of str to bool
+        The same for ``"total"``, ``"visible"`` and ``"hidden"``, each adjusted in a family of its own.
     n_fit : int
-        Train and validation rows.
+        Rows that it was cut on.
     delta : float
-        Mean honest field over the train and validation rows, in [-1, 1].
+        Mean honest total field over the rows that it was cut on, in [-1, 1].
     keywords : tuple of str
         Terms that set its texts apart, the weightiest first.
     metadata : tuple of Enriched
         Metadata values more common in it than elsewhere, the most telling first.
     exemplars : tuple of int
-        Row numbers of at most five train or validation rows nearest its centre, with distinct texts (where possible
-        texts that begin differently).
+        Typical rows: row numbers of at most five of the rows it was cut on that are nearest its centre, with distinct
+        texts (where possible texts that begin differently).
+    telling : tuple of int
+        Row numbers of at most five of the rows that test it, with distinct texts: the surest that were wrong where
+        over, the least sure that were right where under.
     """
 
     name: str
     parent: str
+    field: str
     n: int
     share: float
     accuracy: float | None
     confidence: float | None
     residual: Residual
+    visible: Residual
+    hidden: Residual
     p_value: float
     confirmed: bool
+    confirmed_parts: dict[str, bool]
     n_fit: int
     delta: float
     keywords: tuple[str, ...]
     metadata: tuple[Enriched, ...]
     exemplars: tuple[int, ...]
+    telling: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry of ``subregimes`` in ``summary.json``."""
         return {
             **self.__dict__,
             "residual": self.residual.to_dict(),
+            "visible": self.visible.to_dict(),
+            "hidden": self.hidden.to_dict(),
+            "confirmed_parts": dict(self.confirmed_parts),
             "keywords": list(self.keywords),
             "metadata": [item.to_dict() for item in self.metadata],
             "exemplars": list(self.exemplars),
+            "telling": list(self.telling),
         }
 
 
@@ -105,17 +129,20 @@ class _Rows:
 
     at: np.ndarray
     delta: np.ndarray
+    hidden: np.ndarray
     regime: np.ndarray
-    test: np.ndarray
+    cut_on: np.ndarray
+    tested: np.ndarray
     correct: np.ndarray
     confidence: np.ndarray
+    expected: np.ndarray
     row: np.ndarray
     text: np.ndarray | None
 
     @cached_property
     def fit(self) -> np.ndarray:
-        """Indices of train and validation rows."""
-        return np.flatnonzero(~self.test)
+        """Indices of the rows that parts are cut on."""
+        return np.flatnonzero(self.cut_on)
 
     def take(self, index: np.ndarray) -> "_Rows":
         return _Rows(**{key: None if values is None else values[index] for key, values in self.fields().items()})
@@ -129,9 +156,13 @@ def find_subregimes(
     delta: np.ndarray,
     regime: np.ndarray,
     *,
-    split: np.ndarray,
+    cut_on: np.ndarray,
+    tested: np.ndarray,
     correct: np.ndarray,
     confidence: np.ndarray,
+    hidden: np.ndarray,
+    expected: np.ndarray,
+    by: str = "total",
     features: np.ndarray | None = None,
     feature_names: Sequence[str] | None = None,
     text: Sequence[str] | None = None,
@@ -140,29 +171,38 @@ def find_subregimes(
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Subregimes:
-    """Cut the over and under regimes into coherent, named parts and test each on unseen rows.
+    """Cut the over and under regimes into coherent, named parts and test each on outcomes that the field had not seen.
 
-    Train and validation rows of a regime are cut by k-means into as many clusters as would be found again in other
-    rows, and clusters that run into each other are one part unless their fields differ
-    (:func:`miscal.findings.parts.cut_parts`); metadata, texts and outcomes of test rows take no part in it. Test rows
-    go to the nearest centre of their own regime. The mean residual of each part's test rows is tested exactly,
-    two-sided (:func:`miscal.findings.residuals.binomial_residual`), with Holm's adjustment over all parts of both
-    regimes.
+    Rows of a regime are cut by k-means into as many clusters as would be found again in other rows, and clusters that
+    run into each other are one part unless their fields differ (:func:`miscal.findings.parts.cut_parts`). Rows that are
+    not cut on go to the nearest centre of their own regime. Outcomes take no part in it, nor do metadata and texts.
+    The mean residual of each part, its visible and its hidden part are tested two-sided
+    (:func:`miscal.findings.judging.judge`), each with Holm's adjustment over all parts of both regimes.
 
     Parameters
     ----------
     coordinates : array_like of shape (n, k)
-        Learned coordinates: inputs that are miscalibrated alike lie close.
+        Learned coordinates: inputs that are miscalibrated alike lie close. A row's must not depend on its own outcome
+        if the row is both cut on and tested: the honest fields themselves, say.
     delta : array_like of shape (n,), in [-1, 1]
-        The field; K-fold (honest) values on train and validation rows. Negative: over-confident.
+        The total field, honest on every row. Negative: over-confident.
     regime : array_like of shape (n,)
-        ``"over"``, ``"good"``, ``"under"``, or None where there is none, as :func:`miscal.findings.cut` gives it.
-    split : array_like of shape (n,)
-        ``"train"``, ``"val"`` or ``"test"``.
+        ``"over"``, ``"good"``, ``"under"``, or None where there is none, as :func:`miscal.findings.cut` gives it of the
+        field that `by` names.
+    cut_on : array_like of shape (n,), bool
+        Rows that parts are cut and named on.
+    tested : array_like of shape (n,), bool
+        Rows whose outcomes test the parts.
     correct : array_like of shape (n,), 0 or 1
-        Outcomes; only those of test rows are used.
+        Outcomes; only those of tested rows are used.
     confidence : array_like of shape (n,), in [0, 1]
         Confidences.
+    hidden : array_like of shape (n,), in [-1, 1]
+        The hidden part of the field, honest on every row.
+    expected : array_like of shape (n,), in [0, 1]
+        E[y | f], learned from other rows; only that of tested rows is used.
+    by : {"total", "hidden"}, default "total"
+        The field that `regime` was cut on: neighbouring parts are joined where it is alike, and `confirmed` is by it.
     features : array_like of shape (n, d), optional
         Inputs: their leading components stand beside the coordinates, so that parts also have a common subject.
     feature_names : sequence of str of length d, optional
@@ -174,7 +214,7 @@ def find_subregimes(
     row : array_like of shape (n,), int, optional
         Row numbers of the data; default 0 to n - 1.
     settings : FindingsSettings, optional
-        Among others the least size of a part, by default 50 train and validation rows, or 1 % of them if that is more
+        Among others the least size of a part, by default 50 of the rows that are cut, or 1 % of them if that is more
         (a regime with fewer has no subregime), and the most parts of a regime, by default 8.
     random_state : int or numpy.random.Generator
         Draws of k-means and of halves.
@@ -187,46 +227,54 @@ def find_subregimes(
     Raises
     ------
     InputError
-        If lengths differ, numbers are not finite, `feature_names` do not match `features`, or all rows are test rows.
+        If lengths differ, numbers are not finite, `feature_names` do not match `features`, `by` is unknown, or there is
+        no row to cut on.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> group = np.repeat([0, 1], 500)
     >>> x = group[:, None] * 20.0 + rng.normal(size=(1000, 2))
-    >>> split = np.where(rng.random(1000) < 0.2, "test", "train")
-    >>> y = (rng.random(1000) < 0.5).astype(float)
-    >>> found = find_subregimes(x, np.full(1000, -0.4), np.full(1000, "over"), split=split, correct=y,
-    ...     confidence=np.full(1000, 0.9), metadata={"subject": np.array(["law", "math"])[group]})
+    >>> test, y = rng.random(1000) < 0.2, (rng.random(1000) < 0.5).astype(float)
+    >>> found = find_subregimes(x, np.full(1000, -0.4), np.full(1000, "over"), cut_on=~test, tested=test, correct=y,
+    ...     confidence=np.full(1000, 0.9), hidden=np.zeros(1000), expected=np.full(1000, 0.5),
+    ...     metadata={"subject": np.array(["law", "math"])[group]})
     >>> sorted(part.name for part in found.table)
     ['subject = law (2.0x)', 'subject = math (2.0x)']
     >>> all(part.confirmed and part.residual.value < 0 for part in found.table)
     True
+    >>> any(part.confirmed_parts["hidden"] for part in found.table)
+    False
     """
+    if by not in FIELDS:
+        raise InputError(f"by must be one of {', '.join(FIELDS)}; got {by!r}")
     coordinates = check_features(coordinates, name="coordinates")
     features = None if features is None else check_features(features, name="features")
     named = _named(features, feature_names, settings)
     rows = _Rows(
         at=np.arange(len(coordinates)),
         delta=check_field(delta),
+        hidden=check_field(hidden, name="hidden"),
         regime=np.asarray(regime, dtype=object),
-        test=np.asarray(split).astype(str) == "test",
+        cut_on=np.asarray(cut_on, bool),
+        tested=np.asarray(tested, bool),
         correct=check_correct(correct),
         confidence=check_confidence(confidence),
+        expected=check_confidence(expected, name="expected"),
         row=np.arange(len(coordinates)) if row is None else np.asarray(row),
         text=None if text is None else np.array(["" if value is None else str(value) for value in text], dtype=object),
     )
     check_lengths(coordinates=coordinates, features=features, **rows.fields())
-    if rows.test.all():
-        raise InputError("split: all rows are test rows, but parts are cut on train and val rows: give some of those")
+    if not rows.cut_on.any():
+        raise InputError("cut_on is False for every row, but parts are cut on some: mark the rows to cut on")
     # from here on rows are in canonical order; `at` leads back to the caller's
     rows = rows.take(canonical_order(coordinates, features, rows.row))
     rng = np.random.default_rng(random_state)
     geometry = fit_geometry(coordinates, features, rows.at[rows.fit], rng, settings)
     positions = geometry(coordinates, features)[rows.at]
-    part, parents = _cut_regimes(rows, positions, rng, settings)
+    part, parents = _cut_regimes(rows, by, positions, rng, settings)
     described = _describe(rows, part, parents, metadata or {}, named, rng, settings)
-    table = _measure(rows, positions, part, parents, described, settings)
+    table = _measure(rows, by, positions, part, parents, described, settings)
     name_of_row = np.full(len(rows.at), None, dtype=object)
     # part -1, of rows without one, picks the last entry: None
     name_of_row[rows.at] = np.array([*described.names, None], dtype=object)[part]
@@ -245,17 +293,18 @@ def _named(
 
 
 def _cut_regimes(
-    rows: _Rows, positions: np.ndarray, rng: np.random.Generator, settings: FindingsSettings
+    rows: _Rows, by: str, positions: np.ndarray, rng: np.random.Generator, settings: FindingsSettings
 ) -> tuple[np.ndarray, list[str]]:
-    """Cut each regime by its train and validation rows; the part of every row (-1: none), and the regime of each part.
+    """Cut each regime by its rows to cut on; the part of every row (-1: none), and the regime of each part.
 
-    A test row belongs to the part of the nearest centre of its own regime.
+    Any other row belongs to the part of the nearest centre of its own regime.
     """
+    field = rows.hidden if by == "hidden" else rows.delta
     size = max(settings.min_rows, int(np.ceil(settings.min_share * len(rows.fit))))
     part, parents = np.full(len(rows.at), -1), []
     for parent in PARENTS:
         chosen = rows.fit[rows.regime[rows.fit] == parent]
-        cut = cut_parts(positions[chosen], rows.delta[chosen], rng, min_rows=size, settings=settings)
+        cut = cut_parts(positions[chosen], field[chosen], rng, min_rows=size, settings=settings)
         if cut.n_parts:
             inside = rows.regime == parent
             # parts are counted through both regimes
@@ -282,7 +331,7 @@ def _describe(
     rng: np.random.Generator,
     settings: FindingsSettings,
 ) -> _Descriptions:
-    """Describe every part by its train and validation rows."""
+    """Describe every part by the rows that it was cut on."""
     n_parts = len(parents)
     encoded = [encode(name, np.asarray(values)[rows.at[rows.fit]], settings) for name, values in metadata.items()]
     columns = [column for column in encoded if column is not None]
@@ -301,47 +350,53 @@ def _describe(
 
 def _measure(
     rows: _Rows,
+    by: str,
     positions: np.ndarray,
     part: np.ndarray,
     parents: list[str],
     described: _Descriptions,
     settings: FindingsSettings,
 ) -> tuple[Subregime, ...]:
-    """Test every part on its test rows."""
-    n_test = max(1, int(rows.test.sum()))
-    unseen = [np.flatnonzero((part == index) & rows.test) for index in range(len(parents))]
-    residuals = [binomial_residual(rows.correct[index], rows.confidence[index], settings) for index in unseen]
-    adjusted = holm(np.array([1.0 if item.p_value is None else item.p_value for item in residuals])).tolist()
+    """Test every part by the rows that test."""
+    judged = _judge(rows, part, parents, settings)
     table = []
     for index, parent in enumerate(parents):
-        test, seen = unseen[index], rows.fit[part[rows.fit] == index]
+        test, seen = np.flatnonzero((part == index) & rows.tested), rows.fit[part[rows.fit] == index]
+        found = judged[index]
         table.append(
             Subregime(
                 name=described.names[index],
                 parent=parent,
+                field=by,
                 n=len(test),
-                share=len(test) / n_test,
+                share=len(test) / max(1, int(rows.tested.sum())),
                 accuracy=_mean(rows.correct[test]),
                 confidence=_mean(rows.confidence[test]),
-                residual=residuals[index],
-                p_value=adjusted[index],
-                confirmed=adjusted[index] <= settings.significance and _has_sign_of(residuals[index], parent),
+                residual=found.residual,
+                visible=found.visible,
+                hidden=found.hidden,
+                p_value=found.p_values[by],
+                confirmed=found.confirmed[by],
+                confirmed_parts=found.confirmed,
                 n_fit=len(seen),
                 delta=float(rows.delta[seen].mean()),
                 keywords=described.keywords[index],
                 metadata=described.metadata[index],
                 exemplars=_exemplars(rows.take(seen), positions[seen], settings),
+                telling=_telling(rows.take(test), parent, settings),
             )
         )
     return tuple(table)
 
 
+def _judge(rows: _Rows, part: np.ndarray, parents: list[str], settings: FindingsSettings) -> list[Judged]:
+    numbers = rows.correct[rows.tested], rows.confidence[rows.tested], rows.expected[rows.tested]
+    regions = [part[rows.tested] == index for index in range(len(parents))]
+    return judge(*numbers, regions, [SIGNS[parent] for parent in parents], settings)
+
+
 def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
-
-
-def _has_sign_of(residual: Residual, parent: str) -> bool:
-    return residual.value is not None and (residual.value < 0 if parent == "over" else residual.value > 0)
 
 
 def _exemplars(rows: _Rows, positions: np.ndarray, settings: FindingsSettings) -> tuple[int, ...]:
@@ -355,12 +410,32 @@ def _exemplars(rows: _Rows, positions: np.ndarray, settings: FindingsSettings) -
         # numbers of the positions stand in for texts: equal inputs count once
         texts = list(map(str, np.unique(positions[order], axis=0, return_inverse=True)[1].ravel()))
     else:
-        texts = [" ".join(rows.text[i].split()).casefold() for i in order]
+        texts = [_shown(rows.text[i]) for i in order]
+    chosen = _distinct(texts, (settings.text_start, None), settings.n_exemplars)
+    return tuple(int(rows.row[order[at]]) for at in chosen)
+
+
+def _telling(rows: _Rows, parent: str, settings: FindingsSettings) -> tuple[int, ...]:
+    """Row numbers of the rows that show best what is wrong with the part: distinct texts, of which none is typical."""
+    over = parent == "over"
+    wrong = np.flatnonzero(rows.correct == (0.0 if over else 1.0))
+    surest = np.lexsort((rows.row[wrong], -rows.confidence[wrong] if over else rows.confidence[wrong]))
+    order = wrong[surest][: settings.exemplar_pool]
+    texts = [str(at) for at in order] if rows.text is None else [_shown(rows.text[at]) for at in order]
+    return tuple(int(rows.row[order[at]]) for at in _distinct(texts, (None,), settings.n_exemplars))
+
+
+def _shown(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _distinct(texts: Sequence[str], lengths: Sequence[int | None], most: int) -> list[int]:
+    """Choose the first texts that differ in so many first characters, then, if they are too few, in the next number."""
     chosen: list[int] = []
-    for length in (settings.text_start, None):
+    for length in lengths:
         seen = {texts[at][:length] for at in chosen}
         for at, text in enumerate(texts):
-            if text[:length] not in seen and len(chosen) < settings.n_exemplars:
+            if text[:length] not in seen and len(chosen) < most:
                 seen.add(text[:length])
                 chosen.append(at)
-    return tuple(int(rows.row[order[at]]) for at in chosen)
+    return chosen

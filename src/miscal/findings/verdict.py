@@ -59,12 +59,12 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     >>> from miscal.evidence.certificates import Certificate
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
     >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
-    >>> print(verdict(Claim(True, shown, 0.03), [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
+    >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
     Hidden miscalibration was found, which no reliability diagram can show. On the 1,000 test rows, from which nothing
     was learned, its average size is at least 0.042 (one-sided 95 % confidence limit). Compared with rows of similar
     confidence, the model is right less often on "law, court" (by 0.15) and more often on "sums" (by 0.09).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
-    >>> print(verdict(Claim(False, silent, 0.03)))
+    >>> print(verdict(Claim(False, silent)))
     No hidden miscalibration was found: on the rows used for learning, the inputs did not help to predict errors beyond
     what the confidence says. This test set of 1,000 rows would have detected an average size of 0.030 or more with 80 %
     power, provided that the estimated field had the right sign on every row.

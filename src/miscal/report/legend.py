@@ -20,11 +20,12 @@ CORRECTIONS = {
 }
 #: Both views of the map, by the names of their columns.
 PANES = {"learned": "Learned geometry", "raw": "Raw inputs"}
-PROJECTIONS = {"pca": "principal components", "umap": "UMAP projection"}
+PROJECTIONS = {"pca": "principal components", "tsne": "t-SNE projection", "umap": "UMAP projection"}
 #: Settings, scores of candidates and stages of a run by their keys; keys that are not here are shown as they are.
 KEYS = {
     "seed": "Random seed",
     "epsilon": "Threshold of the regimes",
+    "redact_text": "Texts left out",
     "level": "Significance level",
     "global_map": "Map of the confidence alone",
     "structure": "Local structure found",

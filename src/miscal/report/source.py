@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError
+from miscal.discovery.redaction import SETTING
 from miscal.discovery.summary import FindingNumbers, MapInfo, Summary, read_summary
 from miscal.findings.ledger import IN_TEXT, TEXT
 from miscal.report.numbers import finite
@@ -90,6 +91,8 @@ def read_source(folder: Path, *, redact_text: bool = False) -> Source:
         field=_read_table(folder / "field.parquet", FIELD_COLUMNS).select(FIELD_COLUMNS),
         map=_read_map(folder, summary.map),
     )
+    if summary.settings.get(SETTING):
+        return replace(source, redact_text=True)  # its files hold no text
     return redacted(source) if redact_text else source
 
 

@@ -291,8 +291,7 @@ def test_one_class_and_too_few_rows_are_refused():
 
 def test_an_id_may_be_what_rows_belong_to():
     data = frame(id=[f"q{i % 50}" for i in range(N)])
-    t = read_triples(data, features="x", group="id")
-    assert all(len(set(t.split[t.group == name])) == 1 for name in set(t.group))
+    assert read_triples(data, features="x", group="id").group.tolist() == data["id"].to_list()
 
 
 def test_an_empty_condition_is_refused():
@@ -323,9 +322,10 @@ def test_a_users_split_is_used_as_it_is_and_straddling_inputs_are_warned_of():
         read_triples(frame(fold=["train"] * 150 + ["val"] * 50), split="fold", features="x")
 
 
-def test_groups_stay_together():
+def test_every_row_needs_a_group_and_no_split_is_made_up():
     t = read_triples(frame(g=[i // 4 for i in range(N)]), group="g", features="x")
-    assert all(len(set(t.split[i : i + 4])) == 1 for i in range(0, N, 4))
+    assert t.group.tolist() == [i // 4 for i in range(N)]
+    assert t.split is None
     with pytest.raises(InputError, match=r"group \(column 'g'\): 1 of 200 .*row 0"):
         read_triples(frame(g=[None, *range(1, N)]), group="g", features="x")
 
@@ -353,9 +353,9 @@ def test_test_rows_teach_the_encoder_nothing():
     assert not t.X[160:].any()
 
 
-def test_equal_texts_stay_on_one_side():
-    t = read_triples(frame(q=[f"question {i // 2}" for i in range(N)]), text="q", embed_model="tfidf")
-    assert all(t.split[i] == t.split[i + 1] for i in range(0, N, 2))
+def test_without_a_split_all_rows_teach_the_encoder():
+    t = read_triples(frame(text=["alpha", "beta"] * 80 + ["gamma"] * 40), text="text", embed_model="tfidf")
+    assert sorted(t.encoder.terms) == ["alpha", "beta", "gamma"]
     assert t.source["x"]["kind"] == "text-tfidf"
     assert "TF-IDF" in t.source["x_source"]
 

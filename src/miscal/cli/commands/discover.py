@@ -31,18 +31,20 @@ def command(
     seed: options.Seed = 0,
     epsilon: options.Epsilon = 0.05,
     split: options.Split = None,
+    evidence: options.EvidenceOption = None,
     where: options.Where = None,
     group: options.Group = None,
     on_invalid: options.OnInvalidOption = OnInvalid.error,
     encoding: options.Encoding = "utf-8",
     embed_model: options.EmbedModel = None,
     map_method: options.MapOption = options.Map.auto,
+    redact_text: options.RedactText = False,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
     """Find where a model is over- and under-confident.
 
-    What is found is tested on rows that nothing was learned from, corrected, and drawn in a report.
+    What is found is tested with outcomes that nothing has learned from, corrected, and drawn in a report.
     """
     columns = {
         "confidence": confidence,
@@ -63,7 +65,9 @@ def command(
         "options": None if neighbours is None else {"neighbours": neighbours},
         "seed": seed,
         "epsilon": epsilon,
+        "evidence": None if evidence is None else evidence.value,
         "map_method": map_method.value,
+        "redact_text": redact_text,
     }
 
     if neighbours is not None and method.value != "paper":

@@ -33,7 +33,7 @@ from miscal.data.readers.rows import (
     texts,
 )
 from miscal.data.readers.table import Table
-from miscal.data.splits import check_trainable, split_by, straddling_inputs
+from miscal.data.splits import check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_group, check_split
 
 ID = "id"
@@ -102,9 +102,9 @@ def read_triples(
     metadata : str or sequence of str
         Columns that the field does not see, unless they are named as features too.
     split : str, optional
-        A column of train / val / test, used as it is. By default rows are split 80/10/10 by `seed`.
+        A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
-        A column; rows with equal values stay on one side of the split.
+        A column; rows with equal values stay together in every split and fold.
     where : str, optional
         A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
     on_invalid : {"error", "drop"}
@@ -113,7 +113,7 @@ def read_triples(
     encoding : str, default "utf-8"
         Of text files.
     seed : int, default 0
-        Of the split and of the text encoder.
+        Of the text encoder.
     embed_model : str, optional
         "tfidf", or the folder or hub id of a sentence-transformers model. By default a model found on this machine,
         else TF-IDF.
@@ -121,8 +121,8 @@ def read_triples(
     Returns
     -------
     Triples
-        With `split` filled in, `encoder` fitted on train and validation rows, and `row` numbering the rows of
-        `source` from 0.
+        With `encoder` fitted (on the train and validation rows of a split, else on all rows), and `row` numbering the
+        rows of `source` from 0.
 
     Raises
     ------
@@ -136,8 +136,8 @@ def read_triples(
     >>> rng = np.random.default_rng(0)
     >>> f = rng.uniform(size=200)
     >>> t = read_triples({"conf": f, "y": rng.uniform(size=200) < f}, embeddings=rng.normal(size=(200, 4)))
-    >>> len(t), t.source["columns"]["confidence"], int((t.split == "test").sum())
-    (200, 'conf', 20)
+    >>> len(t), t.source["columns"]["confidence"], t.split
+    (200, 'conf', None)
     """
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
@@ -275,9 +275,9 @@ def _assembled(
     group = None if roles.group is None else _group(rows, roles.group)
     values = encoder_values(rows, inputs)
     encoder = _new_encoder(inputs, seed, embed_model)
-    split, about_split = _split(rows, roles, encoder, values, group, seed)
+    split, about_split = _split(rows, roles, encoder, values)
     check_trainable(y, split)
-    encoder.fit(_some(values, split != "test"))
+    encoder.fit(values if split is None else _some(values, split != "test"))
     return Triples(
         X=encoder.transform(values),
         confidence=f,
@@ -288,7 +288,7 @@ def _assembled(
         metadata={name: metadata_of(rows, name) for name in roles.metadata},
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *clipped, *about_split),
-        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder, seed),
+        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
         encoder=encoder,
     )
 
@@ -304,13 +304,11 @@ def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder
     return FeatureColumns(inputs.features) if inputs.kind == "features" else Embeddings()
 
 
-def _split(
-    rows: TableRows, roles: Roles, encoder: Encoder, values: Any, group: np.ndarray | None, seed: int
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Split before the encoder is fitted; which inputs are equal needs no fit that lasts."""
-    compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values
+def _split(rows: TableRows, roles: Roles, encoder: Encoder, values: Any) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """Read the split before the encoder is fitted; which inputs are equal needs no fit that lasts."""
     if roles.split is None:
-        return split_by(compared, group, seed=seed)
+        return None, ()
+    compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values
     split = check_split(rows.frame[roles.split].to_list(), name=label("split", roles.split), rows=rows.row)
     return split, straddling_inputs(compared, split)
 
@@ -324,7 +322,7 @@ def _some(values: Any, keep: np.ndarray) -> Any:
     )
 
 
-def _described(roles: Roles, inputs: XSource, encoder: Encoder, seed: int) -> dict[str, Any]:
+def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any]:
     """Say what the summary says of the data."""
     path = str(inputs.embeddings) if isinstance(inputs.embeddings, (str, Path)) else None
     x = {"text": inputs.text, "features": list(inputs.features)}.get(inputs.kind, path)
@@ -341,5 +339,4 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder, seed: int) -> di
         "x": {"kind": encoder.kind, "names": None if encoder.names is None else list(encoder.names)},
         "x_source": encoder.describe(),
         "n_features": encoder.n_features,
-        "split": f"80/10/10 at random, seed {seed}" if roles.split is None else f"column {roles.split!r}",
     }

@@ -122,7 +122,7 @@ class _Extra:
             return self.start + self.descriptions.index(finding.description)
         side = getattr(self.sides, name)
         if name not in self.named:
-            self.named[name] = _named(side.rows.columns, side.rows.text, len(side.rows))
+            self.named[name] = _named(side.rows.columns, side.rows.named_text, len(side.rows))
         groups = self.named[name]
         every = [
             (clean_text(one), k) for k, names in enumerate(groups.also) for one in (groups.descriptions[k], *names)

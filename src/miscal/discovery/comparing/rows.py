@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from miscal.data.readers.columns import find
 from miscal.data.readers.provenance import refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.triples import Triples
-from miscal.discovery.findings import expected_outcomes
+from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import Run
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
 from miscal.findings.ledger.scan import cut_into_strata
@@ -81,6 +82,11 @@ class RunRows:
         return self.correct - self.confidence
 
     @property
+    def named_text(self) -> tuple[str, ...] | None:
+        """The texts whose terms may name groups; None where the run keeps texts to itself."""
+        return None if self.run.summary.settings.get(SETTING) else self.text
+
+    @property
     def source(self) -> dict[str, Any]:
         """Where the rows came from, as the run noted it."""
         return self.run.summary.settings["source"]
@@ -116,7 +122,7 @@ def read_rows(run: Run, name: str) -> RunRows:
         delta=table["delta"].to_numpy(),
         field=table["hidden"].to_numpy(),
         regime=np.array(table["regime"].to_list(), dtype=object),
-        hidden=triples.correct - expected_outcomes(triples, seed),
+        hidden=triples.correct - expected_outcome(replace(triples, split=None), seed),
         stratum=cut_into_strata(confidence, width, np.random.default_rng((seed, _STRATA))),
     )
 

@@ -90,12 +90,14 @@ class Sides:
         return {name: values for name, values in known.items() if name not in differing}, differing
 
     def text(self) -> tuple[str, ...] | None:
-        """Return the texts whose terms name groups: of two sets, those of `a`, then of `b`."""
-        one, two = self.a.rows.text, self.b.rows.text
-        if self.match is None:
-            return None if one is None or two is None else (*one, *two)
-        shown = [side for side in (self.a, self.b) if side.rows.text is not None]
-        return tuple(shown[0].rows.text[i] for i in shown[0].at) if shown else None
+        """Return the texts whose terms name groups: of two sets, those of `a`, then of `b`.
+
+        None where either run has no texts, or keeps them to itself.
+        """
+        one, two = self.a.rows.named_text, self.b.rows.named_text
+        if one is None or two is None:
+            return None
+        return (*one, *two) if self.match is None else tuple(one[i] for i in self.a.at)
 
 
 def sides_of(a: RunRows, b: RunRows, match: Match | None) -> Sides:

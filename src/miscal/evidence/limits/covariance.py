@@ -7,38 +7,117 @@ noise (:func:`counted`). The limit inverts a simulated test of the size of a shi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from miscal.evidence.conditional import centred, permutation_p_value, strata
+from miscal.evidence.blocks import spend
+from miscal.evidence.conditional import centred, comparable, permutation_p_value, ranked, strata
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import bernoulli_sums, near_normal
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Rows of one block, ready to be compared with rows of like confidence.
+
+    Attributes
+    ----------
+    correct, expected, field : (n,) float64
+        Outcome, its rate given the confidence, and the hidden field.
+    stratum : (n,) int64
+        Of near-equal confidence.
+    weight : (n,) float64
+        Sign of the field on the rows that count, less its mean in the stratum; all 0 where nothing is claimed.
+    """
+
+    correct: Floats
+    expected: Floats
+    field: Floats
+    stratum: Ints
+    weight: Floats
+
+    @property
+    def residual(self) -> Floats:
+        """Outcome less its rate."""
+        return self.correct - self.expected
+
+    @property
+    def claims(self) -> bool:
+        """Whether the field claims anything that the confidence does not say."""
+        return bool(np.abs(self.weight).max() > 1e-12)
 
 
 def covariance_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
     """Bound E|h| by the covariance of outcome and field given the confidence (see `Limit`).
 
     ``p_value`` is of H0: y independent of x given f, by shuffling the field within strata. Above 1 - confidence level
-    ``low`` is 0: a limit is given only where that test rejects too.
+    ``low`` is 0: a limit is given only where that test rejects too. Several blocks are weighed, shuffled and drawn
+    each for itself, and combined as :mod:`miscal.evidence.blocks` says.
     """
-    residual, field = rows.correct - rows.expected, rows.hidden
+    blocks = [weigh(part, settings) for part in rows.in_turn()]
+    if not any(block.claims for block in blocks):
+        return NOTHING_CLAIMED
+    p_value = _p_value(blocks, settings, rng)
+    rejected = p_value <= 1 - settings.confidence_level
+    low = _limit(blocks, settings, rng) if rejected else 0.0
+    value = np.mean(np.concatenate([block.weight * block.residual for block in blocks]))
+    return Bound(float(np.clip(value, -1, 1)), min(1.0, low), p_value)
+
+
+def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Weighed:
+    """Choose the rows of a block that count, and give them their weights; no outcome is looked at.
+
+    Parameters
+    ----------
+    rows : UnseenRows
+        Of one block.
+    settings : EvidenceSettings, optional
+        Of which the rows of a stratum, confidence level and power are used.
+
+    Returns
+    -------
+    Weighed
+    """
     stratum = strata(rows.confidence, settings.stratum_rows)
     size = np.bincount(stratum)[stratum]
-    sign = np.sign(field) * counted(field, rows.expected, settings)
+    sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings)
     # Centring within n rows shrinks a covariance by (n - 1) / n.
     weight = centred(sign, stratum) * size / np.maximum(size - 1, 1)
-    if not np.abs(weight).max() > 1e-12:
-        return NOTHING_CLAIMED
-    p_value = permutation_p_value(residual, field, stratum, rng=rng, settings=settings)
-    rejected = p_value <= 1 - settings.confidence_level
-    limit = shift_limit(rows.correct, weight, rows.expected, rng=rng, settings=settings) if rejected else 0.0
-    return Bound(float(np.clip(np.mean(weight * residual), -1, 1)), min(1.0, limit), p_value)
+    return Weighed(rows.correct, rows.expected, rows.hidden, stratum, weight)
+
+
+def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
+    if len(blocks) == 1:
+        (one,) = blocks
+        return permutation_p_value(one.residual, one.field, one.stratum, rng=rng, settings=settings)
+    # shuffles keep the outcomes of each stratum, so whether a block has anything to shuffle may decide its share
+    claims = [block.claims and comparable(block.residual, block.field, block.stratum) for block in blocks]
+    if not any(claims):
+        return 1.0
+    p_values = [
+        _uniform_p_value(one, settings, rng) if claimed else 1.0 for one, claimed in zip(blocks, claims, strict=True)
+    ]
+    return spend([len(block.correct) for block in blocks], claims).p_value(p_values, float(rng.standard_normal()))
+
+
+def _uniform_p_value(block: Weighed, settings: EvidenceSettings, rng: np.random.Generator) -> float:
+    tie = float(rng.random())
+    return permutation_p_value(block.residual, block.field, block.stratum, rng=rng, settings=settings, tie=tie)
+
+
+def _limit(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
+    if len(blocks) == 1:
+        (one,) = blocks
+        return shift_limit(one.correct, one.weight, one.expected, rng=rng, settings=settings)
+    return common_limit(blocks, rng=rng, settings=settings)
 
 
 def counted(field: Floats, expected: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> NDArray[np.bool_]:
@@ -125,15 +204,11 @@ def shift_limit(
     >>> bool(0.0 < low < 0.04)
     True
     """
-    observed = float(weight @ (correct - centre))
-    direction = np.sign(weight)
-    # sums equal to the observed one must count as such, whatever the order of the additions
-    bar = observed - 1e-9 * float(np.abs(weight).sum())
     drawn, alpha = len(weight) <= settings.drawn_rows, 1 - settings.confidence_level
-    tail = (_drawn_tail if drawn else _tail)(weight, centre, bar, rng, settings)
+    tail = _tail_of(correct, weight, centre, rng, settings, drawn=drawn)
 
     def shifted(size: float) -> Floats:
-        return np.clip(centre + size * direction, 0.0, 1.0)
+        return np.clip(centre + size * np.sign(weight), 0.0, 1.0)
 
     if tail(shifted(0.0)) > alpha:
         return 0.0
@@ -144,24 +219,117 @@ def shift_limit(
     return float(np.mean(weight * (shifted(low) - centre)))
 
 
+def common_limit(
+    blocks: Sequence[Weighed], *, rng: np.random.Generator, settings: EvidenceSettings = EVIDENCE_DEFAULTS
+) -> float:
+    """Lower limit of E|h| from several blocks: the largest size that the blocks together reject.
+
+    Whatever the field of a block, its mean of weight * (p - centre) is at most E|h|. So a size is put to the test by
+    shifting the probabilities of every block until that mean is as large (or as large as it can be), and the blocks'
+    tails are combined as :mod:`miscal.evidence.blocks` says. (A common shift of the probabilities would not do: where
+    fields count different shares of the rows, the same shift means different sizes, and their mean may be above E|h|.)
+
+    Parameters
+    ----------
+    blocks : sequence of Weighed
+        In the order in which they were tested.
+    rng : numpy.random.Generator
+    settings : EvidenceSettings, optional
+        Of which the confidence level and the draws are used.
+
+    Returns
+    -------
+    float >= 0
+        0 if the blocks together do not reject that there is nothing.
+    """
+    rows, claims = [len(block.correct) for block in blocks], [block.claims for block in blocks]
+    budget, coin, alpha = spend(rows, claims), float(rng.standard_normal()), 1 - settings.confidence_level
+    drawn = sum(rows) <= settings.drawn_rows
+    tests = [
+        _SizeTest(b.weight, b.expected, _tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie))
+        for b, tie in zip(blocks, rng.random(len(blocks)).tolist(), strict=True)
+    ]
+
+    def together(size: float) -> float:
+        return budget.p_value([test.p_value(size) for test in tests], coin)
+
+    if together(0.0) > alpha:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(settings.drawn_halvings if drawn else settings.halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if together(middle) <= alpha else (low, middle)
+    return low
+
+
+Tail = Callable[[Floats], float]
+
+
+class _SizeTest:
+    """Test of one block whether the mean of weight * (p - centre) is so large: its p-value given a size."""
+
+    def __init__(self, weight: Floats, centre: Floats, tail: Tail) -> None:
+        self._weight, self._centre, self._tail = weight, centre, tail
+        room = np.where(weight > 0, 1 - centre, centre)
+        # the size rises in straight lines between the shifts at which one more row meets its bound
+        order = np.argsort(room, kind="stable")
+        slope = np.cumsum(np.abs(weight[order])[::-1])[::-1] / len(room)
+        self._shift = np.r_[0.0, room[order]]
+        self._size = np.r_[0.0, np.cumsum(slope * np.diff(self._shift))]
+
+    def p_value(self, size: float) -> float:
+        # sizes that cannot be reached are tested at the largest shift, where np.interp ends
+        shift = float(np.interp(size, self._size, self._shift))
+        return self._tail(np.clip(self._centre + shift * np.sign(self._weight), 0.0, 1.0))
+
+
+def _tail_of(
+    correct: Floats,
+    weight: Floats,
+    centre: Floats,
+    rng: np.random.Generator,
+    settings: EvidenceSettings,
+    *,
+    drawn: bool,
+    tie: float = 1.0,
+) -> Tail:
+    """P(sum weight * (y - centre) >= observed) as a function of the probabilities of y; a tie counts as `tie`."""
+    observed = float(weight @ (correct - centre))
+    # sums equal to the observed one must count as such, whatever the order of the additions
+    rounding = 1e-9 * float(np.abs(weight).sum())
+    return (_drawn_tail if drawn else _tail)(weight, centre, observed, rounding, tie, rng, settings)
+
+
 def _drawn_tail(
-    weight: Floats, centre: Floats, bar: float, rng: np.random.Generator, settings: EvidenceSettings
-) -> Callable[[Floats], float]:
-    """P(sum weight * (y - centre) >= bar) as a function of the probabilities of y; every row is drawn, once for all."""
+    weight: Floats,
+    centre: Floats,
+    observed: float,
+    rounding: float,
+    tie: float,
+    rng: np.random.Generator,
+    settings: EvidenceSettings,
+) -> Tail:
+    """Every row is drawn, once for all probabilities."""
     n_draws = settings.n_draws
     uniform = rng.random((n_draws, len(weight)), dtype=np.float32)  # float32: up to 40 MB instead of 80
 
     def tail(p: Floats) -> float:
         sums = (uniform < p.astype(np.float32)) @ weight - weight @ centre
-        return (1 + int(np.sum(sums >= bar))) / (1 + n_draws)
+        return ranked(sums, observed, rounding, tie)
 
     return tail
 
 
 def _tail(
-    weight: Floats, centre: Floats, bar: float, rng: np.random.Generator, settings: EvidenceSettings
-) -> Callable[[Floats], float]:
-    """As `_drawn_tail`, but rows whose sum is near to normal are taken as normal, and need not be drawn."""
+    weight: Floats,
+    centre: Floats,
+    observed: float,
+    rounding: float,
+    tie: float,
+    rng: np.random.Generator,
+    settings: EvidenceSettings,
+) -> Tail:
+    """Rows whose sum is near to normal are taken as normal, and need not be drawn."""
     n_draws = settings.n_draws
     # one seed for every shift: common random numbers, as far as draws of rare outcomes can share them
     seed = int(rng.integers(1 << 62))
@@ -172,12 +340,12 @@ def _tail(
         # E|y - p|^3 = p (1 - p) (p^2 + (1 - p)^2)
         normal = near_normal(variance, np.abs(weight) * variance * (p**2 + (1 - p) ** 2), settings)
         spread = float(np.sqrt(max(variance[normal].sum(), stated[normal].sum())))
-        above = bar - float(weight @ (p - centre))
+        above = observed - float(weight @ (p - centre))
         if normal.all() and spread > 0:
-            return float(ndtr(-above / spread))
+            return float(ndtr((rounding - above) / spread))
         again = np.random.default_rng(seed)
         drawn = bernoulli_sums(weight[~normal], p[~normal], n_draws, again, settings)
         sums = drawn + spread * again.standard_normal(n_draws)
-        return (1 + int(np.sum(sums >= above))) / (1 + n_draws)
+        return ranked(sums, above, rounding, tie)
 
     return tail

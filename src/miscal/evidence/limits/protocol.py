@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.evidence.blocks import in_turn
 from miscal.evidence.settings import EvidenceSettings
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ class UnseenRows:
         Its hidden part; same sign convention.
     expected : in [0, 1]
         mu(f), an estimate of E[y | f] from other rows.
+    block : int64, or None
+        Rows with a smaller number were tested before, and the field of a block was learned from earlier blocks only
+        (and from rows that are not here): see :mod:`miscal.evidence.blocks`. None: one block.
     """
 
     correct: Floats
@@ -63,6 +68,18 @@ class UnseenRows:
     delta: Floats
     hidden: Floats
     expected: Floats
+    block: Ints | None = None
+
+    def in_turn(self) -> list[UnseenRows]:
+        """Return the rows of each block, the blocks in the order in which they are tested."""
+        if self.block is None:
+            return [self]
+        parts = in_turn(self.block)
+        return [self._take(rows) for rows in parts] if len(parts) > 1 else [self]
+
+    def _take(self, rows: Ints) -> UnseenRows:
+        arrays = ("correct", "confidence", "delta", "hidden", "expected")
+        return replace(self, **{name: getattr(self, name)[rows] for name in arrays}, block=None)
 
 
 class Limit(Protocol):

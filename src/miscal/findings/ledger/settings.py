@@ -63,8 +63,6 @@ class LedgerSettings:
     """Findings at most: each costs one product with all candidates."""
     examples: int = 5
     """Rows that a finding names as examples."""
-    folds: int = 5
-    """Folds of the regression of outcomes on confidence."""
 
     def stratum_width(self, n: int) -> int:
         """Rows of a stratum of near-equal confidence, of n rows in all."""

@@ -1,0 +1,146 @@
+"""What is so unlike a model that knows its confidence that the data should be looked at before anything is concluded.
+
+Alarms are of all rows: nothing is learned for them. They take rows one by one; groups are not considered.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
+
+DISTANCE = 0.3
+"""Mean confidence further than this from the accuracy is an alarm. A convention, not tuned: a larger distance overlooks
+more columns taken by mistake, a smaller one asks for a check of more models that are simply this wrong."""
+
+LEAST_EACH = 10
+"""Right and wrong answers, of each at least so many, before their ranking is judged: a variance of fewer placements is
+little more than noise. Not tuned."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How well confidence ranks right answers above wrong ones.
+
+    Attributes
+    ----------
+    area : float
+        Area under the ROC curve, in [0, 1]: the share of pairs of a right and a wrong answer in which the right one has
+        the higher confidence, ties counted half. 0.5 for a ranking that says nothing.
+    interval : tuple of float
+        Its 95 % limits, low and high, in [0, 1].
+    """
+
+    area: float
+    interval: tuple[float, float]
+
+
+def alarms(
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    *,
+    correct_column: str | None = None,
+    confidence_column: str | None = None,
+) -> tuple[str, ...]:
+    """Say what suggests that something else was taken for confidence or outcome.
+
+    Parameters
+    ----------
+    correct, confidence : ndarray of float64, shape (n,)
+        Outcomes (0 or 1) and confidences (in [0, 1]) of all rows; n is at least 1.
+    correct_column, confidence_column : str, optional
+        The columns that they come from.
+
+    Returns
+    -------
+    tuple of str
+        Sentences; none where there is nothing to check.
+
+    Examples
+    --------
+    >>> sure = np.tile([0.1, 0.2, 0.9], 20)
+    >>> right = np.tile([1.0, 1.0, 0.0], 20)
+    >>> [low] = alarms(right, sure)
+    >>> low.split(";")[0]
+    'Confidence ranks right answers below wrong ones'
+    >>> alarms(1 - right, sure)
+    ()
+    """
+    check = _what_to_check(correct_column, confidence_column)
+    found = []
+    says, right = float(confidence.mean()), float(correct.mean())
+    if abs(says - right) > DISTANCE:
+        found.append(
+            f"The model says {_percent(says)} on average and is right {_percent(right)} of the time, which is "
+            f"{abs(100 * (says - right)):.0f} percentage points apart. {check}"
+        )
+    ranked = ranking(correct, confidence)
+    if ranked is not None and ranked.interval[1] < 0.5:
+        low, high = ranked.interval
+        found.append(
+            "Confidence ranks right answers below wrong ones; the area under the ROC curve is "
+            f"{ranked.area:.2f} (95 % interval {low:.2f} to {high:.2f}), and a ranking that says nothing has 0.50. "
+            f"{check}"
+        )
+    return tuple(found)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _what_to_check(correct: str | None, confidence: str | None) -> str:
+    sure = "the confidence" if confidence is None else f"column {confidence!r}"
+    outcome = "the outcome" if correct is None else f"column {correct!r}"
+    return (
+        f"Check that {sure} is the probability that the answer given is right (not that it is wrong, and not the "
+        f"probability of another answer or of one class), and that {outcome} is 1 where that answer is right."
+    )
+
+
+def ranking(correct: np.ndarray, confidence: np.ndarray) -> Ranking | None:
+    """Estimate the area under the ROC curve of confidence, with its 95 % limits.
+
+    The standard error is that of DeLong, DeLong and Clarke-Pearson (1988), from midranks, so that ties count half.
+    The limits take Student's t with the degrees of freedom of Brunner and Munzel (2000), whose test they invert. At an
+    area of one half a limit misses in 1.9 to 2.8 % of draws (20 right and 80 wrong answers, 50 and 50, 500 and 500;
+    2.5 % is nominal); with 20 right answers and an area of 0.8, the lower one in 7.5 %.
+
+    Parameters
+    ----------
+    correct, confidence : ndarray of float64, shape (n,)
+        Outcomes (0 or 1) and confidences (in [0, 1]).
+
+    Returns
+    -------
+    Ranking or None
+        None where fewer than ten answers are right, or fewer than ten are wrong.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sure = rng.random(400)
+    >>> area = ranking((rng.random(400) < sure).astype(float), sure)
+    >>> 0.75 < area.area < 0.9 and area.interval[0] < area.area < area.interval[1]
+    True
+    """
+    from scipy.stats import rankdata
+    from scipy.stats import t as student
+
+    right = correct > 0
+    groups = confidence[right], confidence[~right]
+    n_right, n_wrong = map(len, groups)
+    if min(n_right, n_wrong) < LEAST_EACH:
+        return None
+    overall = rankdata(confidence)
+    # for each answer, how many of the other kind it stands above, ties counted half
+    above_wrong = (overall[right] - rankdata(groups[0])) / n_wrong
+    above_right = (overall[~right] - rankdata(groups[1])) / n_right
+    area = float(above_wrong.mean())
+    parts = above_wrong.var(ddof=1) / n_right, above_right.var(ddof=1) / n_wrong
+    variance = sum(parts)
+    if variance == 0.0:  # every right answer above, below or level with every wrong one
+        return Ranking(area, (area, area))
+    freedom = variance**2 / (parts[0] ** 2 / (n_right - 1) + parts[1] ** 2 / (n_wrong - 1))
+    half = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(variance))
+    return Ranking(area, (max(0.0, area - half), min(1.0, area + half)))

@@ -1,0 +1,183 @@
+"""Blocks tested in turn: whatever the earlier ones say about the later, the sum keeps its law."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import binomtest, kstest
+
+from miscal.base.errors import InputError
+from miscal.evidence.blocks import in_turn, spend
+from miscal.evidence.certificates import certificate
+from miscal.evidence.settings import EvidenceSettings
+
+sizes = st.lists(st.integers(1, 1_000), min_size=1, max_size=10)
+FEW = EvidenceSettings(n_draws=199)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=30))
+def test_every_row_is_in_one_block_and_blocks_come_in_rising_order(numbers):
+    block = np.array(numbers)
+    parts = in_turn(block)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(block)))
+    assert [block[rows[0]] for rows in parts] == sorted(set(numbers))
+
+
+@given(sizes, st.data())
+def test_the_budget_is_always_spent_in_full_and_never_on_a_silent_block(rows, data):
+    claims = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
+    budget = spend(rows, claims)
+    assert np.sum(budget.weight**2) + budget.rest**2 == pytest.approx(1)
+    assert [weight > 0 for weight in budget.weight] == claims
+    if claims[-1]:
+        assert budget.rest == 0
+
+
+@given(sizes, st.data())
+def test_a_block_counts_the_same_whatever_later_blocks_claim(rows, data):
+    claims = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
+    k = data.draw(st.integers(0, len(rows) - 1))
+    others = [*claims[: k + 1], *(not claim for claim in claims[k + 1 :])]
+    assert spend(rows, claims).weight[k] == pytest.approx(spend(rows, others).weight[k])
+
+
+@given(st.lists(st.floats(0.001, 0.999), min_size=1, max_size=6))
+def test_one_block_keeps_its_p_value_and_a_smaller_one_never_gives_a_larger(p_values):
+    assert spend([10], [True]).p_value(p_values[:1], 7.0) == pytest.approx(p_values[0])
+    budget = spend([10] * len(p_values), [True] * len(p_values))
+    smaller = [p_values[0] / 2, *p_values[1:]]
+    assert budget.p_value(smaller, 0.0) < budget.p_value(p_values, 0.0)
+
+
+def gamblers():
+    return {
+        "stops once ahead": lambda total: total < 1.645,
+        "plays on only if ahead": lambda total: total > 0.3,
+        "stops once far behind": lambda total: total > -1.0,
+    }
+
+
+def played(goes_on, rng, *, coins=True, blocks=10):
+    """P-value of a gambler who decides before each block, seeing his running sum, whether to claim anything."""
+    p_values, claims = rng.random(blocks), []
+    for _ in range(blocks):
+        weight = spend([100] * blocks, [*claims, *[True] * (blocks - len(claims))]).weight[: len(claims)]
+
+        total = -float(weight @ ndtri(p_values[: len(claims)]))
+        claims.append(bool(goes_on(total)))
+    return spend([100] * blocks, claims).p_value(p_values, rng.standard_normal() if coins else 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", gamblers())
+def test_no_gambler_moves_the_law(name):
+    rng = np.random.default_rng(0)
+    p_values = np.array([played(gamblers()[name], rng) for _ in range(4_000)])
+    assert kstest(p_values, "uniform").pvalue > 0.01
+    assert binomtest(int(np.sum(p_values <= 0.05)), 4_000, 0.05).pvalue > 0.01
+
+
+@pytest.mark.slow
+def test_the_number_that_means_nothing_is_needed():
+    # without it this gambler rejects about 7 % at 5 %
+    rng = np.random.default_rng(0)
+    p_values = [played(gamblers()["stops once ahead"], rng, coins=False) for _ in range(8_000)]
+    assert binomtest(int(np.sum(np.array(p_values) <= 0.05)), 8_000, 0.05, alternative="greater").pvalue < 1e-4
+
+
+def sequence(n, seed, hidden=0.0, blocks=4):
+    """Rows in `blocks` folds; the sign of each is learned, by the larger group mean, from the folds before it."""
+    rng = np.random.default_rng(seed)
+    f, group, block = rng.uniform(0.3, 0.7, n), rng.integers(0, 8, n), rng.permutation(n) % blocks
+    sign = np.where(np.arange(8) % 2, 1.0, -1.0)[group]
+    y = (rng.random(n) < f + hidden * sign).astype(float)
+    field = np.zeros(n)
+    for k in range(1, blocks):
+        past = block < k
+        means = np.bincount(group[past], (y - f)[past], 8) / np.maximum(np.bincount(group[past], minlength=8), 1)
+        field[block == k] = means[group[block == k]]
+    tested = block > 0
+    return [part[tested] for part in (y, f, field, block)]
+
+
+def certify(y, f, field, block, **options):
+    return certificate(y, f, field, field, expected=f, block=block, settings=FEW, **options)
+
+
+def test_one_block_is_no_block():
+    y, f, field, block = sequence(400, 0, 0.15)
+    whole = certify(y, f, field, None)
+    assert certify(y, f, field, np.full(len(y), 3)) == whole
+    assert certify(y, f, field, block) != whole
+
+
+def test_only_the_order_of_the_numbers_counts():
+    y, f, field, block = sequence(400, 1, 0.15)
+    assert certify(y, f, field, block) == certify(y, f, field, 10 * block - 7)
+
+
+def test_blocks_find_what_is_planted_and_its_opposite_is_not_found():
+    y, f, field, block = sequence(2_000, 2, 0.15)
+    found, against = certify(y, f, field, block), certify(y, f, -field, block)
+    assert 0.05 < found.hidden.low < found.hidden.value
+    assert found.hidden.p_value < 0.01 < 0.9 < against.hidden.p_value
+    assert against.hidden.low == 0
+    assert found.n == len(y)
+
+
+def test_blocks_that_claim_nothing_do_not_silence_the_others_and_nothing_at_all_is_no_claim():
+    y, f, field, block = sequence(2_000, 3, 0.15)
+    assert certify(y, f, np.where(block == 1, 0.0, field), block).hidden.p_value < 0.01
+    silent = certify(y, f, 0 * field, block).hidden
+    assert (silent.value, silent.low, silent.p_value) == (0, 0, 1)
+
+
+def test_rows_of_a_sure_block_do_not_silence_the_others():
+    # every outcome of the first block is the same: it has nothing to shuffle, and must not count as a p-value of 1
+    y, f, field, block = sequence(2_000, 4, 0.15)
+    assert certify(np.where(block == 1, 1.0, y), f, field, block).hidden.p_value < 0.01
+
+
+def test_numbers_of_blocks_must_be_whole():
+    y, f, field, block = sequence(40, 0)
+    for wrong in (block + 0.5, block[1:]):
+        with pytest.raises(InputError, match="block must be one whole number per row"):
+            certify(y, f, field, wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("n", [200, 1_000])
+def test_size_of_fields_learned_from_earlier_blocks(n):
+    proofs = [certify(*sequence(n, [seed, n]), random_state=seed) for seed in range(600)]
+    for rejected in (
+        [p.hidden.p_value <= 0.05 for p in proofs],
+        [p.hidden.low > 0 for p in proofs],
+        [p.total.p_value <= 0.05 for p in proofs],
+    ):
+        assert binomtest(sum(rejected), 600, 0.05, alternative="greater").pvalue > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("n", [200, 1_000])
+def test_limits_of_fields_learned_from_earlier_blocks_cover(n):
+    proofs = [certify(*sequence(n, [seed, n], 0.15), random_state=seed) for seed in range(400)]
+    for missed in ([p.hidden.low > 0.15 for p in proofs], [p.total.low > 0.15 for p in proofs]):
+        assert binomtest(sum(missed), 400, 0.05, alternative="greater").pvalue > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_limit_covers_where_blocks_count_different_shares_of_the_rows():
+    # h is 0.4 on a tenth of the rows: one block counts only those, the other all; a common shift of 0.13 would be over
+    above, n = 0, 1_000
+    for seed in range(300):
+        rng = np.random.default_rng([seed, 5])
+        block, f = np.arange(n) % 2, np.full(n, 0.5)
+        inside, sign = rng.random(n) < 0.1, rng.choice([-1.0, 1.0], n)
+        y = (rng.random(n) < f + 0.4 * inside * sign).astype(float)
+        field = np.where(inside, 0.4, np.where(block == 0, 0.0, 0.4)) * sign
+        above += certify(y, f, field, block, random_state=seed).hidden.low > 0.04
+    assert binomtest(above, 300, 0.05, alternative="greater").pvalue > 0.01
