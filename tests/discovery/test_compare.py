@@ -42,6 +42,7 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
         delta=X[:, 0] / 10,
         field=X[:, 1] / 10,
         regime=np.where(X[:, 0] < 0, "over", "under").astype(object),
+        hidden_regime=np.where(X[:, 1] < 0, "over", "under").astype(object),
         hidden=triples.correct - expected_outcome(triples, 0),
         stratum=cut_into_strata(triples.confidence, 16, np.random.default_rng(0)),
     )
@@ -80,7 +81,7 @@ def test_a_run_beside_itself_differs_by_nothing():
     assert pair.differences == ()
     assert pair.nearer == ()
     assert pair.fields.delta.value == pytest.approx(1)
-    assert pair.regimes.agreement == 1
+    assert pair.regimes.agreement == pair.hidden_regimes.agreement == 1
 
 
 def test_exchanging_the_runs_turns_every_sign():

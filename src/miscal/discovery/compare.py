@@ -212,7 +212,8 @@ def compare_rows(
             }
         ),
         fields=fields,
-        regimes=_regimes(sides) if sides.match else None,
+        regimes=_regimes(sides, "regime") if sides.match else None,
+        hidden_regimes=_regimes(sides, "hidden_regime") if sides.match else None,
         candidates=len(named),
         differences=found,
         groups=listed,
@@ -267,8 +268,8 @@ def _fields(sides: Sides, seed: int) -> FieldAgreement:
     return FieldAgreement(**found)
 
 
-def _regimes(sides: Sides) -> RegimeAgreement | None:
-    one, two = (side.rows.regime[side.at] for side in (sides.a, sides.b))
+def _regimes(sides: Sides, name: str) -> RegimeAgreement | None:
+    one, two = (getattr(side.rows, name)[side.at] for side in (sides.a, sides.b))
     counts = np.array([[int(np.sum((one == i) & (two == j))) for j in REGIMES] for i in REGIMES])
     if counts.sum() == 0:
         return None

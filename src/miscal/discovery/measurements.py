@@ -32,15 +32,17 @@ HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
 
 
-def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triples, *, seed: int) -> Global:
+def global_numbers(
+    correct: np.ndarray, confidence: np.ndarray, everyone: Triples | None = None, *, seed: int
+) -> Global:
     """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 
     Parameters
     ----------
     correct, confidence : ndarray of float64, shape (n,)
         Outcomes (0 or 1) and confidences (in [0, 1]) of the rows that testify.
-    everyone : Triples
-        All rows.
+    everyone : Triples, optional
+        All rows, where others do not testify.
     seed : int
         Of the bootstrap and of the null draws.
 
@@ -50,8 +52,9 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triple
         Every metric with its interval.
     """
     scores = metrics.global_scores(correct, confidence, random_state=seed)
-    of_all = everyone.correct, everyone.confidence
-    scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
+    if everyone is not None:
+        of_all = everyone.correct, everyone.confidence
+        scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 

@@ -150,6 +150,7 @@ class RunPair(_Part):
     curves: CurveSides
     fields: FieldAgreement | None
     regimes: RegimeAgreement | None
+    hidden_regimes: RegimeAgreement | None
     candidates: NonNegativeInt
     differences: tuple[GroupPair, ...]
     groups: tuple[GroupPair, ...]

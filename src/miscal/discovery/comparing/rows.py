@@ -51,7 +51,8 @@ class RunRows:
         Rows that count as one.
     correct, confidence, delta, field : float64 arrays of shape (n,)
         Outcome, confidence, field and its hidden part, all honest.
-    regime : object array of shape (n,)
+    regime, hidden_regime : object arrays of shape (n,)
+        Cut from the whole field, and from its hidden part.
     hidden : float64 array of shape (n,)
         y - E[y | f], E[y | f] learned from other folds.
     stratum : int64 array of shape (n,)
@@ -70,6 +71,7 @@ class RunRows:
     delta: np.ndarray
     field: np.ndarray
     regime: np.ndarray
+    hidden_regime: np.ndarray
     hidden: np.ndarray
     stratum: np.ndarray
 
@@ -122,6 +124,10 @@ def read_rows(run: Run, name: str) -> RunRows:
         delta=table["delta"].to_numpy(),
         field=table["hidden"].to_numpy(),
         regime=np.array(table["regime"].to_list(), dtype=object),
+        # runs of earlier versions have no regimes of the hidden part
+        hidden_regime=np.array(
+            table["hidden_regime"].to_list() if "hidden_regime" in table.columns else [None] * len(table), dtype=object
+        ),
         hidden=triples.correct - expected_outcome(replace(triples, split=None), seed),
         stratum=cut_into_strata(confidence, width, np.random.default_rng((seed, _STRATA))),
     )

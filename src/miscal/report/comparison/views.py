@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miscal.discovery.comparing.document import GroupPair, GroupSide, MeasurePair, RunNumbers, RunPair
+from miscal.discovery.comparing.document import GroupPair, GroupSide, MeasurePair, RegimeAgreement, RunNumbers, RunPair
 from miscal.discovery.summary import Interval
 from miscal.report import numbers
 from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks, whisker
@@ -130,6 +130,12 @@ class PairView:
     def regime_labels(self) -> list[str]:
         """Names of the regimes, in the order of the table."""
         return [REGIMES[name] for name in self.pair.regimes.names] if self.pair.regimes else []
+
+    @property
+    def confusions(self) -> list[tuple[RegimeAgreement, str]]:
+        """The tables of regimes, with their headings."""
+        tables = {"Regimes": self.pair.regimes, "Regimes of the hidden part": self.pair.hidden_regimes}
+        return [(table, heading) for heading, table in tables.items() if table is not None]
 
     @property
     def rows_said(self) -> str:
