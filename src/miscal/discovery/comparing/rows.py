@@ -273,6 +273,7 @@ def names_of(runs: list[Run]) -> list[str]:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from types import SimpleNamespace as Folder
     >>> names_of([Folder(path=Path("a/run")), Folder(path=Path("b/run"))])
     ['a/run', 'b/run']
