@@ -77,7 +77,7 @@ def claims(summary: Summary, *, calibrated: bool) -> dict:
     parts = [part.confirmed_parts for part in summary.subregimes]
     return {
         "finding": bool(summary.findings),
-        "claim": "Hidden miscalibration was found, " in summary.verdict,
+        "claim": "hidden miscalibration averages at least" in summary.verdict,
         "structure": summary.field.structure,
         "p < 0.05": proof.p_value < 0.05,
         "p < 0.01": proof.p_value < 0.01,

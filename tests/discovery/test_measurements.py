@@ -32,15 +32,8 @@ def test_an_empty_regime_is_null_not_zero():
     over, good, under = measurements.regime_numbers(Y, F, EXPECTED, np.full(N, "good", dtype=object), seed=0)
     for empty in (over, under):
         assert empty.n == 0
-        assert (
-            empty.accuracy
-            is empty.brier
-            is empty.residual.value
-            is empty.hidden.value
-            is empty.smece.value
-            is empty.smece.floor
-            is None
-        )
+        assert empty.accuracy is empty.brier is empty.smece.value is empty.smece.floor is None
+        assert empty.residual.value is empty.visible.value is empty.hidden.value is None
     assert good.share == 1.0
     assert measurements.gap(Y, F, np.full(N, "good", dtype=object), seed=0).value is None
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
-from miscal.discovery.summary import Summary, parse_summary, plain, read_summary
+from miscal.discovery.json_values import plain
+from miscal.discovery.summary import Summary, parse_summary, read_summary
 
 SMECE = {"value": 0.1, "interval": [0.05, 0.15], "p_value": 0.01, "floor": 0.03}
 NOTHING = {"value": None, "interval": None}

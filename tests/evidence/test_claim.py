@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
-from miscal.evidence.certificates import Certificate, attainable
+from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim, claim
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import Bound
@@ -56,20 +57,56 @@ def test_nothing_could_be_detected_where_confidences_leave_no_room():
     assert claim([1, 0], half, [0.0, 0.0], [0.0, 0.0], structure=False, expected=half).detectable is None
 
 
-def test_more_than_outcomes_can_show_is_no_promise():
-    assert attainable(0.51, np.full(3, 0.5)) is None
-    assert attainable(0.49, np.full(3, 0.5)) == 0.49
+@pytest.mark.parametrize("n", [200, 2_000])
+def test_what_is_detectable_shrinks_with_the_root_of_the_rows(n):
+    def detectable(number):
+        f, nothing = np.full(number, 0.6), np.zeros(number)
+        return claim(nothing, f, nothing, nothing, structure=False, expected=f).detectable
+
+    assert detectable(4 * n) == pytest.approx(detectable(n) / 2, rel=0.03)
+
+
+def test_centring_within_strata_and_blocks_cost_what_they_cost():
+    y, f, nothing = np.zeros(800), np.linspace(0.5, 0.8, 800), np.zeros(800)
+
+    def detectable(confidence, **options):
+        return claim(y, confidence, nothing, nothing, structure=False, expected=f, **options).detectable
+
+    # one stratum of 800 keeps nearly all of its rows, strata of 8 keep seven of eight
+    assert detectable(f) / detectable(np.full(800, 0.6)) == pytest.approx(np.sqrt(8 / 7), rel=0.01)
+    assert 1 < detectable(f, block=np.arange(800) % 4) / detectable(f) < 1.1
+
+
+CONFIDENCES = {
+    "middling": lambda rng, n: rng.uniform(0.5, 0.8, n),
+    "any": lambda rng, n: rng.random(n),
+    "sure": lambda rng, n: rng.beta(8, 0.6, n),
+    "few": lambda rng, n: rng.choice([0.5, 0.7, 0.8, 0.9, 0.97], n),
+}
 
 
 @pytest.mark.slow
-def test_what_is_said_to_be_detectable_is_detected_with_eighty_percent_power():
-    confidence, sign, fit = world()
-
-    def put_to_the_test(size, seed):
-        y = np.random.default_rng(seed).random(800) < confidence + sign * size
-        settings = EvidenceSettings(n_draws=199)
-        return claim(y, confidence, sign * size, sign * size, structure=True, settings=settings, **fit)
-
-    size = put_to_the_test(0.1, 0).detectable
-    claims = [put_to_the_test(size, seed) for seed in range(150)]
-    assert np.mean([found.confirmed for found in claims]) == pytest.approx(0.8, abs=0.1)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", CONFIDENCES)
+@pytest.mark.parametrize(("n", "blocks"), [(300, 1), (900, 3)])
+def test_what_is_said_to_be_detectable_is_claimed_with_eighty_percent_power(name, n, blocks):
+    # Before: 70 to 75 %. With the signs right and the sizes wrong (exponential) it is 41 to 48 %, as is to be expected
+    # of a field that is so far from the truth.
+    claimed, repeats = 0, 300
+    settings = EvidenceSettings(n_draws=499)
+    for seed in range(repeats):
+        rng = np.random.default_rng([seed, n])
+        f, sign, nothing = CONFIDENCES[name](rng, n), rng.choice([-1.0, 1.0], n), np.zeros(n)
+        block = np.arange(n) % blocks
+        size = claim(nothing, f, nothing, nothing, structure=False, expected=f, block=block).detectable
+        # the same on every row, as far as the rates leave room, so that the mean is what was promised
+        room = np.minimum(f, 1 - f)
+        most = brentq(lambda most, room=room, size=size: np.minimum(most, room).mean() - size, 0, 0.5)
+        hidden = np.minimum(most, room) * sign
+        y = (rng.random(n) < f + hidden).astype(float)
+        found = claim(
+            y, f, hidden, hidden, structure=True, expected=f, block=block, settings=settings, random_state=seed
+        )
+        claimed += found.confirmed
+    # within chance (two standard errors, 0.05) of a power of 0.76 to 0.85
+    assert 0.76 - 0.05 < claimed / repeats < 0.85 + 0.05

@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from miscal.findings.enrichment import Column, encode, enrich, odds_ratio
-from miscal.findings.naming import feature_rules, keywords, metadata_clause, part_names
+from miscal.findings.enrichment import Column, Enriched, encode, enrich, odds_ratio
+from miscal.findings.naming import (
+    Keywords,
+    feature_rules,
+    keywords,
+    metadata_clause,
+    mixture,
+    needed_lift,
+    part_names,
+)
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 PART = np.repeat([0, 1, -1], [100, 100, 200])
@@ -16,26 +24,27 @@ PART = np.repeat([0, 1, -1], [100, 100, 200])
 def test_keywords_contrast_a_part_with_the_other_rows():
     texts = ["defendant shared words"] * 100 + ["shared electron words"] * 100 + ["shared words"] * 200
     law, physics = keywords(texts, PART, 2)
-    assert "defendant" in law[0]
-    assert "electron" in physics[0]
-    assert not {"shared", "words", "shared words"} & {*law, *physics}
+    assert "defendant" in law.terms[0]
+    assert "electron" in physics.terms[0]
+    assert not {"shared", "words", "shared words"} & {*law.terms, *physics.terms}
+    assert (law.naming, physics.naming) == (law.terms, physics.terms)
 
 
 @pytest.mark.parametrize("texts", [[""] * 400, ["the of and"] * 400, ["12 + 3"] * 400, ["same words"] * 400])
 def test_texts_that_set_nothing_apart_give_no_keywords(texts):
-    assert keywords(texts, PART, 2) == [(), ()]
+    assert keywords(texts, PART, 2) == [Keywords(), Keywords()]
 
 
 def test_words_of_chance_are_no_keywords():
     rng = np.random.default_rng(0)
     vocabulary = np.array([f"word{chr(97 + i)}{chr(97 + j)}" for i in range(20) for j in range(20)])
     texts = [" ".join(rng.choice(vocabulary, 8)) for _ in range(400)]
-    assert keywords(texts, PART, 2) == [(), ()]
+    assert keywords(texts, PART, 2) == [Keywords(), Keywords()]
 
 
 def test_a_text_of_a_million_letters_is_cut():
     texts = ["alpha " + "x" * 10**6] * 100 + ["beta"] * 300
-    assert keywords(texts, PART, 2)[0][0].startswith("alpha")
+    assert keywords(texts, PART, 2)[0].terms[0].startswith("alpha")
 
 
 def test_enrichment_p_values_are_those_of_fisher():
@@ -100,8 +109,8 @@ def test_a_name_keeps_to_its_settings():
     subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
     (items,) = enrich([subject], PART, 1, FindingsSettings(max_items=1))
     assert [item.value for item in items] == ["= ethics"]
-    assert metadata_clause(items) == "subject = ethics (4.0x)"
-    assert metadata_clause(items, settings=FindingsSettings(clause_share=0.6)) == ""
+    assert metadata_clause(items, 0.25) == "subject = ethics (50 % of its rows)"
+    assert metadata_clause(items, 0.25, settings=FindingsSettings(clause_share=0.6)) == ""
 
 
 def test_metadata_of_chance_is_rarely_enriched():
@@ -148,8 +157,72 @@ def test_a_clause_joins_values_of_one_column_and_prefers_the_first_of_equal_colu
     subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
     source = encode("source_file", ["set-one/law"] * 50 + ["set-one/ethics"] * 50 + ["x", "y", "z"] * 100)
     (items,) = enrich([source, subject], PART, 1)
-    assert metadata_clause(items, ["subject", "source_file"]) == "subject = ethics or law (4.0x)"
-    assert metadata_clause(items, ["source_file", "subject"]).startswith("source_file = ")
+    assert metadata_clause(items, 0.25, ["subject", "source_file"]) == "subject = ethics or law"
+    assert metadata_clause(items, 0.25, ["source_file", "subject"]).startswith("source_file = ")
+
+
+def enriched(column, value, share, lift):
+    return Enriched(column, f"= {value}", 50, share, share / lift, lift, lift, (1.0, 2 * lift), 1e-9)
+
+
+@given(st.floats(0.4, 1), st.floats(1.01, 1.5), st.floats(0.4, 1), st.floats(8, 12))
+def test_a_value_ten_times_as_common_names_a_part_before_one_that_is_a_little_commoner(wide, a_little, narrow, ten):
+    items = [enriched("wide", "a", wide, a_little), enriched("narrow", "b", narrow, ten)]
+    for part_share in (0.05, 1 / 12.5):
+        assert metadata_clause(items, part_share, ["wide", "narrow"]).startswith("narrow = b")
+
+
+@given(st.floats(0.02, 1), st.floats(0.01, 1), st.floats(1.01, 20))
+def test_a_clause_covers_enough_and_fits_enough(part_share, share, lift):
+    # the value is at most as common in the part as its rows allow
+    lift = min(lift, 1 / part_share)
+    named = metadata_clause([enriched("c", "v", share, lift)], part_share) != ""
+    assert named == (share >= 0.4 and lift >= needed_lift(part_share) and lift > 1)
+
+
+def test_a_perfect_description_of_a_large_part_is_taken():
+    assert metadata_clause([enriched("c", "v", 1.0, 1.25)], 0.8) == "c = v"
+    assert metadata_clause([enriched("c", "v", 1.0, 1.05)], 0.8) == ""
+
+
+def test_words_that_few_rows_have_or_many_others_name_nothing():
+    """Each term sets the part apart beyond chance, yet no list of them would tell what the part is about."""
+    rng = np.random.default_rng(0)
+    inside = np.arange(4000) < 2000
+    for share_inside, share_outside, telling in [(0.05, 0.01, False), (0.6, 0.3, False), (0.6, 0.05, True)]:
+        has = rng.random(4000) < np.where(inside, share_inside, share_outside)
+        texts = ["sum of a number" if one else "something else entirely" for one in has]
+        (found,) = keywords(texts, np.where(inside, 0, -1), 1)
+        assert found.terms
+        assert bool(found.naming) == telling
+
+
+def test_words_that_cover_a_part_only_together_name_it():
+    words = np.array(["court", "jury", "verdict", "appeal"])[np.arange(1000) % 4]
+    texts = [f"the {word}" if at < 500 else "other things" for at, word in enumerate(words)]
+    (found,) = keywords(texts, np.repeat([0, -1], 500), 1)
+    assert set(found.naming) == {"court", "jury", "verdict", "appeal"}
+
+
+def test_a_mixed_part_says_how_mixed_by_the_column_that_tells_most():
+    first, second = (
+        Column(name, ("= a", "= b", "= c"), codes) for name, codes in zip("xy", np.eye(2, 4, dtype=int), strict=True)
+    )
+    inside = np.array([True, True, True, False])
+    assert mixture([first, second], [], inside) == "x = a in 67 % of its rows, 1 other value in the rest"
+    item = enriched("y", "b", 0.3, 1.2)
+    assert mixture([first, second], [item], inside).startswith("y = a in 67 %")
+    assert mixture([Column("age", ("≤ 30", "> 30"), np.zeros(4, int))], [], inside) == ""
+    assert mixture([first], [], np.array([False, True, False, False])) == "x = a"
+
+
+def test_features_that_tell_nothing_give_no_rule():
+    rng = np.random.default_rng(1)
+    x, part = rng.normal(size=(2000, 3)), rng.integers(-1, 2, 2000)
+    assert feature_rules(x, ["a", "b", "c"], part, 2) == ["", ""]
+    # somewhat larger in the part than elsewhere: no threshold tells the two apart
+    x[:, 0] += 0.3 * (part == 0)
+    assert feature_rules(x, ["a", "b", "c"], part, 2)[0] == ""
 
 
 def test_rules_find_a_corner():
@@ -161,7 +234,19 @@ def test_rules_find_a_corner():
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a = 1"]), st.lists(st.sampled_from("uvwxyz"), max_size=6)), max_size=9))
 def test_names_are_unique_and_never_empty(known):
-    clauses, words = [clause for clause, _ in known], [terms for _, terms in known]
-    names = part_names(clauses, words, [""] * len(known), (["over", "under", "over"] * 3)[: len(known)])
+    clauses, words = [clause for clause, _ in known], [Keywords(tuple(terms), tuple(terms)) for _, terms in known]
+    nothing = [""] * len(known)
+    names = part_names(clauses, words, nothing, nothing, (["over", "under", "over"] * 3)[: len(known)])
     assert len(set(names)) == len(names)
     assert all(names)
+
+
+def test_names_are_said_as_one_would_aloud():
+    known = [Keywords(("american female",), ("american female",))] * 3
+    assert part_names([""] * 3, known, [""] * 3, [""] * 3, ["over", "over", "under"]) == [
+        "american female (over-confident)",
+        "american female (over-confident), part 2",
+        "american female (under-confident)",
+    ]
+    by_hidden = part_names([""] * 2, [Keywords()] * 2, [""] * 2, ["", ""], ["over", "over"], "hidden")
+    assert by_hidden[0] == "rows right less often than equally sure rows, part 1"

@@ -43,6 +43,13 @@ def test_larger_regions_are_told_only_where_no_part_is():
     assert [place.name for place in found(CORRECT, [("typical", TYPICAL)], [larger])] == ["larger"]
 
 
+def test_nothing_is_told_twice():
+    """Parts of the total and of the hidden field are often nearly the same rows."""
+    nearly = WORSE & (np.arange(600) % 10 > 0)
+    regions = [("nearly", nearly), ("worse", WORSE), ("better", BETTER)]
+    assert [place.name for place in found(CORRECT, regions)] == ["worse", "better"]
+
+
 def test_a_uniformly_overconfident_region_hides_nothing():
     """All rows are right half as often as they say; E[y | f] knows that, so no region stands out."""
     correct = np.tile([1.0, 0.0], 300)

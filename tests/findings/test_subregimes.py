@@ -92,7 +92,7 @@ def test_planted_parts_are_confirmed_with_the_true_residual(found):
 
 def test_names_say_what_the_parts_are_and_never_an_identifier(found):
     for part, subject, words in zip(found.table, SUBJECTS, WORDS, strict=False):
-        assert part.name.startswith(f"subject = {subject} (")
+        assert part.name.startswith(f"subject = {subject}: ")
         assert set(" ".join(part.keywords).split()) & set(words.split())
         assert [item.column for item in part.metadata] == ["subject"]
         assert part.metadata[0].share == 1.0
@@ -112,7 +112,11 @@ def test_without_texts_and_metadata_the_features_give_the_name(world):
 
 def test_with_nothing_to_go_by_parts_are_numbered(world):
     table = found_in(world, metadata=None, text=None, features=None).table
-    assert [part.name for part in table] == ["over, part 1", "over, part 2", "under, all of it"]
+    assert [part.name for part in table] == [
+        "over-confident rows, part 1",
+        "over-confident rows, part 2",
+        "all under-confident rows",
+    ]
 
 
 def test_exemplars_are_five_of_the_rows_cut_on_of_the_part_with_different_texts(world, found):
@@ -210,7 +214,7 @@ def test_one_structureless_cloud_is_one_part():
         **evidence(rng.random(2000) < 0.1),
         **nothing_hidden(rng.random(2000) < 0.5),
     )
-    assert [part.name for part in result.table] == ["over, all of it"]
+    assert [part.name for part in result.table] == ["all over-confident rows"]
 
 
 def test_the_table_is_plain_json(found):

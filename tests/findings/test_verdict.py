@@ -14,6 +14,9 @@ from miscal.findings import Place, verdict
 FOUND = "Hidden miscalibration was found, "
 NOT_CONFIRMED = "Hidden miscalibration was not confirmed: "
 NOT_FOUND = "No hidden miscalibration was found: "
+NO_DIAGRAM = "What no reliability diagram shows: compared with rows of equal confidence, the model is right "
+UNLEARNED = "from which nothing was learned"
+JUDGED = "each judged by a field that had not seen its outcome"
 
 
 def claim(structure=True, limit=0.04, p_value=0.01, n=500, detectable=0.05):
@@ -27,49 +30,59 @@ def test_each_outcome_has_its_own_opening_and_only_a_confirmed_one_gives_a_limit
     confirmed = structure and limit > 0 and p_value < 0.05
     assert words.startswith(FOUND if confirmed else NOT_CONFIRMED if structure else NOT_FOUND)
     assert ("at least" in words) == confirmed
-    assert ("This test set of 500 rows" in words) != confirmed
+    assert ("would have been found" in words or "from chance" in words) != confirmed
+    assert words.count(". ") == 1
     assert words.endswith(".")
     assert "there is none" not in words
     assert "\n" not in words
 
 
 @pytest.mark.parametrize(
-    ("given_claim", "places", "words"),
+    ("given_claim", "places", "evidence", "words"),
     [
         (
             claim(limit=0.0429, n=1_000),
-            [Place('"law"', -0.2), Place('"sums"', 0.1), Place('"art"', 0.05), Place('"food"', 0.04)],
-            "Hidden miscalibration was found, which no reliability diagram can show. On the 1,000 test rows, from "
-            "which nothing was learned, its average size is at least 0.042 (one-sided 95 % confidence limit). Compared "
-            'with rows of similar confidence, the model is right less often on "law" (by 0.20), more often on "sums" '
-            '(by 0.10) and more often on "art" (by 0.05).',
+            [Place('"law"', -0.2), Place('"sums"', 0.01), Place('"art"', 0.005), Place('"food"', 0.04)],
+            "test",
+            f'{NO_DIAGRAM}less often on "law" (by 20 points), and more often on "sums" (by 1 point) and '
+            f'"art" (by 0.5 points). On the 1,000 test rows, {UNLEARNED}, hidden miscalibration averages at least 4.2 '
+            "points (95 % confidence limit).",
         ),
         (
             claim(),
             [],
-            "Hidden miscalibration was found, which no reliability diagram can show. On the 500 test rows, from "
-            "which nothing was learned, its average size is at least 0.040 (one-sided 95 % confidence limit). No "
-            "single part of the data could be confirmed on its own.",
+            "all",
+            f"{FOUND}which no reliability diagram can show. On 500 rows, {JUDGED}, hidden miscalibration averages at "
+            "least 4.0 points (95 % confidence limit), but no single part of the data could be confirmed on its own.",
         ),
         (
             claim(structure=False, limit=0.0, p_value=1.0),
             [],
-            "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to predict "
-            "errors beyond what the confidence says. This test set of 500 rows would have detected an average size of "
-            "0.050 or more with 80 % power, provided that the estimated field had the right sign on every row.",
+            "test",
+            f"{NOT_FOUND}the inputs did not help to predict errors beyond what the confidence says. On the 500 test "
+            f"rows, {UNLEARNED}, an average of 5.0 points or more would have been found with 80 % power, presuming one "
+            "size on all rows, in both directions, and a field with the right signs.",
         ),
         (
             claim(limit=0.0, p_value=0.2, detectable=None),
             [],
-            "Hidden miscalibration was not confirmed: the estimator found some on the rows used for learning, but the "
-            "test rows do not confirm it (p = 0.2). This test set of 500 rows is too small to have detected any hidden "
-            "miscalibration.",
+            "all",
+            f"{NOT_CONFIRMED}the estimator found some, but the outcomes of rows that it had not seen do not bear it "
+            "out (p = 0.2). As many rows as these, 500, cannot tell such miscalibration from chance.",
         ),
     ],
     ids=["places", "spread", "none", "unconfirmed"],
 )
-def test_the_whole_verdict(given_claim, places, words):
-    assert verdict(given_claim, places) == words
+def test_the_whole_verdict(given_claim, places, evidence, words):
+    assert verdict(given_claim, places, evidence=evidence) == words
+
+
+@pytest.mark.parametrize("structure", [True, False])
+@pytest.mark.parametrize("limit", [0.0, 0.04])
+def test_test_rows_are_spoken_of_only_where_there_are_some(structure, limit):
+    for groups in ([], [Place("a = 1", 0.1)]):
+        assert "test rows" not in verdict(claim(structure, limit), [], groups, evidence="all")
+        assert JUDGED not in verdict(claim(structure, limit), [], groups, evidence="test")
 
 
 def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_confirmed():
@@ -80,18 +93,15 @@ def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_c
         Place("b = 1", 0.1),
     ]
     which = (
-        "Compared with rows of equal confidence, the model is right less often on rows with subject = law (by 0.14), "
-        'more often on rows with "china" in the text (by 0.48) and more often on rows with a = 1 (by 0.20). The report '
-        "lists 1 more."
+        f"{NO_DIAGRAM}less often on rows with subject = law (by 14 points), and more often on rows with "
+        '"china" in the text (by 48 points) and rows with a = 1 (by 20 points); the report lists '
+        "1 more. "
     )
-    assert verdict(claim(), [Place('"parts"', 0.1)], groups).endswith(f"confidence limit). {which}")
+    assert verdict(claim(), [Place('"parts"', 0.1)], groups).startswith(f"{which}On the 500 test rows")
     silent = claim(structure=False, limit=0.0, p_value=1.0)
-    assert verdict(silent, [], groups) == (
-        f"Hidden miscalibration was found in groups that can be named; no reliability diagram can show it. {which} "
-        "Beyond such groups, the estimated field claims nothing hidden."
-    )
+    assert verdict(silent, [], groups) == f"{which}Beyond such groups, the estimated field claims nothing hidden."
     unconfirmed = verdict(claim(limit=0.0, p_value=0.2), [], groups[:1])
-    assert unconfirmed.endswith("The estimated field as a whole was not confirmed on the test rows.")
+    assert unconfirmed.endswith(f"The estimated field as a whole was not confirmed on the 500 test rows, {UNLEARNED}.")
     assert "was not found" not in unconfirmed
     assert "No hidden" not in unconfirmed
 
@@ -100,13 +110,13 @@ def test_named_groups_come_before_parts_and_are_told_although_the_field_is_not_c
 def test_the_limit_in_words_is_positive_never_exceeds_the_number_and_is_near_it(limit):
     said = float(re.search(r"at least (\S+) ", verdict(claim(limit=limit)))[1])
     assert said > 0
-    assert said <= limit * (1 + 0.05 * (limit < 0.001))
-    assert said >= limit - 0.001
+    assert said <= 100 * limit * (1 + 0.05 * (limit < 0.001))
+    assert said >= 100 * limit - 0.1
 
 
 def test_what_denied_the_claim_is_said():
-    assert "do not confirm it (p = 0.2)" in verdict(claim(p_value=0.2, limit=0.0))
-    assert "do not confirm it (p = 0.03, but the lower limit is 0)" in verdict(claim(p_value=0.03, limit=0.0))
+    assert "do not bear it out (p = 0.2)" in verdict(claim(p_value=0.2, limit=0.0))
+    assert "do not bear it out (p = 0.03, but the lower limit is 0)" in verdict(claim(p_value=0.03, limit=0.0))
 
 
 def test_an_unconfirmed_structure_is_told_apart_from_none():

@@ -53,8 +53,8 @@ def keywords(topic: str) -> list[str]:
     return [word.lower() for word in WORDS[topic].split() if len(word) > 5]
 
 
-def part_name(topic: str) -> str:
-    return f"topic = {topic} (5.8x): " + ", ".join(keywords(topic)[:3])
+def part_name(topic: str, before: str = "") -> str:
+    return f"{before}topic = {topic} (5.8x): " + ", ".join(keywords(topic)[:3])
 
 
 def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
@@ -70,7 +70,11 @@ def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
     delta = truth - confidence
     correct = (rng.random(n) < truth).astype(int)
     learned = np.column_stack([delta + rng.normal(0, 0.03, n), 0.2 * raw[:, 1] + rng.normal(0, 0.15, n)])
-    regime = np.where(delta < -EPSILON, "over", np.where(delta > EPSILON, "under", "good"))
+    visible = 0.3 * (0.5 - confidence)
+    regime, hidden_regime = (
+        np.where(field < -EPSILON, "over", np.where(field > EPSILON, "under", "good"))
+        for field in (delta, delta - visible)
+    )
     return pl.DataFrame(
         {
             "row": np.arange(n),
@@ -85,8 +89,13 @@ def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
                 for topic, kind in zip(topics, regime, strict=True)
             ],
             "corrected": np.clip(confidence + 0.9 * delta, 0, 1),
-            "visible": 0.2 * delta,
-            "hidden": 0.8 * delta,
+            "visible": visible,
+            "hidden": delta - visible,
+            "hidden_regime": hidden_regime,
+            "hidden_subregime": [
+                part_name(topic, "rather ") if TOPICS[topic] == kind != "good" else None
+                for topic, kind in zip(topics, hidden_regime, strict=True)
+            ],
             "supported": np.ones(n, bool),
             "raw_1": raw[:, 0],
             "raw_2": raw[:, 1],
@@ -155,7 +164,10 @@ def regime_entry(name: str, test: pl.DataFrame) -> dict:
         "share": part.height / test.height,
         "accuracy": part["correct"].mean(),
         "confidence": part["confidence"].mean(),
-        "residual": {**estimate(float(residual.mean()), half), "p_value": 2e-9},
+        "residual": {**estimate(float(residual.mean()), half), "p_value": 2e-9 if name != "good" else 0.3},
+        "visible": {**estimate(0.2 * float(residual.mean()), half), "p_value": 0.2},
+        "hidden": {**estimate(0.8 * float(residual.mean()), half), "p_value": 2e-8},
+        "confirmed": {"total": name != "good", "visible": False, "hidden": name != "good"},
         "smece": {**estimate(abs(float(residual.mean()))), "floor": 0.021, "p_value": 0.0009},
         "brier": 0.231,
     }
@@ -167,6 +179,7 @@ def subregime_entry(name: str, parent: str, test: pl.DataFrame) -> dict:
     return {
         "name": part_name(name),
         "parent": parent,
+        "field": "total",
         "n": part.height,
         "share": part.height / test.height,
         "accuracy": part["correct"].mean(),
@@ -202,7 +215,15 @@ def subregime_entry(name: str, parent: str, test: pl.DataFrame) -> dict:
             },
         ],
         "exemplars": part["row"].head(3).to_list(),
+        "visible": {**estimate(0.2 * float(residual.mean())), "p_value": 0.2},
+        "hidden": {**estimate(0.8 * float(residual.mean())), "p_value": 0.0001},
+        "confirmed_parts": {"total": name != "word puzzles", "visible": False, "hidden": name != "word puzzles"},
+        "telling": part.filter(pl.col("correct") == (parent == "under"))["row"].tail(3).to_list(),
     }
+
+
+def hidden_part(part: dict, topic: str) -> dict:
+    return {**part, "name": part_name(topic, "rather "), "field": "hidden"}
 
 
 def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
@@ -216,6 +237,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
         if parent != "good" and (slices[parent]["topic"] == name).any()
     ]
     residual = float((test["correct"] - test["confidence"]).mean())
+    told = [subregime_entry(name, parent, test) for name, parent in parts]
     return {
         "schema_version": 1,
         "n": world.height,
@@ -223,8 +245,8 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
         "seed": 0,
         "method": "auto",
         "global": {
-            "accuracy": estimate(test["correct"].mean(), 0.02),
-            "confidence": estimate(test["confidence"].mean(), 0.01),
+            "accuracy": estimate(world["correct"].mean(), 0.02),
+            "confidence": estimate(world["confidence"].mean(), 0.01),
             "smece": {**estimate(abs(residual) + 0.004, 0.01), "floor": 0.016, "p_value": 0.21},
             "ece": estimate(0.021, 0.01),
             "brier": estimate(0.214, 0.01),
@@ -242,6 +264,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "structure": True,
         },
         "regimes": [regime_entry(name, test) for name in NAMES],
+        "hidden_regimes": [regime_entry(name, test) for name in NAMES],
         "gap": {**estimate(0.171, 0.04), "floor": 0.024, "p_value": 0.0004, "worst": "over"},
         "certificate": {
             "lower_bound_total": {"value": 0.128, "interval": [0.106, 1.0]},
@@ -274,7 +297,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
                 )
             ],
         },
-        "subregimes": [subregime_entry(name, parent, test) for name, parent in parts],
+        "subregimes": [*told, *(hidden_part(part, name) for part, (name, _) in zip(told[:2], parts, strict=False))],
         "findings": [FINDING],
         "findings_method": METHOD,
         "timing": {"read": 0.21, "fit": 31.42, "audit": 4.2, "map": 2.9, "total": 38.73},
@@ -323,10 +346,16 @@ def null_summary(summary: dict) -> dict:
         "sign on every row.",
         "warnings": [],
         "subregimes": [],
+        "hidden_regimes": [],
         "findings": [],
         "selection": {"chosen": {}, "candidates": []},
         "field": {**summary["field"], "std_hidden": 0.0, "structure": False, "correlation_with_confidence": None},
     }
+
+
+def all_evidence(summary: dict) -> None:
+    """Turn the summary into one of a run in which every row testifies."""
+    summary.update(evidence="all", n_train=None, n_val=None, n_test=None)
 
 
 class RunMaker:
@@ -340,9 +369,10 @@ class RunMaker:
         if kind == "empty":
             world = world.with_columns(regime=pl.lit("good"), subregime=pl.lit(None, pl.String))
         summary = summarise(world)
-        points = world.rename({"topic": "meta.topic", "length": "meta.length"}).drop("visible", "hidden", "supported")
+        points = world.rename({"topic": "meta.topic", "length": "meta.length"}).drop("supported")
         if kind == "empty":
             summary, points = null_summary(summary), points.drop("text", "meta.topic", "meta.length")
+            points = points.with_columns(hidden_subregime=pl.lit(None, pl.String), hidden_regime=pl.lit("good"))
         if payload:
             summary, points = hostile(summary, points, payload)
         if edit:
@@ -367,6 +397,7 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
         pl.format("{} {}", pl.lit(payload), pl.col("text")).alias("text"),
         pl.lit(payload).alias("meta.topic"),
         pl.when(pl.col("subregime").is_not_null()).then(pl.lit(payload)).alias("subregime"),
+        pl.when(pl.col("hidden_subregime").is_not_null()).then(pl.lit(payload)).alias("hidden_subregime"),
         pl.lit(payload).alias(f"meta.{payload}"),
     )
     for card in summary["subregimes"]:
@@ -376,7 +407,7 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
             metadata=[{"column": payload, "value": payload, "odds_ratio": 2.0, "p_value": 0.1}],
         )
     summary["findings"] = [{**FINDING, "description": payload, "columns": [payload], "aliases": [payload]}]
-    summary.update(verdict=payload, warnings=[payload])
+    summary.update(verdict=payload, warnings=[payload], alarms=[payload])
     summary["data"].update(path=f"dir/{payload}", x_source=payload)
     summary["data"]["columns"].update(confidence=payload, metadata=[payload])
     summary["settings"][payload] = payload

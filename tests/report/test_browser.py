@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from .conftest import all_evidence
+
 CHROMIUM = os.environ.get("MISCAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -97,8 +99,8 @@ class Visit:
 def visit(browser, make_run):
     visits = []
 
-    def start(*, n=400, kind="full", payload="", **options):
-        visits.append(Visit(browser, make_run(n, kind=kind, payload=payload), **options))
+    def start(*, n=400, kind="full", payload="", edit=None, **options):
+        visits.append(Visit(browser, make_run(n, kind=kind, payload=payload, edit=edit), **options))
         return visits[-1]
 
     yield start
@@ -180,6 +182,9 @@ def test_every_colouring_draws_and_names_itself(visit):
     choice = seen.page.locator("#colour")
     names = choice.locator("option").all_inner_texts()
     assert {"Regime", "Confidence", "topic", "length"} <= set(names)
+    # what no diagram shows comes first, and what a person may doubt of it follows
+    assert names[:3] == ["Hidden field", "Field (visible + hidden)", "Visible field"]
+    assert {"Regime by what is hidden", "Part by what is hidden", "Outcome"} <= set(names)
     drawn = {}
     for name in names:
         choice.select_option(label=name)
@@ -313,3 +318,47 @@ def test_print_shows_the_drawing_instead_of_the_map(visit):
     assert seen.page.locator(".map-static").is_visible()
     assert seen.page.locator("#map-live").is_hidden()
     assert len(seen.page.pdf()) > 10_000
+
+
+def as_much_as_there_can_be(summary):
+    """Long words in every place of the sheet, and more of everything than fits."""
+    long = "a rather long description of a group of rows that goes on "
+    summary["alarms"] = [long * 6] * 5
+    summary["verdict"] = long * 40
+    summary["findings"] = [{**finding, "description": long * 3} for finding in summary["findings"] * 30]
+
+
+@pytest.mark.parametrize("edit", [None, as_much_as_there_can_be])
+def test_the_sheet_fills_one_page_of_paper_and_no_more(visit, edit):
+    # A4 without its margins, at 96 dots per inch
+    seen = visit(n=1500, edit=edit, viewport={"width": 680, "height": 1001})
+    assert seen.page.locator("#sheet").is_hidden()
+    seen.page.emulate_media(media="print")
+    sheet = seen.page.locator("#sheet").bounding_box()
+    assert 300 < sheet["y"] + sheet["height"] <= 1001
+    assert sheet["width"] <= 680
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 690
+
+
+def test_an_alarm_is_the_first_thing_on_the_screen(visit):
+    seen = visit(edit=lambda summary: summary.update(alarms=["Right 88 % of the time, and 12 % sure."]))
+    alarm, verdict = (seen.page.locator(f"#{name}").bounding_box() for name in ("alarms", "verdict"))
+    assert alarm["y"] + alarm["height"] <= verdict["y"] < 400
+    text = seen.page.locator("#alarms li")
+    assert float(text.evaluate("each => parseFloat(getComputedStyle(each).fontSize)")) >= 20
+
+
+def test_a_run_in_which_every_row_testifies_speaks_of_no_test_set(visit):
+    def every_row(summary):
+        all_evidence(summary)
+        summary["verdict"] = "A verdict."
+
+    seen = visit(edit=every_row)
+    seen.drag()
+    assert "400 of 400 rows are selected" in seen.page.locator("#chosen .sentence").inner_text()
+
+
+def test_a_part_by_what_is_hidden_shows_its_rows(visit):
+    seen = visit(n=1000)
+    seen.page.locator(".card .show[data-field=hidden]").first.click()
+    assert seen.page.locator("#chosen .sentence").inner_text().partition("(")[2].startswith("rather topic")

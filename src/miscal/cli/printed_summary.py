@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from miscal.discovery.summary import Measure, Summary
+from miscal.discovery.summary import Measure, Regime, Summary
+from miscal.report.rows import row_words
 
 
 def summary_lines(summary: Summary, out: Path) -> list[str]:
@@ -57,12 +58,17 @@ def _shown(measure: Measure) -> str:
 
 
 def _regimes(summary: Summary) -> list[str]:
-    rows = "the rows" if summary.evidence == "all" else "the test rows"
+    rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{regime.share:.0%} of {rows}, accuracy minus confidence {_shown(regime.residual)}"
+        f"{regime.name:<12}{regime.share:.0%} of the {rows}, accuracy minus confidence {_shown(regime.residual)}"
+        f"{_hidden(regime)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n
     ]
+
+
+def _hidden(regime: Regime) -> str:
+    return "" if regime.hidden is None else f", of it hidden {_shown(regime.hidden)}"
 
 
 def _findings(summary: Summary) -> list[str]:

@@ -9,9 +9,9 @@ import numpy as np
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL, estimate_again
+from miscal.discovery.estimating import ALL, estimate_again, expected_outcome
+from miscal.discovery.json_values import plain
 from miscal.discovery.run import Run
-from miscal.discovery.summary import plain
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
@@ -20,8 +20,8 @@ from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.findings import cut
 
 NULLS = ("visible", "calibrated", "permuted")
-"""y ~ Bernoulli(g(f)), g the run's global map; y ~ Bernoulli(f); y permuted within train and within validation rows, or
-among all rows where all testify."""
+"""y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; y ~ Bernoulli(f); y permuted within train and within validation
+rows, or among all rows where all testify."""
 
 
 @dataclass(frozen=True)
@@ -148,17 +148,34 @@ def _nulls(
             "gap": 0.0 if gap is None else gap,
         }
 
-    draw = _resampler(run, triples, null)
+    draw = outcomes_under(null, triples, run.summary.seed)
     return null_audit(statistics, draw, triples.correct, n_draws=n_draws, random_state=run.summary.seed)
 
 
-def _resampler(run: Run, triples: Triples, null: str) -> Resampler:
+def outcomes_under(null: str, triples: Triples, seed: int) -> Resampler:
+    """Return what draws outcomes under a null.
+
+    Parameters
+    ----------
+    null : {"visible", "calibrated", "permuted"}
+        See `NULLS`.
+    triples : Triples
+        The rows of the run, with its split if it has one.
+    seed : int
+        Of the folds of E[y | f].
+
+    Returns
+    -------
+    callable
+        Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
+    """
     if null == "permuted":
         together = np.full(len(triples), "train") if triples.split is None else triples.split
         return permuted_outcomes(triples.correct, together)
     if null == "calibrated":
         return bernoulli_outcomes(triples.confidence)
-    return bernoulli_outcomes(run.load_model().field.global_map_.apply(triples.confidence))
+    # not the run's global map, which is simple: the data may hold a visible curve that it does not follow
+    return bernoulli_outcomes(expected_outcome(replace(triples, split=None), seed))
 
 
 def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:

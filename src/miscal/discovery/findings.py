@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
-from miscal.discovery.summary import FindingNumbers, FindingsMethod, clean_text, plain
+from miscal.discovery.json_values import clean_text, plain
+from miscal.discovery.summary import FindingNumbers, FindingsMethod
 from miscal.findings.ledger import (
     ADJUSTMENT,
     LEDGER_DEFAULTS,

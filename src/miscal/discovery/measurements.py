@@ -8,6 +8,7 @@ import numpy as np
 from miscal.calibration import metrics
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.data.triples import Triples
+from miscal.discovery.json_values import interval, number
 from miscal.discovery.summary import (
     Comparison,
     CurveNumbers,
@@ -21,8 +22,6 @@ from miscal.discovery.summary import (
     Regime,
     Score,
     SmoothEce,
-    interval,
-    number,
 )
 from miscal.findings import Judged, judge_regimes
 

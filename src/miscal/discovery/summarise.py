@@ -14,6 +14,7 @@ from miscal.discovery.alarms import alarms
 from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, HonestRows
+from miscal.discovery.json_values import plain
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
@@ -23,11 +24,11 @@ from miscal.discovery.summary import (
     Selection,
     SubregimeNumbers,
     Summary,
-    plain,
 )
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.claim import Claim
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.evidence.stated import rare_values_warning
 from miscal.findings import Place, averages, places, verdict
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
@@ -111,7 +112,7 @@ def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
     groups = [Place(one.description, one.hidden) for one in rows.ledger.findings]
     triples = rows.honest.triples
     shown = averages(triples.correct, triples.confidence)
-    return f"{shown} {verdict(claimed, _places(rows, regimes), groups)}"
+    return f"{shown} {verdict(claimed, _places(rows, regimes), groups, evidence=rows.honest.evidence)}"
 
 
 def _alarms(triples: Triples) -> tuple[str, ...]:
@@ -155,7 +156,8 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) ->
             f"{unsupported} of {len(regime)} {what}rows lie too far from the rows learned from for a local estimate: "
             "their delta comes from the global map, and they belong to no regime"
         )
-    return remarks
+    rare = rare_values_warning(rows.triples.confidence[rows.testifies])
+    return remarks if rare is None else [*remarks, rare]
 
 
 def _selection(model: MiscalibrationField) -> Selection:

@@ -6,8 +6,11 @@ import numpy as np
 
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
+from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
-from miscal.discovery.summary import MapInfo, clean_text
+from miscal.discovery.shown_text import told_apart
+from miscal.discovery.summary import MapInfo
+from miscal.findings.ledger import with_features
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,6 +18,12 @@ if TYPE_CHECKING:
 MAP_FILE = "map.parquet"
 TEXT_LENGTH = 400
 """Characters of a text or of a metadata value that the map keeps; the page has to stay below 10 MB."""
+
+MAP_COLUMNS = (
+    *("row", "split", "fold", "delta", "visible", "hidden", "mass", "regime", "subregime"),
+    *("hidden_regime", "hidden_subregime", "confidence", "correct", "corrected"),
+)
+"""Columns of the field that the map keeps."""
 
 
 def field_table(rows: DescribedRows) -> "pl.DataFrame":
@@ -81,17 +90,15 @@ def map_table(
     Returns
     -------
     map : polars.DataFrame
-        The content of ``map.parquet``: positions, field, text and metadata of the rows shown.
+        The content of ``map.parquet``: positions, field, text, metadata and named inputs of the rows shown.
     info : MapInfo
         How it was made.
     """
     triples = rows.honest.triples
-    shown = shown_rows(len(triples), seed=seed)
+    shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
     raw = lay_out(triples.X[shown], method=method, seed=seed)
     learned = lay_out(rows.honest.estimate.coordinates[shown], method=method, seed=seed)
-    picture = table[shown].select(
-        *("row", "split", "delta", "mass", "regime", "subregime", "confidence", "correct", "corrected")
-    )
+    picture = table[shown].select(MAP_COLUMNS)
     explaining = _explaining(triples.take(shown))
     picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
     info = MapInfo(
@@ -104,6 +111,13 @@ def map_table(
     return picture, info
 
 
+def _exampled(rows: DescribedRows) -> np.ndarray:
+    """Positions of the rows that are shown as examples: the report takes their texts from the map."""
+    named = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
+    named += [row for finding in rows.ledger.findings for row in finding.rows]
+    return np.flatnonzero(np.isin(rows.honest.triples.row, named))
+
+
 def _positions(name: str, layout: Layout) -> list["pl.Series"]:
     import polars as pl
 
@@ -111,16 +125,30 @@ def _positions(name: str, layout: Layout) -> list["pl.Series"]:
 
 
 def _explaining(some: Triples) -> list["pl.Series"]:
-    """Text and metadata of the rows shown, as text or numbers."""
+    """Text and metadata of the rows shown, and their inputs where these have names, as text or numbers."""
+    names = getattr(some.encoder, "names", None)
+    inputs = {name: values for name, values in with_features({}, some.X, names).items() if name not in some.metadata}
+    return [
+        _texts(some),
+        *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),
+        *(_column(f"feature.{clean_text(name)}", values) for name, values in inputs.items()),
+    ]
+
+
+def _texts(some: Triples) -> "pl.Series":
     import polars as pl
 
-    texts = [None] * len(some) if some.text is None else [_text(text, TEXT_LENGTH) for text in some.text]
-    columns = [pl.Series("text", texts, dtype=pl.String)]
-    for name, values in some.metadata.items():
-        plain = values.dtype.kind in "biuf"
-        held = values if plain else pl.Series([_text(value, TEXT_LENGTH) for value in values], dtype=pl.String)
-        columns.append(pl.Series(f"meta.{clean_text(name)}", held))
-    return columns
+    texts = [None] * len(some) if some.text is None else [_text(text) for text in some.text]
+    cut = iter(told_apart([text for text in texts if text is not None], TEXT_LENGTH))
+    return pl.Series("text", [None if text is None else next(cut) for text in texts], dtype=pl.String)
+
+
+def _column(name: str, values: np.ndarray) -> "pl.Series":
+    import polars as pl
+
+    if values.dtype.kind in "biuf":
+        return pl.Series(name, values)
+    return pl.Series(name, [_text(value, TEXT_LENGTH) for value in values], dtype=pl.String)
 
 
 def _text(value: Any, limit: int | None = None) -> str | None:

@@ -28,7 +28,9 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths
 from miscal.base.errors import InputError
+from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit, UnseenRows
+from miscal.evidence.power import Design, detectable_size
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 
@@ -41,8 +43,10 @@ class Certificate:
     total, hidden : Bound
         Of E|delta| and of E|h|, h the part no reliability diagram can show.
     detectable : float or None
-        The mean absolute hidden miscalibration that these rows would have detected at 5 % with 80 % power, presuming a
-        field with the right sign on every row; None where no outcomes could show so much.
+        The mean absolute hidden miscalibration that these rows would have led to a claim of with 80 % power (p-value
+        below 0.05 and limit above 0), presuming that it goes in both directions and is as large on every row as on any
+        other, and that the estimated field has the right sign and relative size on every row
+        (:mod:`miscal.evidence.power`); None where no such outcomes could be told from chance.
     n : int
         Rows that were tested.
     """
@@ -137,39 +141,14 @@ def certificate(
     return Certificate(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        detectable=_detectable(rows.expected, settings),
+        detectable=_detectable(rows, settings),
         n=n,
     )
 
 
-def _detectable(expected: np.ndarray, settings: EvidenceSettings) -> float | None:
-    # standard error of the mean of (y - mu) s with |s| = 1
-    noise = float(np.sqrt(np.mean(expected * (1 - expected)) / len(expected)))
-    # one-sided test at 5 %: an effect of (z_0.95 + z_0.80) standard errors is detected in 80 % of samples
-    return attainable(float((settings.z_significance + settings.z_power) * noise), expected)
-
-
-def attainable(size: float, rate: np.ndarray) -> float | None:
-    """Return a size of hidden miscalibration, or None if no outcomes could show so much.
-
-    Parameters
-    ----------
-    size : float
-        A mean absolute hidden miscalibration, not negative.
-    rate : (n,) float64 in [0, 1]
-        mu(f), the rate of y given f alone at each unseen row.
-
-    Returns
-    -------
-    float or None
-        `size`, unless it exceeds the mean of 2 mu (1 - mu), which is reached where x decides every outcome.
-
-    Examples
-    --------
-    >>> attainable(0.1, np.array([0.5, 0.5])), attainable(0.6, np.array([0.5, 0.5]))
-    (0.1, None)
-    """
-    return size if size <= np.mean(2.0 * rate * (1.0 - rate)) else None
+def _detectable(rows: UnseenRows, settings: EvidenceSettings) -> float | None:
+    designs = [Design(part.expected, strata(part.confidence, settings.stratum_rows)) for part in rows.in_turn()]
+    return detectable_size(designs, settings)
 
 
 def _limit(name: str) -> Limit:

@@ -3,6 +3,8 @@
 A field that follows f and an outcome that follows f are related even where nothing is hidden. Two steps together
 remove that: the outcome is centred by a regression on f fitted on other rows, and the field is compared only within
 strata of near-equal f. An error remains only where both the regression and the strata fail, as the product of the two.
+A shuffle keeps the number of right outcomes of a stratum, so the outcome is centred given that number too
+(:func:`given_count`): a stratum whose outcomes are all alike says nothing.
 Where f takes few distinct values, each is a stratum and the test is exact for up to 5,000 rows; above that, the strata
 whose sum is near to normal are taken as normal, and the others are shuffled.
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import expit, logit, ndtr
 
 from miscal.calibration.calibrators import Isotonic
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
@@ -65,6 +67,51 @@ def centred(values: Floats, stratum: Ints) -> Floats:
     """
     n = np.bincount(stratum)
     return values - (np.bincount(stratum, values) / np.maximum(n, 1))[stratum]
+
+
+def given_count(correct: Floats, expected: Floats, stratum: Ints) -> Floats:
+    """Outcome less its rate, given how many outcomes of its stratum are 1.
+
+    The rates are shifted in log-odds, by one shift for each stratum, until they add up to that number. Where the rates
+    of a stratum are equal these are the exact conditional rates; else they are the usual approximation (that of
+    unconditional logistic regression with an intercept for each stratum).
+
+    Parameters
+    ----------
+    correct : (n,) float64, 0 or 1
+    expected : (n,) float64 in [0, 1]
+        E[y | f].
+    stratum : (n,) int64
+
+    Returns
+    -------
+    (n,) float64
+        Adds up to 0 in every stratum, and is 0 where all outcomes are alike.
+
+    Examples
+    --------
+    >>> given_count(np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.9, 0.8, 0.5, 0.5]), np.array([0, 0, 1, 1])).tolist()
+    [0.0, 0.0, 0.5, -0.5]
+    """
+    hits, rows = np.bincount(stratum, correct), np.bincount(stratum)
+    mixed = (hits > 0) & (hits < rows)
+    inside = np.flatnonzero(mixed[stratum])
+    of = stratum[inside]
+    # a rate that others rows found to be 0 or 1 is not known to be: no row is given more than these odds
+    score = logit(np.clip(expected[inside], _RAREST, 1 - _RAREST))
+    low, high = np.full(len(rows), -_FARTHEST), np.full(len(rows), _FARTHEST)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        below = np.bincount(of, expit(score + middle[of]), minlength=len(rows)) < hits
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    left = np.zeros(len(correct))
+    left[inside] = correct[inside] - expit(score + ((low + high) / 2)[of])
+    return left
+
+
+# Bounds of the rates, and of the shift between them in log-odds with room for strata of a million rows; the steps make
+# it exact to 1e-10.
+_RAREST, _FARTHEST, _HALVINGS = 1e-3, 32.0, 39
 
 
 def outcome_given_confidence(

@@ -4,7 +4,8 @@ A resampler draws outcomes for a world without the structure in question; the st
 measures the result. Three hypotheses, kept apart because they differ:
 
 * ``calibrated``: y ~ Bernoulli(f). Nothing is miscalibrated; the whole field is flat.
-* ``visible``: y ~ Bernoulli(g(f)), g a global map. What a diagram shows is kept; the hidden field is flat.
+* ``visible``: y ~ Bernoulli(g(f)), g an estimate of E[y | f] of any shape, so that a curve which no simple map follows
+  is in the draws too. What a diagram shows is kept; the hidden field is flat.
 * ``permuted``: y permuted among the rows of each learning split, test rows as they are (the paper's audit). The truth
   is then "base rate - f", which is not flat: it asks whether confidence and inputs tell anything about y.
 """

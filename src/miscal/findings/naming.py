@@ -1,14 +1,21 @@
-"""Names for parts, from what sets them apart from other rows: their metadata, their texts or their features."""
+"""Names for parts, from what sets them apart from other rows: their metadata, their texts or their features.
 
-from collections.abc import Sequence
+A part is named only by what most of its rows have in common and few others do. Where there is no such thing, it is
+called mixed, and the name says how mixed: a list of words that fits many rows outside would be worse than none.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.findings.enrichment import Enriched, clean_label
+from miscal.findings.enrichment import Column, Enriched, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 # Words of two characters or more that begin with a letter, with apostrophes and hyphens inside.
 _WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
+_COVERED = re.compile(r" \(\d+ % of its rows\)$")
 # What the pattern above leaves of contractions; scikit-learn's stop words have the contractions, not these.
 _REMNANTS = (
     "did",
@@ -30,9 +37,59 @@ _REMNANTS = (
 )
 
 
+PHRASES: Mapping[tuple[str, str], str] = {
+    ("total", "over"): "over-confident",
+    ("total", "under"): "under-confident",
+    ("hidden", "over"): "right less often than equally sure rows",
+    ("hidden", "under"): "right more often than equally sure rows",
+}
+"""How a regime of a field is called aloud, after the word "rows"."""
+
+
+@dataclass(frozen=True)
+class Keywords:
+    """Words and pairs of words of a part.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        Those that set its texts apart from others, the weightiest first.
+    naming : tuple of str
+        Those of them that it may be named by, because most of its rows have one of them and few other rows do; empty
+        where that is not so.
+    """
+
+    terms: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
+
+
+def needed_lift(part_share: float, settings: FindingsSettings = FINDINGS_DEFAULTS) -> float:
+    """How many times as common as overall a description must be in a part to name it.
+
+    Parameters
+    ----------
+    part_share : float
+        Share of the part among all rows, in (0, 1].
+    settings : FindingsSettings, optional
+        Of which `clause_lift` is used.
+
+    Returns
+    -------
+    float
+        `clause_lift`, by default 2; in a part of more than a third of all rows half of the way from 1 to the most that
+        is possible, which is 1 / `part_share`.
+
+    Examples
+    --------
+    >>> needed_lift(0.1), needed_lift(0.5)
+    (2.0, 1.5)
+    """
+    return min(settings.clause_lift, (1.0 + 1.0 / part_share) / 2.0)
+
+
 def keywords(
     texts: Sequence[str], part: np.ndarray, n_parts: int, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> list[tuple[str, ...]]:
+) -> list[Keywords]:
     r"""Words and pairs of words that set the texts of each part apart: class-based TF-IDF.
 
     The weight of a term in a part is ``s log(s / s_all)**2``, where s is the share of the part's rows that contain the
@@ -40,6 +97,9 @@ def keywords(
     document (Grootendorst, "BERTopic", 2022), counted in rows so that one long text cannot fill the list, the
     logarithm squared so that common words somewhat commoner here do not lead it. A term must be commoner in the part
     than elsewhere by Fisher's exact test at 0.05 over the number of terms.
+
+    Of these, the first four that are each three times as common in the part as outside may name it, if three tenths of
+    its rows have one of them, and three times the share of the rows outside.
 
     Parameters
     ----------
@@ -54,18 +114,19 @@ def keywords(
 
     Returns
     -------
-    list of tuple of str
+    list of Keywords
         Per part at most eight terms in lower case, the weightiest first; empty where nothing sets it apart.
 
     Examples
     --------
     >>> texts = ["the court and the jury"] * 30 + ["an atom of carbon"] * 30
-    >>> keywords(texts, np.repeat([0, 1], 30), 2)
-    [('court jury',), ('atom carbon',)]
+    >>> law, chemistry = keywords(texts, np.repeat([0, 1], 30), 2)
+    >>> law.terms, chemistry.naming
+    (('court jury',), ('atom carbon',))
     """
     counts, terms = _count([text[: settings.text_length] for text in texts], settings.min_term_texts)
     if not len(terms):
-        return [()] * n_parts
+        return [Keywords()] * n_parts
     return [_top_terms(counts, terms, part == index, settings) for index in range(n_parts)]
 
 
@@ -89,7 +150,7 @@ def _count(texts: list[str], least: int) -> tuple:
     return counts.tocsr(), counter.get_feature_names_out()
 
 
-def _top_terms(counts, terms: np.ndarray, inside: np.ndarray, settings: FindingsSettings) -> tuple[str, ...]:
+def _top_terms(counts, terms: np.ndarray, inside: np.ndarray, settings: FindingsSettings) -> Keywords:
     from scipy.stats import hypergeom
 
     n, size = len(inside), int(inside.sum())
@@ -103,8 +164,30 @@ def _top_terms(counts, terms: np.ndarray, inside: np.ndarray, settings: Findings
     often = often[p_values <= settings.significance / len(terms)]
     share = hits[often] / size
     weight = share * np.log(share * n / total[often]) ** 2
-    ranked = terms[often[np.lexsort((terms[often].astype(str), -weight))]]
-    return _distinct_terms(ranked, settings.max_keywords)
+    ranked = often[np.lexsort((terms[often].astype(str), -weight))]
+    place = dict(zip(terms[ranked].tolist(), ranked.tolist(), strict=True))
+    kept = _distinct_terms(terms[ranked], settings.max_keywords)
+    return Keywords(kept, _naming([place[term] for term in kept], counts, terms, inside, settings))
+
+
+def _naming(
+    columns: list[int], counts, terms: np.ndarray, inside: np.ndarray, settings: FindingsSettings
+) -> tuple[str, ...]:
+    """Terms that fit the part and not the rest; none where they do not fit together."""
+    if inside.all():
+        return ()
+
+    def fits(has: np.ndarray) -> bool:
+        return bool(has[inside].mean() >= settings.word_lift * has[~inside].mean())
+
+    has = {column: counts[:, [column]].toarray()[:, 0] > 0 for column in columns}
+    telling = [column for column in columns if fits(has[column])][: settings.max_words]
+    if not telling:
+        return ()
+    one_of_them = np.any([has[column] for column in telling], axis=0)
+    if one_of_them[inside].mean() < settings.word_share or not fits(one_of_them):
+        return ()
+    return tuple(terms[telling].tolist())
 
 
 def _distinct_terms(ranked: np.ndarray, most: int) -> tuple[str, ...]:
@@ -130,7 +213,7 @@ def feature_rules(
     """Describe each part by the thresholds on at most two features that separate it best.
 
     The rule is the leaf of a decision tree of depth two (part against other rows, both with half of the weight)
-    with the best F1 score.
+    with the best F1 score, if it names the part as well as metadata would have to (:func:`metadata_clause`).
 
     Parameters
     ----------
@@ -148,7 +231,8 @@ def feature_rules(
     Returns
     -------
     list of str
-        Such as ``"x_1 > 0.5 and x_2 ≤ 2"``; empty where no rule keeps more of the part than of the other rows.
+        Such as ``"x_1 > 0.5 and x_2 ≤ 2"``; empty where the best rule holds for less than 0.4 of the part's rows, or is
+        not enough times as common among them as overall (:func:`needed_lift`).
 
     Examples
     --------
@@ -172,8 +256,12 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     hits = np.array([(inside & (leaf_of == leaf)).sum() for leaf in leaves])
     sizes = np.array([(leaf_of == leaf).sum() for leaf in leaves])
     # F1 = 2 hits / (rows of the leaf + rows of the part)
-    best = leaves[np.argmax(2.0 * hits / (sizes + inside.sum()))]
-    return " and ".join(_conditions(tree, int(best), [clean_label(name, settings.label_length) for name in names]))
+    best = int(np.argmax(2.0 * hits / (sizes + inside.sum())))
+    share, overall = hits[best] / inside.sum(), sizes[best] / len(inside)
+    if share < settings.clause_share or share < needed_lift(inside.mean(), settings) * overall:
+        return ""
+    short = [clean_label(name, settings.label_length) for name in names]
+    return " and ".join(_conditions(tree, int(leaves[best]), short))
 
 
 def _conditions(tree, leaf: int, names: Sequence[str]) -> list[str]:
@@ -191,14 +279,19 @@ def _conditions(tree, leaf: int, names: Sequence[str]) -> list[str]:
 
 
 def metadata_clause(
-    items: Sequence[Enriched], columns: Sequence[str] = (), settings: FindingsSettings = FINDINGS_DEFAULTS
+    items: Sequence[Enriched],
+    part_share: float,
+    columns: Sequence[str] = (),
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
 ) -> str:
     """Build the best short clause that metadata give: at most three values of one column.
 
     Parameters
     ----------
     items : sequence of Enriched
-        Enriched values of the part, the most telling first.
+        Enriched values of the part.
+    part_share : float
+        Share of the part among all rows, in (0, 1].
     columns : sequence of str
         Columns in order of preference: of columns that tell about as much the first is named.
     settings : FindingsSettings, optional
@@ -207,40 +300,94 @@ def metadata_clause(
     Returns
     -------
     str
-        Such as ``"subject = law (6.2x)"``, where 6.2x is how many times as common as overall; empty if no column's
-        values cover 0.4 of the part and are 1.3 times as common there as overall.
+        Such as ``"subject = law (60 % of its rows)"``; the share is left out from 95 % on. Empty if no column's values
+        cover 0.4 of the part and are enough times as common there as overall (:func:`needed_lift`). Of those that do,
+        the clause with the largest ``share * log(lift)**2`` is taken: the logarithm is squared so that a value ten
+        times as common is named before one that covers more and is 1.3 times as common.
 
     Examples
     --------
     >>> law = Enriched("subject", "= law", 60, 0.6, 0.1, 6.0, 13.5, (9.0, 20.0), 1e-9)
-    >>> metadata_clause([law]), metadata_clause([])
-    ('subject = law (6.0x)', '')
+    >>> metadata_clause([law], 0.1), metadata_clause([], 0.1)
+    ('subject = law (60 % of its rows)', '')
     """
     rank = {name: index for index, name in enumerate(columns)}
     names = sorted({item.column for item in items}, key=lambda name: (rank.get(name, len(rank)), name))
-    found = [_column_clause([item for item in items if item.column == name], settings) for name in names]
+    lift = needed_lift(part_share, settings)
+    found = [_column_clause([item for item in items if item.column == name], lift, settings) for name in names]
     best = max((telling for telling, _ in found), default=0.0)
     return next((clause for telling, clause in found if clause and telling >= settings.nearly_best * best), "")
 
 
-def _column_clause(items: Sequence[Enriched], settings: FindingsSettings) -> tuple[float, str]:
-    """Values of one column joined by "or" as long as that tells more, and how much it tells: ``share * log(lift)``."""
+def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSettings) -> tuple[float, str]:
+    """Values of one column joined by "or" as long as that tells more, and how much it tells."""
     chosen: list[Enriched] = []
     share = overall = telling = 0.0
-    for item in items:
-        more = (share + item.share) * float(np.log((share + item.share) / (overall + item.share_overall)))
-        enough = not chosen or (len(chosen) < settings.max_values and item.share >= settings.value_share)
-        if more > telling and enough:
+    for item in sorted(items, key=lambda item: (-_told(item.share, item.share_overall), item.value)):
+        more = _told(share + item.share, overall + item.share_overall)
+        # the first values may tell less together than apart, as long as they do not cover enough
+        better = more > telling or share < settings.clause_share
+        if item.share >= settings.value_share and len(chosen) < settings.max_values and better:
             chosen, telling = [*chosen, item], more
             share, overall = share + item.share, overall + item.share_overall
-    if share < settings.clause_share or share < settings.clause_lift * overall:
+    if share < settings.clause_share or share < lift * overall:
         return 0.0, ""
     values = " or ".join([chosen[0].value, *(item.value.removeprefix("= ") for item in chosen[1:])])
-    return telling, f"{chosen[0].column} {values} ({share / overall:.1f}x)"
+    covered = "" if share >= settings.whole_share else f" ({_percent(share)} of its rows)"
+    return telling, f"{chosen[0].column} {values}{covered}"
+
+
+def _told(share: float, overall: float) -> float:
+    return share * float(np.log(share / overall)) ** 2
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.ndarray) -> str:
+    """Say how mixed a part is, by the most telling column that has names for its values.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Metadata, the user's first column first.
+    items : sequence of Enriched
+        Enriched values of the part: the column of the most telling of them is taken, or else the first.
+    inside : ndarray of shape (n,), bool
+        Which rows are in the part.
+
+    Returns
+    -------
+    str
+        Such as ``"subject = law in 40 % of its rows, 2 other values in the rest"``; empty where no column has names.
+
+    Examples
+    --------
+    >>> column = Column("subject", ("= law", "= math", "= art"), np.array([0, 0, 1, 2, 2]))
+    >>> mixture([column], [], np.array([True, True, True, False, True]))
+    'subject = law in 50 % of its rows, 2 other values in the rest'
+    """
+    named = [column for column in columns if column.labels[0].startswith("= ")]
+    if not named or not inside.any():
+        return ""
+    best = max(items, key=lambda item: _told(item.share, item.share_overall), default=None)
+    column = next((column for column in named if best is not None and column.name == best.column), named[0])
+    count = np.bincount(column.codes[inside], minlength=len(column.labels))
+    most, others = f"{column.name} {column.labels[int(np.argmax(count))]}", int(np.count_nonzero(count)) - 1
+    if not others:
+        return most
+    rest = f"{others} other value{'' if others == 1 else 's'} in the rest"
+    return f"{most} in {_percent(count.max() / count.sum())} of its rows, {rest}"
 
 
 def part_names(
-    clauses: Sequence[str], words: Sequence[Sequence[str]], rules: Sequence[str], parents: Sequence[str]
+    clauses: Sequence[str],
+    words: Sequence[Keywords],
+    rules: Sequence[str],
+    mixtures: Sequence[str],
+    parents: Sequence[str],
+    by: str = "total",
 ) -> list[str]:
     """Build one unique name per part from what is known of it.
 
@@ -248,12 +395,16 @@ def part_names(
     ----------
     clauses : sequence of str
         Metadata clauses, may be empty.
-    words : sequence of sequences of str
-        Keywords, may be empty.
+    words : sequence of Keywords
+        Those of its texts, may be empty.
     rules : sequence of str
         Feature rules, used where there is neither.
+    mixtures : sequence of str
+        How mixed each part is, used where nothing else is known; may be empty.
     parents : sequence of str
         Regime of each part.
+    by : {"total", "hidden"}
+        The field whose regimes they are.
 
     Returns
     -------
@@ -262,27 +413,55 @@ def part_names(
 
     Examples
     --------
-    >>> part_names(["a = 1 (2.0x)", "", ""], [["x", "y"], ["z"], []], ["", "", ""], ["over"] * 3)
-    ['a = 1 (2.0x): x, y', 'z', 'over, part 3']
-    >>> part_names([""], [[]], [""], ["under"])
-    ['under, all of it']
+    >>> words = [Keywords(("x", "y"), ("x",)), Keywords(("z",), ("z",)), Keywords(("z",))]
+    >>> part_names(["a = 1", "", ""], words, [""] * 3, [""] * 3, ["over"] * 3)
+    ['a = 1: x', 'z', 'over-confident rows, part 3']
+    >>> part_names(["a = 1"] * 2, [words[0], Keywords(("x", "z"), ("x",))], [""] * 2, [""] * 2, ["over"] * 2)
+    ['a = 1, more often with y', 'a = 1, more often with z']
+    >>> part_names([""], [Keywords()], [""], ["b = c in 40 % of its rows, 2 other values in the rest"], ["under"])
+    ['all under-confident rows: b = c in 40 % of its rows, 2 other values in the rest']
     """
     names: list[str] = []
     for index, parent in enumerate(parents):
+        phrase, alone = PHRASES[by, parent], list(parents).count(parent) == 1
         number = list(parents[:index]).count(parent) + 1
-        alone = list(parents).count(parent) == 1
-        fallback = rules[index] or (f"{parent}, all of it" if alone else f"{parent}, part {number}")
-        names.append(_unique(_name(clauses[index], words[index], fallback), parent, words[index], names))
-    return names
+        told = _told_name(index, clauses, words) or rules[index]
+        names.append(told or _fallback(phrase, mixtures[index], alone, number))
+    return _unique(names, [PHRASES[by, parent] for parent in parents])
 
 
-def _name(clause: str, words: Sequence[str], fallback: str) -> str:
-    if clause:
-        return f"{clause}: {', '.join(words[:3])}" if words else clause
-    return ", ".join(words[:4]) or fallback
+def _told_name(index: int, clauses: Sequence[str], words: Sequence[Keywords]) -> str:
+    """Clause and words of a part; if other parts have the same clause, the words that those do not have."""
+    clause, own = clauses[index], words[index]
+    if not clause:
+        return ", ".join(own.naming)
+    same = [at for at, other in enumerate(clauses) if at != index and _value(other) == _value(clause)]
+    if not same:
+        return f"{clause}: {', '.join(own.naming[:3])}" if own.naming else clause
+    others = {term for at in same for term in words[at].terms}
+    apart = [term for term in own.terms if term not in others][:3]
+    return f"{clause}, more often with {', '.join(apart)}" if apart else clause
 
 
-def _unique(name: str, parent: str, words: Sequence[str], taken: Sequence[str]) -> str:
-    longer = f"{name}, {', '.join(words[4:])}" if len(words) > 4 else f"{name}, {parent}"
-    numbered = (f"{name}, {parent} {number}" for number in range(2, len(taken) + 3))
-    return next(candidate for candidate in (name, longer, *numbered) if candidate not in taken)
+def _value(clause: str) -> str:
+    return _COVERED.sub("", clause)
+
+
+def _fallback(phrase: str, mixed: str, alone: bool, number: int) -> str:
+    rows = f"rows {phrase}" if " " in phrase else f"{phrase} rows"
+    if alone:
+        return f"all {rows}: {mixed}" if mixed else f"all {rows}"
+    return f"mixed: {mixed}" if mixed else f"{rows}, part {number}"
+
+
+def _unique(names: Sequence[str], phrases: Sequence[str]) -> list[str]:
+    """Tell parts of one name apart by their regime, and if that is the same, by a number."""
+    shared = [
+        name if list(names).count(name) == 1 else f"{name} ({phrase})"
+        for name, phrase in zip(names, phrases, strict=True)
+    ]
+    taken: list[str] = []
+    for name in shared:
+        numbered = (f"{name}, part {number}" for number in range(2, len(names) + 3))
+        taken.append(next(candidate for candidate in (name, *numbered) if candidate not in taken))
+    return taken

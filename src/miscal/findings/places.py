@@ -62,7 +62,8 @@ def places(
     list of Place
         Those parts that are right more or less often than other rows of near-equal confidence
         (:func:`~miscal.findings.judging.hidden_residual`), at 0.05 after Holm's adjustment over parts and larger
-        regions together; if there is none, those larger regions. Those that carry most (size times rows) come first.
+        regions together; if there is none, those larger regions. Those that carry most (size times rows) come first. A
+        region is left out if more than half of its rows are in stronger ones: it would tell the same again.
 
     Examples
     --------
@@ -76,10 +77,15 @@ def places(
     residuals = [hidden_residual(correct, expected, rows, stratum, settings) for _, rows in regions]
     adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in residuals]))
     kept = [
-        (at >= len(parts), -abs(one.value) * rows.sum(), Place(name, one.value))
+        (at >= len(parts), -abs(one.value) * rows.sum(), Place(name, one.value), rows)
         for at, ((name, rows), one, p_value) in enumerate(zip(regions, residuals, adjusted, strict=True))
         if p_value < settings.significance
     ]
     kept.sort(key=lambda item: item[:2])
-    # larger regions only where no part is told
-    return [place for larger, _, place in kept if larger == kept[0][0]]
+    told, covered = [], np.zeros(len(correct), dtype=bool)
+    for larger, _, place, rows in kept:
+        # larger regions only where no part is told
+        if larger == kept[0][0] and 2 * np.sum(rows & covered) <= rows.sum():
+            told.append(place)
+            covered |= rows
+    return told

@@ -98,11 +98,21 @@ class FindingsSettings:
 
     # Names.
     clause_share: float = 0.4
-    """Least share of a part that the values in its name cover. Not tuned."""
-    clause_lift: float = 1.3
-    """How many times as common as overall they must be there. Not tuned."""
+    """Least share of a part that the values in its name cover, or that its rule holds for. Not tuned."""
+    clause_lift: float = 2.0
+    """How many times as common as overall they must be there: true names (high) against any name (low). Less is asked
+    of large parts (:func:`miscal.findings.naming.needed_lift`). Looked at on the answers of two language models."""
     value_share: float = 0.1
-    """Least share of the part of each value after the first. Not tuned."""
+    """Least share of the part of each value in its name. Not tuned."""
+    whole_share: float = 0.95
+    """Share of the part from which its name does not say that some rows are different. Not tuned."""
+    word_share: float = 0.3
+    """Least share of a part's rows that have one of the words in its name: true names (high) against any name (low).
+    Looked at on the answers of two language models."""
+    word_lift: float = 3.0
+    """How many times as common as outside each of these words must be, and so the share of rows with one. As above."""
+    max_words: int = 4
+    """Words in a name. Not tuned."""
     max_values: int = 3
     """Values in a name: precise names against short ones. Not tuned."""
     nearly_best: float = 0.85

@@ -12,7 +12,7 @@ from miscal.base.errors import InputError
 from miscal.findings.cut import check_field
 from miscal.findings.enrichment import Enriched, encode, enrich
 from miscal.findings.judging import SIGNS, Judged, judge
-from miscal.findings.naming import feature_rules, keywords, metadata_clause, part_names
+from miscal.findings.naming import Keywords, feature_rules, keywords, metadata_clause, mixture, part_names
 from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
 from miscal.findings.residuals import Residual
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
@@ -240,7 +240,7 @@ def find_subregimes(
     ...     confidence=np.full(1000, 0.9), hidden=np.zeros(1000), expected=np.full(1000, 0.5),
     ...     metadata={"subject": np.array(["law", "math"])[group]})
     >>> sorted(part.name for part in found.table)
-    ['subject = law (2.0x)', 'subject = math (2.0x)']
+    ['subject = law', 'subject = math']
     >>> all(part.confirmed and part.residual.value < 0 for part in found.table)
     True
     >>> any(part.confirmed_parts["hidden"] for part in found.table)
@@ -273,7 +273,7 @@ def find_subregimes(
     geometry = fit_geometry(coordinates, features, rows.at[rows.fit], rng, settings)
     positions = geometry(coordinates, features)[rows.at]
     part, parents = _cut_regimes(rows, by, positions, rng, settings)
-    described = _describe(rows, part, parents, metadata or {}, named, rng, settings)
+    described = _describe(rows, by, part, parents, metadata or {}, named, rng, settings)
     table = _measure(rows, by, positions, part, parents, described, settings)
     name_of_row = np.full(len(rows.at), None, dtype=object)
     # part -1, of rows without one, picks the last entry: None
@@ -324,6 +324,7 @@ class _Descriptions:
 
 def _describe(
     rows: _Rows,
+    by: str,
     part: np.ndarray,
     parents: list[str],
     metadata: Mapping[str, Any],
@@ -337,15 +338,21 @@ def _describe(
     columns = [column for column in encoded if column is not None]
     enriched = enrich(columns, part[rows.fit], n_parts, settings)
     some = rows.fit[np.sort(rng.permutation(len(rows.fit))[: settings.max_texts])]
-    terms, rules = [()] * n_parts, [""] * n_parts
+    terms, rules = [Keywords()] * n_parts, [""] * n_parts
     if rows.text is not None:
         terms = keywords(rows.text[some], part[some], n_parts, settings)
     if named is not None:
         features, names = named
         rules = feature_rules(features[rows.at[some]], names, part[some], n_parts, settings)
     order = [column.name for column in columns]
-    clauses = [metadata_clause(items, order, settings) for items in enriched]
-    return _Descriptions(part_names(clauses, terms, rules, parents), terms, enriched)
+    inside = [part[rows.fit] == index for index in range(n_parts)]
+    clauses = [
+        metadata_clause(items, float(some.mean()), order, settings)
+        for items, some in zip(enriched, inside, strict=True)
+    ]
+    mixtures = [mixture(columns, items, some) for items, some in zip(enriched, inside, strict=True)]
+    names = part_names(clauses, terms, rules, mixtures, parents, by)
+    return _Descriptions(names, [words.terms for words in terms], enriched)
 
 
 def _measure(

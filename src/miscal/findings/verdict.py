@@ -1,6 +1,7 @@
-"""The verdict: in plain sentences, what was found, how sure it is, and what this test set could have detected at all.
+"""The verdict: two plain sentences, what every diagram shows, and what none shows.
 
-The sentences say no more than the claim (:mod:`miscal.evidence.claim`) allows. They never say that there is none.
+The second says no more than the claim (:mod:`miscal.evidence.claim`) allows. It never says that there is nothing, but
+what the rows that testified would have detected. All sizes are in percentage points, as on the page.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,13 @@ from miscal.evidence.claim import Claim
 from miscal.findings.places import Place
 
 MOST_PLACES = 3
-"""Places named in the verdict; the report lists all."""
+"""Groups or places named in the verdict; the report lists all."""
+
+_BASIS = {
+    "test": "the {n} test rows, from which nothing was learned",
+    "all": "{n} rows, each judged by a field that had not seen its outcome",
+}
+"""Which rows testified, by the kind of evidence."""
 
 
 def averages(correct: np.ndarray, confidence: np.ndarray) -> str:
@@ -37,22 +44,24 @@ def averages(correct: np.ndarray, confidence: np.ndarray) -> str:
     )
 
 
-def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = ()) -> str:
-    """Say in a few sentences what was tested, what was found, and what would have been detected.
+def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:
+    """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
     Parameters
     ----------
     claim : Claim
-        What the test rows allow to be said.
+        What the rows that testified allow to be said.
     places : sequence of Place
         The regions that were confirmed, strongest first; three at most are named, where there are no groups.
     groups : sequence of Place
         The groups of the ledger of findings, strongest first; three at most are named.
+    evidence : {"test", "all"}
+        Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
 
     Returns
     -------
     str
-        The verdict.
+        One or two sentences.
 
     Examples
     --------
@@ -60,63 +69,62 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
     >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
     >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
-    Hidden miscalibration was found, which no reliability diagram can show. On the 1,000 test rows, from which nothing
-    was learned, its average size is at least 0.042 (one-sided 95 % confidence limit). Compared with rows of similar
-    confidence, the model is right less often on "law, court" (by 0.15) and more often on "sums" (by 0.09).
+    What no reliability diagram shows: compared with rows of equal confidence, the model is right less often on "law,
+    court" (by 15 points), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing was
+    learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
-    >>> print(verdict(Claim(False, silent)))
-    No hidden miscalibration was found: on the rows used for learning, the inputs did not help to predict errors beyond
-    what the confidence says. This test set of 1,000 rows would have detected an average size of 0.030 or more with 80 %
-    power, provided that the estimated field had the right sign on every row.
+    >>> print(verdict(Claim(False, silent), evidence="all"))
+    No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says. On
+    1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have been
+    found with 80 % power, presuming one size on all rows, in both directions, and a field with the right signs.
     """
+    basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
     if claim.confirmed:
-        return f"{_found(claim)} {_which(groups) if groups else _where(places)}"
+        return f"{_found(groups, places)}. {_limit(claim, basis)}{'' if groups or places else _NO_PART}."
     if groups:
-        return f"{_IN_GROUPS} {_which(groups)} {_field_adds_nothing(claim)}"
-    return f"{_not_found(claim)} {_power(claim)}"
+        return f"{_which(groups, listed_in_report=True)}. {_field_adds_nothing(claim, basis)}."
+    return f"{_not_found(claim)}. {_power(claim, basis)}."
 
 
-_IN_GROUPS = "Hidden miscalibration was found in groups that can be named; no reliability diagram can show it."
+_NO_PART = ", but no single part of the data could be confirmed on its own"
 
 
-def _which(groups: Sequence[Place]) -> str:
-    named = [
-        f"{'less' if group.hidden < 0 else 'more'} often on rows with {group.name} (by {abs(group.hidden):.2f})"
-        for group in groups[:MOST_PLACES]
-    ]
-    more = len(groups) - len(named)
-    rest = f" The report lists {more} more." if more else ""
-    return f"Compared with rows of equal confidence, the model is right {_listed(named)}.{rest}"
+def _found(groups: Sequence[Place], places: Sequence[Place]) -> str:
+    if groups or places:
+        return _which(groups or places, listed_in_report=bool(groups))
+    return "Hidden miscalibration was found, which no reliability diagram can show"
 
 
-def _field_adds_nothing(claim: Claim) -> str:
-    if not claim.structure:
-        return "Beyond such groups, the estimated field claims nothing hidden."
-    return "The estimated field as a whole was not confirmed on the test rows."
+def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
+    # a group is described, a place has a name: rows with "subject = law", but on "law, court"
+    on = "rows with " if listed_in_report else ""
+    named: dict[str, list[str]] = {}
+    for place in places[:MOST_PLACES]:
+        often = "less often" if place.hidden < 0 else "more often"
+        named.setdefault(often, []).append(f"{on}{place.name} (by {_points(abs(place.hidden))})")
+    told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
+    more = len(places) - MOST_PLACES if listed_in_report else 0
+    rest = f"; the report lists {more} more" if more > 0 else ""
+    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {told}{rest}"
 
 
-def _found(claim: Claim) -> str:
-    limit = _rounded_down(claim.certificate.hidden.low)
-    return (
-        "Hidden miscalibration was found, which no reliability diagram can show. On the "
-        f"{claim.certificate.n:,} test rows, from which nothing was learned, its average size is at least {limit} "
-        "(one-sided 95 % confidence limit)."
-    )
-
-
-def _rounded_down(value: float) -> str:
+def _limit(claim: Claim, basis: str) -> str:
+    low = 100 * claim.certificate.hidden.low
     # a limit is rounded down, so that the words never promise more than the number
-    return f"{np.floor(value * 1000) / 1000:.3f}" if value >= 0.001 else f"{value:.1g}"
+    limit = f"{np.floor(10 * low) / 10:.1f}" if low >= 0.1 else f"{low:.1g}"
+    return f"On {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
 
 
-def _where(places: Sequence[Place]) -> str:
-    if not places:
-        return "No single part of the data could be confirmed on its own."
-    named = [
-        f"{'less' if place.hidden < 0 else 'more'} often on {place.name} (by {abs(place.hidden):.2f})"
-        for place in places[:MOST_PLACES]
-    ]
-    return f"Compared with rows of similar confidence, the model is right {_listed(named)}."
+def _points(size: float) -> str:
+    """Write a size in whole points, or in tenths where it is less than one."""
+    number = f"{100 * size:.0f}" if size >= 0.01 else f"{100 * size:.1f}"
+    return f"{number} point{'' if number == '1' else 's'}"
+
+
+def _field_adds_nothing(claim: Claim, basis: str) -> str:
+    if not claim.structure:
+        return "Beyond such groups, the estimated field claims nothing hidden"
+    return f"The estimated field as a whole was not confirmed on {basis}"
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -126,23 +134,23 @@ def _listed(items: Sequence[str]) -> str:
 def _not_found(claim: Claim) -> str:
     if not claim.structure:
         return (
-            "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to predict "
-            "errors beyond what the confidence says."
+            "No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence "
+            "says"
         )
     p_value = f"p = {claim.certificate.hidden.p_value:.2g}"
     # a p-value below 0.05 and a limit of 0 can occur together: the limit counts fewer rows, chosen before
     reason = f"{p_value}, but the lower limit is 0" if claim.rejected else p_value
     return (
-        "Hidden miscalibration was not confirmed: the estimator found some on the rows used for learning, but the "
-        f"test rows do not confirm it ({reason})."
+        "Hidden miscalibration was not confirmed: the estimator found some, but the outcomes of rows that it had not "
+        f"seen do not bear it out ({reason})"
     )
 
 
-def _power(claim: Claim) -> str:
-    n = claim.certificate.n
+def _power(claim: Claim, basis: str) -> str:
     if claim.detectable is None:
-        return f"This test set of {n:,} rows is too small to have detected any hidden miscalibration."
+        return f"As many rows as these, {claim.certificate.n:,}, cannot tell such miscalibration from chance"
+    size = f"{100 * claim.detectable:.1f} points"
     return (
-        f"This test set of {n:,} rows would have detected an average size of {claim.detectable:.3f} or more "
-        "with 80 % power, provided that the estimated field had the right sign on every row."
+        f"On {basis}, an average of {size} or more would have been found with 80 % power, presuming one size on all "
+        "rows, in both directions, and a field with the right signs"
     )

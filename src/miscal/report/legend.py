@@ -4,10 +4,30 @@ Panels read the names, :func:`colour_rules` writes the colours as CSS variables,
 the page's own program.
 """
 
+from collections.abc import Mapping
 from typing import Any
+
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.report.numbers import brief
 
 #: Regimes by their name in the summary, in the order of the page.
 REGIMES = {"over": "Over-confident", "under": "Under-confident", "good": "Well calibrated"}
+#: Regimes of the hidden field: what the rows are compared with is rows of equal confidence.
+HIDDEN_REGIMES = {
+    "over": "Right less often than rows of equal confidence",
+    "under": "Right more often than rows of equal confidence",
+    "good": "Right about as often as rows of equal confidence",
+}
+#: The same under a heading that says what they are compared with.
+HIDDEN_SHORT = {"over": "Right less often", "under": "Right more often", "good": "Right about as often"}
+#: The fields that the map is coloured by, by their columns: their names, and what both ends of the scale mean.
+FIELDS = {
+    "hidden": ("Hidden field", "right less often than rows of equal confidence", "right more often"),
+    "delta": ("Field (visible + hidden)", "over-confident", "under-confident"),
+    "visible": ("Visible field", "over-confident", "under-confident"),
+}
+#: Telling examples by the sign of the group that they are taken from.
+TELLING = {"over": "Sure and wrong", "under": "Unsure and right"}
 #: The slices that corrections and reliability are shown on.
 SLICES = {"all": "All rows", **REGIMES}
 #: Corrections by their name in the summary, in the order of the page.
@@ -49,7 +69,7 @@ STAGES = {
     "regimes": "Finding the regimes",
     "corrections": "Fitting the corrections",
     "map": "Making the map",
-    "measures": "Measuring the test rows",
+    "measures": "Measuring the rows",
 }
 
 #: The shades of the field from over- to under-confident, the colours of categories, and those of numbers.
@@ -64,6 +84,8 @@ COLOURS = {
     "rule": ("#dfe3e7", "#2e343b"),
     "soft": ("#f5f6f8", "#1d2126"),
     "link": ("#1d5f99", "#7db6ea"),
+    "alarm": ("#b3261e", "#ff8a80"),
+    "alarm-soft": ("#fdecea", "#331614"),
     "warn": ("#8a5a00", "#e6bd63"),
     "warn-soft": ("#fdf6e3", "#2a2415"),
     "over": ("#bf4a12", "#f0884a"),
@@ -113,6 +135,33 @@ def regime_code(name: str | None) -> int:
     return CODES.index(name) if name in CODES else len(CODES) - 1
 
 
+def regime_names(good_p: float | None, epsilon: float | None) -> dict[str, str]:
+    """Return what regimes are called in a run.
+
+    Rows near the zero of the field are not called well calibrated where their residual differs from zero.
+
+    Parameters
+    ----------
+    good_p : float or None
+        The p-value of the mean residual of the rows in the band around zero.
+    epsilon : float or None
+        Half-width of the band, in probability.
+
+    Returns
+    -------
+    dict of str to str
+        By the names of the summary, in the order of the page.
+
+    Examples
+    --------
+    >>> regime_names(0.3, 0.05)["good"], regime_names(0.01, 0.05)["good"]
+    ('Well calibrated', 'Within \u00b15 points')
+    """
+    if good_p is None or good_p >= SIGNIFICANCE:
+        return REGIMES
+    return {**REGIMES, "good": "Near zero" if epsilon is None else f"Within \u00b1{brief(epsilon)} points"}
+
+
 def key_label(key: str) -> str:
     """Return what a key of the settings is called on the page.
 
@@ -134,12 +183,18 @@ def colour_rules() -> str:
     )
 
 
-def for_program() -> dict[str, Any]:
+def for_program(regimes: Mapping[str, str] = REGIMES) -> dict[str, Any]:
     """Return the names, and the variables of the colours, that the page's program draws with."""
-    names = {**{name: label.lower() for name, label in REGIMES.items()}, "none": "no local estimate"}
     return {
-        "regimes": [{"name": names[code], "colour": code} for code in CODES],
+        "regimes": _levels(regimes),
+        "hidden_regimes": _levels(HIDDEN_REGIMES),
+        "fields": [{"key": key, "name": name, "low": low, "high": high} for key, (name, low, high) in FIELDS.items()],
         "field": FIELD,
         "categories": CATEGORIES,
         "numbers": NUMBERS,
     }
+
+
+def _levels(regimes: Mapping[str, str]) -> list[dict[str, str]]:
+    names = {**{name: label.lower() for name, label in regimes.items()}, "none": "no local estimate"}
+    return [{"name": names[code], "colour": code} for code in CODES]

@@ -5,7 +5,7 @@ their texts fit on the page.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ TEXT_BUDGET = 3_000_000
 META_BUDGET = 1_500_000
 MAX_TEXT = 400
 MAX_NAME = 120
+#: Columns of the map that tell of a row: its metadata, and its inputs where they have names.
+COLUMN_PREFIXES = ("meta.", "feature.")
 #: A metadata column with more values than this cannot be coloured: its commonest are, the rest are "other".
 MAX_COLUMNS = 40
 GRID = 4095
@@ -65,26 +67,59 @@ def grid_positions(values: Sequence[float | None]) -> list[int]:
 def map_payload(source: Source) -> dict[str, Any]:
     """Return the map's rows as JSON values."""
     table = sample(source.map, MAX_ROWS)
-    delta = table["delta"].to_list()
     columns, left_off = metadata(table)
+    fields = {key: rounded(table[key].to_list(), 4) for key in legend.FIELDS if key in table.columns}
     return {
         "n": table.height,
         "grid": GRID,
-        "legend": legend.for_program(),
-        "limit": colour_limit(delta),
+        "legend": legend.for_program(source.regime_names),
+        "first": first_field(source, fields),
+        "fields": fields,
+        "limits": {key: colour_limit(values) for key, values in fields.items()},
         "panes": panes(source, table),
         "row": table["row"].to_list(),
-        "delta": rounded(delta, 4),
         "confidence": rounded(table["confidence"].to_list(), 4),
         "corrected": rounded(table["corrected"].to_list(), 4),
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
         "regime": [legend.regime_code(v) for v in table["regime"].to_list()],
         "subregime": coded(table["subregime"].to_list()),
+        "hidden_regime": _codes(table, "hidden_regime"),
+        "hidden_subregime": coded(_column(table, "hidden_subregime")),
         "text": texts(table),
         "meta": columns,
         "left_off": left_off,
     }
+
+
+def first_field(source: Source, fields: Mapping[str, Sequence[float | None]]) -> str:
+    """Return the field that the map is coloured by at first: the hidden one, where the run claims one.
+
+    What no reliability diagram shows is what the map is for; where a model is over-confident everywhere, the whole
+    field has one colour.
+    """
+    return "hidden" if "hidden" in fields and source.summary.field.structure else "delta"
+
+
+def _column(table: "pl.DataFrame", name: str) -> list[Any]:
+    """Values of a column; none in a run from before there was such a column."""
+    return table[name].to_list() if name in table.columns else [None] * table.height
+
+
+def _codes(table: "pl.DataFrame", name: str) -> list[int] | None:
+    values = _column(table, name)
+    return [legend.regime_code(value) for value in values] if any(values) else None
+
+
+def column_name(column: str) -> str:
+    """Return what a column of metadata or of inputs is called.
+
+    Examples
+    --------
+    >>> column_name("meta.topic"), column_name("feature.age")
+    ('topic', 'age')
+    """
+    return clean(column.split(".", 1)[1])[:MAX_NAME]
 
 
 def panes(source: Source, table: "pl.DataFrame") -> list[dict[str, Any]]:
@@ -145,12 +180,12 @@ def texts(table: "pl.DataFrame") -> list[str] | None:
 
 
 def metadata(table: "pl.DataFrame") -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the metadata columns that fit, and the names of those that do not."""
+    """Return the columns of metadata and of inputs that fit, and the names of those that do not."""
     kept: list[dict[str, Any]] = []
     left_off: list[str] = []
     budget = META_BUDGET
-    for column in (name for name in table.columns if name.startswith("meta.")):
-        name = clean(column.removeprefix("meta."))[:MAX_NAME]
+    for column in (name for name in table.columns if name.startswith(COLUMN_PREFIXES)):
+        name = column_name(column)
         encoded = {"name": name, **encode(table[column])}
         cost = sum(embedded_size(v) for v in encoded.get("levels", ())) + 5 * table.height
         if cost > budget or len(kept) == MAX_COLUMNS:
@@ -199,13 +234,14 @@ def static_panes(payload: dict[str, Any]) -> list[StaticPane]:
 
 def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> StaticPane:
     marks: dict[int, list[str]] = {}
+    values, limit = payload["fields"][payload["first"]], payload["limits"][payload["first"]]
     for i in range(0, payload["n"], step):
-        value = payload["delta"][i]
+        value = values[i]
         if pane["x"][i] >= 0 and pane["y"][i] >= 0 and value is not None:
             # the grid is drawn on 400 by 300 units with a margin of 8
             x = round(8 + 384 * pane["x"][i] / GRID, 1)
             y = round(292 - 284 * pane["y"][i] / GRID, 1)
-            marks.setdefault(shade(value, payload["limit"]), []).append(f"M{x:g} {y:g}h0")
+            marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
     # the weak shades go first, so that what matters lies on top
     order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
     return StaticPane(

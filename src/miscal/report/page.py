@@ -13,6 +13,7 @@ from miscal.report import legend, numbers, texts
 from miscal.report.inline import digest, embed, templates
 from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
+from miscal.report.rows import row_words
 from miscal.report.source import Source, read_source
 
 HERE = Path(__file__).parent
@@ -99,9 +100,9 @@ class Section:
 
 def draw(panel: Panel, source: Source) -> Section | None:
     """Return a panel's section; None where the panel has nothing to say."""
-    view = panel.view(source)
+    view, words = panel.view(source), row_words(source.summary)
     # its template escapes what it prints
-    return None if view is None else Section(panel, Markup(_compiled(panel.template).render(view=view)))  # noqa: S704
+    return None if view is None else Section(panel, Markup(_compiled(panel.template).render(view=view, words=words)))  # noqa: S704
 
 
 def stylesheet(names: tuple[str, ...]) -> str:

@@ -21,7 +21,8 @@ class Panel:
         From the :class:`~miscal.report.source.Source` to an object whose attributes the template reads as ``view``;
         None leaves the section off the page.
     template : str
-        Jinja template of what stands below the heading; everything it prints is escaped.
+        Jinja template of what stands below the heading; everything it prints is escaped. It reads what the rows
+        that testify are called as ``words`` (:class:`~miscal.report.rows.RowWords`).
     contents : str, default ""
         Its entry in the page's contents; none if empty.
 

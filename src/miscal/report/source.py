@@ -10,6 +10,7 @@ from miscal.base.errors import CorruptFile, FileError
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.summary import FindingNumbers, MapInfo, Summary, read_summary
 from miscal.findings.ledger import IN_TEXT, TEXT
+from miscal.report import legend
 from miscal.report.numbers import finite
 from miscal.report.texts import clean
 
@@ -22,6 +23,7 @@ REMEDY = "run `miscal discover` again to write a complete run folder"
 
 #: Columns the page reads; what else the tables hold is left alone (the map's text and metadata are optional).
 FIELD_COLUMNS = ("row", "confidence", "correct", "delta")
+OPTIONAL_COLUMNS = ("hidden",)
 MAP_COLUMNS = (
     *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime", "subregime"),
     *("confidence", "correct", "corrected"),
@@ -39,7 +41,7 @@ class Source:
     summary : Summary
         The checked ``summary.json``, its texts in characters that a page can carry.
     field : polars.DataFrame
-        One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident).
+        One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident), `hidden`.
     map : polars.DataFrame
         The rows that the map shows, with their positions, texts and metadata; no rows where the run left no map.
     redact_text : bool
@@ -56,6 +58,12 @@ class Source:
     def epsilon(self) -> float | None:
         """Half-width of the well-calibrated band, in probability; None where the settings name none."""
         return finite(self.summary.settings.get("epsilon"))
+
+    @property
+    def regime_names(self) -> dict[str, str]:
+        """What regimes are called in this run, by their names in the summary."""
+        p_values = {regime.name: regime.residual.p_value for regime in self.summary.regimes}
+        return legend.regime_names(p_values.get("good"), self.epsilon)
 
 
 def read_source(folder: Path, *, redact_text: bool = False) -> Source:
@@ -88,7 +96,7 @@ def read_source(folder: Path, *, redact_text: bool = False) -> Source:
     source = Source(
         name=(Path(path).name if path else "") or folder.resolve().name,
         summary=summary,
-        field=_read_table(folder / "field.parquet", FIELD_COLUMNS).select(FIELD_COLUMNS),
+        field=_narrow(_read_table(folder / "field.parquet", FIELD_COLUMNS)),
         map=_read_map(folder, summary.map),
     )
     if summary.settings.get(SETTING):
@@ -112,8 +120,7 @@ def redacted(source: Source) -> Source:
         update={"verdict": verdict, "subregimes": unnamed, "findings": _untold(source.summary.findings)}
     )
     points = source.map.drop("text", strict=False)
-    names = [aliases.get(clean(name)) for name in points["subregime"].to_list()]
-    return replace(source, summary=summary, map=_with_names(points, names), redact_text=True)
+    return replace(source, summary=summary, map=_renamed(points, aliases), redact_text=True)
 
 
 def _untold(findings: tuple[FindingNumbers, ...]) -> tuple[FindingNumbers, ...]:
@@ -125,10 +132,15 @@ def _untold(findings: tuple[FindingNumbers, ...]) -> tuple[FindingNumbers, ...]:
     )
 
 
-def _with_names(points: "pl.DataFrame", names: list[str | None]) -> "pl.DataFrame":
+def _renamed(points: "pl.DataFrame", aliases: dict[str, str]) -> "pl.DataFrame":
+    """Call the parts of the map by their aliases; one that the summary does not name loses its name."""
     import polars as pl
 
-    return points.with_columns(pl.Series("subregime", names, dtype=pl.String))
+    columns = [name for name in ("subregime", "hidden_subregime") if name in points.columns]
+    return points.with_columns(
+        pl.Series(name, [aliases.get(clean(part)) for part in points[name].to_list()], dtype=pl.String)
+        for name in columns
+    )
 
 
 def printable(value: Content) -> Content:
@@ -148,6 +160,10 @@ def printable(value: Content) -> Content:
     if isinstance(value, dict):
         return {clean(key): printable(inner) for key, inner in value.items()}
     return value
+
+
+def _narrow(table: "pl.DataFrame") -> "pl.DataFrame":
+    return table.select(*FIELD_COLUMNS, *(name for name in OPTIONAL_COLUMNS if name in table.columns))
 
 
 def _read_map(folder: Path, info: MapInfo | None) -> "pl.DataFrame":

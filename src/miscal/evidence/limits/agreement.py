@@ -7,32 +7,104 @@ variables whose probabilities are known under the hypothesis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.evidence.blocks import spend
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]
 
 
-def agreement_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
-    """Bound E|delta| by the agreement of the outcomes with the sign of the field (see `Limit`); `rng` is not used.
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How often the outcomes of one block agree with the sign of its field.
 
-    ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f).
+    Attributes
+    ----------
+    stated : (m,) float64 in [0, 1]
+        Stated probability that the outcome agrees, for the rows on which the field is not 0.
+    agreed : int
+        How many do.
+    rows : int
+        Rows of the block, those included on which the field is 0.
     """
-    sign = np.sign(rows.delta)
-    claimed = sign != 0
-    if not claimed.any():
+
+    stated: Floats
+    agreed: int
+    rows: int
+
+    @classmethod
+    def of(cls, rows: UnseenRows) -> Agreement:
+        """Count the agreements of a block."""
+        sign = np.sign(rows.delta)
+        claimed = sign != 0
+        up, y, f = sign[claimed] > 0, rows.correct[claimed], rows.confidence[claimed]
+        return cls(np.where(up, f, 1 - f), int(np.sum(np.where(up, y, 1 - y))), len(sign))
+
+    @property
+    def claims(self) -> bool:
+        """Whether the field claims anything."""
+        return len(self.stated) > 0
+
+    @property
+    def excess(self) -> float:
+        """Agreements beyond those that were stated."""
+        return self.agreed - float(self.stated.sum())
+
+
+def agreement_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
+    """Bound E|delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
+
+    ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f). Several blocks
+    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says; only then `rng` is used.
+    """
+    blocks = [Agreement.of(part) for part in rows.in_turn()]
+    if not any(block.claims for block in blocks):
         return NOTHING_CLAIMED
-    up, y, f = sign[claimed] > 0, rows.correct[claimed], rows.confidence[claimed]
-    agreed = int(np.sum(np.where(up, y, 1 - y)))
-    stated = np.where(up, f, 1 - f)
-    return Bound(
-        value=float((agreed - stated.sum()) / len(sign)),
-        low=agreement_limit(stated, agreed, settings=settings) * float(claimed.mean()),
-        p_value=count_p_value(stated, agreed, settings=settings),
-    )
+    value = sum(block.excess for block in blocks) / len(rows.correct)
+    if len(blocks) == 1:
+        (one,) = blocks
+        low = agreement_limit(one.stated, one.agreed, settings=settings) * (len(one.stated) / one.rows)
+        return Bound(value, low, count_p_value(one.stated, one.agreed, settings=settings))
+    return Bound(value, *_combined(blocks, settings, rng))
+
+
+def _combined(blocks: Sequence[Agreement], settings: EvidenceSettings, rng: np.random.Generator) -> tuple[float, float]:
+    """Lower limit and p-value of several blocks."""
+    budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
+    ties, coin, alpha = rng.random(len(blocks)), float(rng.standard_normal()), 1 - settings.confidence_level
+
+    def together(size: float) -> float:
+        pairs = zip(blocks, ties.tolist(), strict=True)
+        return budget.p_value([_size_p_value(block, size, tie, settings) for block, tie in pairs], coin)
+
+    p_value = together(0.0)
+    if p_value >= alpha:
+        return 0.0, p_value
+    low, high = 0.0, 1.0
+    for _ in range(settings.halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if together(middle) < alpha else (low, middle)
+    return low, p_value
+
+
+def _size_p_value(block: Agreement, size: float, tie: float, settings: EvidenceSettings) -> float:
+    """P-value of the hypothesis that the mean error over the rows of a block is at most `size`."""
+    if not block.claims:
+        return 1.0
+    # the worst case: the smallest probabilities raised to a common height; the mean error rises with it in straight
+    # lines between the probabilities
+    ordered = np.sort(block.stated)
+    error = np.r_[0.0, np.cumsum(np.diff(np.r_[ordered, 1.0]) * np.arange(1, len(ordered) + 1))] / block.rows
+    height = float(np.interp(size, error, np.r_[ordered, 1.0]))
+    raised = np.maximum(block.stated, height)
+    at_least, above = (count_p_value(raised, block.agreed + more, settings=settings) for more in (0, 1))
+    return above + tie * (at_least - above)
 
 
 def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float:

@@ -7,18 +7,22 @@ const cssColour = (name) => getComputedStyle(document.documentElement).getProper
 // The colours of these names, and last the one of rows that have no value.
 const cssPalette = (names) => [...names, "none"].map(cssColour);
 
-function fieldColouring() {
-  const code = MAP.delta.map((value) => {
+function fieldColouring({ key, name, low, high }) {
+  const values = MAP.fields[key];
+  const limit = MAP.limits[key];
+  const code = values.map((value) => {
     if (value === null) return SHADES;
-    const share = (Math.min(Math.max(value / MAP.limit, -1), 1) + 1) / 2;
+    const share = (Math.min(Math.max(value / limit, -1), 1) + 1) / 2;
     return Math.min(Math.floor(share * SHADES), SHADES - 1);
   });
-  return { label: "Field", kind: "field", code, palette: () => cssPalette(LEGEND.field) };
+  const most = Math.round(100 * limit);
+  const ends = [`${low}, ${MINUS}${most} points or less`, `${high}, +${most} points or more`];
+  return { label: name, kind: "field", code, values, ends, palette: () => cssPalette(LEGEND.field) };
 }
 
-function regimeColouring() {
-  const palette = () => LEGEND.regimes.map((each) => cssColour(each.colour));
-  return { label: "Regime", kind: "levels", code: MAP.regime, palette, names: LEGEND.regimes.map((each) => each.name) };
+function regimeColouring(label, code, regimes) {
+  const palette = () => regimes.map((each) => cssColour(each.colour));
+  return { label, kind: "levels", code, palette, names: regimes.map((each) => each.name) };
 }
 
 // Categories: the commonest get a colour each, the rest share one.
@@ -49,9 +53,15 @@ function outcomeColouring() {
 }
 
 function colourings() {
-  const list = [fieldColouring(), regimeColouring()];
+  const told = LEGEND.fields.filter(({ key }) => MAP.fields[key]);
+  // The field that the page opens with stands first.
+  told.sort((a, b) => (b.key === MAP.first) - (a.key === MAP.first));
+  const list = [...told.map(fieldColouring), regimeColouring("Regime", MAP.regime, LEGEND.regimes)];
+  if (MAP.hidden_regime) list.push(regimeColouring("Regime by what is hidden", MAP.hidden_regime, LEGEND.hidden_regimes));
   if (MAP.subregime.levels.length) list.push(levelColouring("Subregime", MAP.subregime));
-  list.push(numberColouring("Confidence", MAP.confidence), outcomeColouring(), levelColouring("Split", MAP.split));
+  if (MAP.hidden_subregime.levels.length) list.push(levelColouring("Part by what is hidden", MAP.hidden_subregime));
+  list.push(numberColouring("Confidence", MAP.confidence), outcomeColouring());
+  if (MAP.split.levels.length) list.push(levelColouring("Split", MAP.split));
   for (const column of MAP.meta) {
     list.push(column.levels ? levelColouring(column.name, column) : numberColouring(column.name, column.values));
   }
@@ -62,5 +72,5 @@ function colourings() {
 function drawingOrder(colouring) {
   const order = Array.from({ length: MAP.n }, (_, i) => i);
   if (colouring.kind !== "field") return order;
-  return order.sort((a, b) => Math.abs(MAP.delta[a]) - Math.abs(MAP.delta[b]));
+  return order.sort((a, b) => Math.abs(colouring.values[a]) - Math.abs(colouring.values[b]));
 }

@@ -3,6 +3,9 @@ const MAP = JSON.parse(document.getElementById("map-data").textContent);
 // What regimes are called and which colours are drawn with, from the same list as the rest of the page.
 const LEGEND = MAP.legend;
 
+const fieldOf = (i) => MAP.fields.delta[i];
+const hiddenOf = (i) => (MAP.fields.hidden ? MAP.fields.hidden[i] : null);
+
 const outcome = (i) => (MAP.correct[i] === null ? DASH : MAP.correct[i] === 1 ? "right" : "wrong");
 
 const residualOf = (i) =>

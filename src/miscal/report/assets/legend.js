@@ -34,9 +34,6 @@ function swatch(colour) {
 function ramp(colouring, palette) {
   const bar = element("span", "ramp");
   bar.append(...palette.slice(0, -1).map(swatch));
-  const limit = Math.round(100 * MAP.limit);
-  const [low, high] = colouring.ends || [
-    `over-confident, ${MINUS}${limit} points or less`, `under-confident, +${limit} points or more`,
-  ];
+  const [low, high] = colouring.ends;
   return [element("span", "end", low), bar, element("span", "end", high)];
 }

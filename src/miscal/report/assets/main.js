@@ -78,11 +78,12 @@ function listenToSearch(root, selection) {
 // The cards of the subregimes show their rows on the map.
 function listenToCards(selection, root) {
   document.querySelectorAll("[data-subregime]").forEach((button) => {
-    const code = MAP.subregime.levels.indexOf(button.dataset.subregime);
+    const parts = button.dataset.field === "hidden" ? MAP.hidden_subregime : MAP.subregime;
+    const code = parts.levels.indexOf(button.dataset.subregime);
     button.hidden = code < 0;
     button.addEventListener("click", () => {
       const rows = [];
-      MAP.subregime.codes.forEach((each, i) => each === code && rows.push(i));
+      parts.codes.forEach((each, i) => each === code && rows.push(i));
       selection.choose(rows, "replace", button.dataset.subregime);
       root.scrollIntoView({ behavior: "smooth", block: "start" });
     });

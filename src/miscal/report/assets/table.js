@@ -4,12 +4,13 @@ const FIRST_ROWS = 50;
 function tableColumns() {
   const columns = [
     { name: "Row", text: (i) => count(MAP.row[i]), key: (i) => MAP.row[i], numeric: true },
-    { name: "Field", text: (i) => points(MAP.delta[i]), key: (i) => MAP.delta[i], numeric: true, title: "Field in percentage points; negative means over-confident" },
+    { name: "Field", text: (i) => points(fieldOf(i)), key: fieldOf, numeric: true, title: "Field in percentage points; negative means over-confident" },
     { name: "Confidence", text: (i) => percent(MAP.confidence[i]), key: (i) => MAP.confidence[i], numeric: true },
     { name: "Corrected", text: (i) => percent(MAP.corrected[i]), key: (i) => MAP.corrected[i], numeric: true },
     { name: "Answer", text: outcome, key: (i) => MAP.correct[i] },
-    { name: "Split", text: (i) => levelOf(MAP.split, i), key: (i) => levelOf(MAP.split, i) },
   ];
+  if (MAP.fields.hidden) columns.push({ name: "Hidden", text: (i) => points(hiddenOf(i)), key: hiddenOf, numeric: true, title: "Hidden field in percentage points; negative means right less often than rows of equal confidence" });
+  if (MAP.split.levels.length) columns.push({ name: "Split", text: (i) => levelOf(MAP.split, i), key: (i) => levelOf(MAP.split, i) });
   if (MAP.text) columns.splice(2, 0, { name: "Text", text: (i) => MAP.text[i], key: (i) => MAP.text[i], wide: true });
   for (const column of MAP.meta) {
     columns.push({ name: column.name, text: (i) => metaText(column, i) || DASH, key: (i) => metaKey(column, i), numeric: !column.levels });
@@ -91,11 +92,16 @@ function drawMore(button, n, view, draw) {
 function describe(selection) {
   const rows = selection.rows();
   if (!rows.length) return "";
-  const test = rows.filter((i) => levelOf(MAP.split, i) === "test").length;
   const label = selection.label ? ` (${selection.label})` : "";
   const verb = (n) => (n === 1 ? "is" : "are");
-  const inTest = `${test ? count(test) : "none"} of them ${verb(test)} in the test set`;
-  return `${count(rows.length)} of ${count(MAP.n)} rows ${verb(rows.length)} selected${label}; ${inTest}.`;
+  return `${count(rows.length)} of ${count(MAP.n)} rows ${verb(rows.length)} selected${label}${ofTest(rows, verb)}.`;
+}
+
+// Where the run set test rows apart, how many of the rows are among them.
+function ofTest(rows, verb) {
+  if (!MAP.split.levels.length) return "";
+  const test = rows.filter((i) => levelOf(MAP.split, i) === "test").length;
+  return `; ${test ? count(test) : "none"} of them ${verb(test)} in the test set`;
 }
 
 function figures(selection) {
@@ -105,7 +111,8 @@ function figures(selection) {
     ["accuracy", percent(mean(rows, (i) => MAP.correct[i]))],
     ["confidence", percent(mean(rows, (i) => MAP.confidence[i]))],
     ["mean residual", residual === null ? DASH : `${points(residual)} points`],
-    ["mean field", `${points(mean(rows, (i) => MAP.delta[i]))} points`],
+    ["mean field", `${points(mean(rows, fieldOf))} points`],
+    ...(MAP.fields.hidden ? [["of it hidden", `${points(mean(rows, hiddenOf))} points`]] : []),
   ];
 }
 

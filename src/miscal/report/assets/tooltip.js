@@ -3,7 +3,8 @@ const MAX_META = 5;
 
 function rowFacts(i) {
   const facts = [
-    ["field", MAP.delta[i] === null ? DASH : `${points(MAP.delta[i])} points, ${LEGEND.regimes[MAP.regime[i]].name}`],
+    ["field", fieldOf(i) === null ? DASH : `${points(fieldOf(i))} points, ${LEGEND.regimes[MAP.regime[i]].name}`],
+    ...(hiddenOf(i) === null ? [] : [["of it hidden", `${points(hiddenOf(i))} points`]]),
     ["confidence", `${percent(MAP.confidence[i])}, answer ${outcome(i)}`],
     ["corrected confidence", percent(MAP.corrected[i])],
   ];
@@ -13,7 +14,7 @@ function rowFacts(i) {
 }
 
 function fillTip(tip, i) {
-  const head = element("div", "tip-head", `Row ${count(MAP.row[i])} \u00b7 ${levelOf(MAP.split, i)}`);
+  const head = element("div", "tip-head", [`Row ${count(MAP.row[i])}`, levelOf(MAP.split, i)].filter(Boolean).join(" \u00b7 "));
   const parts = [head];
   if (MAP.text && MAP.text[i]) parts.push(element("p", "tip-text", MAP.text[i]));
   const list = element("dl");

@@ -5,12 +5,14 @@ A panel is one module with its :class:`~miscal.report.panel.Panel`, template and
 
 from miscal.report.panel import Panel
 from miscal.report.panels import (
+    alarms,
     atlas,
     corrections,
     findings,
     glossary,
     histogram,
     making,
+    onepage,
     regimes,
     reliability,
     subregimes,
@@ -19,6 +21,8 @@ from miscal.report.panels import (
 )
 
 PANELS: tuple[Panel, ...] = (
+    onepage.PANEL,
+    alarms.PANEL,
     verdict.PANEL,
     warnings.PANEL,
     findings.PANEL,

@@ -25,8 +25,7 @@ The map shows a sample of {{ view.shown | count }} of {{ view.total | count }} r
 The map shows all {{ view.total | count }} rows.
 {% endif %}
 {% if not view.structure %}
-No local structure is claimed on the test rows; the colours of training and validation rows come from cross-fitted
-estimates, in which some can remain.
+No local structure is claimed{{ words.kind }}; the colours come from cross-fitted estimates, in which some can remain.
 {% endif %}
 </p>
 <div id="map-live">
@@ -88,7 +87,8 @@ more extreme than they are.</p>
 <figure>
 <figcaption><b>{{ pane.title }}</b> <span class="aside">{{ pane.method | short(60) }}</span></figcaption>
 {% if pane.n %}
-<svg viewBox="0 0 400 300" role="img" aria-label="{{ pane.title }}: {{ pane.n | count }} rows coloured by the field">
+<svg viewBox="0 0 400 300" role="img" aria-label="{{ pane.title }}: {{ pane.n | count }} rows coloured by the
+{{ view.field_name | lower }}">
 {% for path in pane.paths %}
 <path class="{{ path.colour }}" d="{{ path.d }}"/>
 {% endfor %}
@@ -99,13 +99,14 @@ more extreme than they are.</p>
 </figure>
 {% endfor %}
 </div>
-<p class="caption ramp-line"><span>over-confident, −{{ view.limit | size(0) }} points or less</span>
+<p class="caption">Colours: {{ view.field_name | lower }}.</p>
+<p class="caption ramp-line"><span>{{ view.ends[0] }}, −{{ view.limit | size(0) }} points or less</span>
 <svg class="ramp-drawn" viewBox="0 0 {{ 10 * view.shades | length }} 10" aria-hidden="true">
 {% for colour in view.shades %}
 <path class="{{ colour }}" d="M{{ 10 * loop.index0 }} 5h10"/>
 {% endfor %}
 </svg>
-<span>under-confident, +{{ view.limit | size(0) }} points or more</span></p>
+<span>{{ view.ends[1] }}, +{{ view.limit | size(0) }} points or more</span></p>
 </div>
 {% if not view.has_text %}
 <p class="caption">{{ "The texts were left off this page on request." if view.redacted else
@@ -115,7 +116,7 @@ more extreme than they are.</p>
 <p class="caption">No metadata columns were given (option --metadata), so the points cannot be coloured by metadata.</p>
 {% endif %}
 {% if view.left_off %}
-<p class="caption">Metadata too large for this page were left off: {{ view.left_off | map("short", 40) | join(", ")
+<p class="caption">Columns too large for this page were left off: {{ view.left_off | map("short", 40) | join(", ")
 }}.</p>
 {% endif %}
 {% endif %}
@@ -138,7 +139,17 @@ class AtlasView:
     @property
     def limit(self) -> float:
         """Where the colour scale of the field ends."""
-        return self.payload["limit"]
+        return self.payload["limits"][self.payload["first"]]
+
+    @property
+    def field_name(self) -> str:
+        """The field that the drawing is coloured by."""
+        return legend.FIELDS[self.payload["first"]][0]
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """What both ends of its colours mean."""
+        return legend.FIELDS[self.payload["first"]][1:]
 
     @property
     def left_off(self) -> list[str]:

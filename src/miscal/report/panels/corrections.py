@@ -1,4 +1,4 @@
-"""The corrections side by side, on the same test rows."""
+"""The corrections side by side, on the same rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,21 @@ from miscal.calibration.metrics import Metric, correction_metrics
 from miscal.discovery.summary import Comparison
 from miscal.report.legend import CORRECTIONS, SLICES
 from miscal.report.panel import Panel
+from miscal.report.rows import slices
 from miscal.report.source import Source
 
+#: Scores that are distances between accuracy and confidence: told in percentage points, as everywhere on the page.
+IN_POINTS = frozenset({"smece", "ece"})
+
 TEMPLATE = """
-<p class="lead">Each table compares the corrections on the same test rows. Lower values are better; the best value of
-each column is bold and marked ●. Isotonic regression, temperature scaling and Platt scaling use the confidence alone;
-miscal also uses the input.</p>
+<p class="lead">Each table compares the corrections on the same {{ words.rows }}. Lower values are better; the best
+value of each column is bold and marked ●. Isotonic regression, temperature scaling and Platt scaling use the confidence
+alone; miscal also uses the input.
+{% if view.repeated %}
+The {{ view.repeated }} regime holds {{ view.repeated_share | percent(0) }} of the {{ words.rows }}; its table would be
+that of all rows and is left out.
+{% endif %}
+</p>
 <div class="quad">
 {% for table in view.tables %}
 <div class="slice {{ table.name }}">
@@ -20,7 +29,8 @@ miscal also uses the input.</p>
 rows</span></h3>
 <table class="scores">
 <thead><tr><th scope="col">Correction</th>{% for metric in view.metrics %}
-<th scope="col" class="number">{{ metric.label }}{{ " (higher is better)" if metric.lower_is_better == false }}</th>\
+<th scope="col" class="number">{{ metric.label }}{{ ", points" if metric.name in
+view.in_points }}{{ " (higher is better)" if metric.lower_is_better == false }}</th>\
 {% endfor %}</tr></thead>
 <tbody>
 {% for line in table.lines %}
@@ -28,7 +38,8 @@ rows</span></h3>
 <th scope="row">{{ line.label }}</th>
 {% for cell in line.cells %}
 <td class="number{{ " best" if cell.best }}"{% if cell.value is none %} title="not defined on these rows"{% endif %}>\
-{% if cell.best %}<span class="visually-hidden">best: </span>{% endif %}{{ cell.value | metric }}</td>
+{% if cell.best %}<span class="visually-hidden">best: </span>{% endif %}{{ cell.value | size
+if cell.in_points else cell.value | metric }}</td>
 {% endfor %}
 </tr>
 {% endfor %}
@@ -37,24 +48,20 @@ rows</span></h3>
 </div>
 {% endfor %}
 </div>
-{% if view.missing %}
-<p class="empty">No test row belongs to the {{ view.missing | listed }} regime, so there is nothing to compare
-there.</p>
-{% endif %}
 <p class="caption">smECE is the smooth calibration error. The Brier score is the mean squared error of the confidence.
 The
-log loss is computed with probabilities kept between 0.0001 and 0.9999. On small slices, differences in the third
-decimal
-are within chance.</p>
+log loss is computed with probabilities kept between 0.0001 and 0.9999. On small slices, differences in the last
+decimal are within chance.</p>
 """
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A score, and whether it is the best of its column."""
+    """A score, whether it is the best of its column, and whether it is told in percentage points."""
 
     value: float | None
     best: bool
+    in_points: bool
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Line:
 
 @dataclass(frozen=True)
 class CorrectionTable:
-    """The corrections on one slice of the test rows."""
+    """The corrections on one slice of the rows."""
 
     name: str
     label: str
@@ -78,36 +85,35 @@ class CorrectionTable:
 
 @dataclass(frozen=True)
 class CorrectionsView:
-    """One table per slice that has rows, and the names of the slices that have none."""
+    """One table per slice that has rows, and the regime whose table would repeat that of all rows."""
 
     tables: list[CorrectionTable]
-    missing: list[str]
     metrics: list[Metric]
+    repeated: str
+    repeated_share: float
+    in_points: frozenset[str] = IN_POINTS
 
 
 def view(source: Source) -> CorrectionsView:
     """Return one table per slice: a line per correction, a column per score, the best marked."""
     order = {method: place for place, method in enumerate(CORRECTIONS)}
     found = sorted(source.summary.correction.items(), key=lambda item: order.get(item[0], len(order)))
-    metrics = correction_metrics()
-    tables = [_table(dict(found), name, metrics) for name in SLICES]
+    metrics, told, names = correction_metrics(), slices(source.summary), {**SLICES, **source.regime_names}
     return CorrectionsView(
-        tables=[table for table in tables if table.n],
-        missing=[table.label.lower() for table in tables if not table.n],
+        tables=[_table(dict(found), name, names[name], metrics) for name in SLICES if name in ("all", *told.shown)],
         metrics=metrics,
+        repeated=names[told.whole].lower() if told.whole else "",
+        repeated_share=told.share,
     )
 
 
-def _table(comparisons: dict[str, Comparison], name: str, metrics: Sequence[Metric]) -> CorrectionTable:
+def _table(comparisons: dict[str, Comparison], name: str, label: str, metrics: Sequence[Metric]) -> CorrectionTable:
     scores = {method: getattr(comparison, name) for method, comparison in comparisons.items()}
     # a run from before a metric was registered has no value of it
-    columns = [
-        _column([getattr(score, metric.name, None) for score in scores.values()], metric.lower_is_better)
-        for metric in metrics
-    ]
+    columns = [_column([getattr(score, metric.name, None) for score in scores.values()], metric) for metric in metrics]
     return CorrectionTable(
         name=name,
-        label=SLICES[name],
+        label=label,
         n=max((score.n for score in scores.values()), default=0),
         lines=[
             Line(method, CORRECTIONS.get(method, method), [column[place] for column in columns])
@@ -116,12 +122,16 @@ def _table(comparisons: dict[str, Comparison], name: str, metrics: Sequence[Metr
     )
 
 
-def _column(values: Sequence[float | None], lower_is_better: bool | None) -> list[Cell]:
+def _column(values: Sequence[float | None], metric: Metric) -> list[Cell]:
     """Mark the best of a column, ranked as printed, so that what looks equal ranks equal."""
+    # three decimals are a tenth of a point
     printed = [None if value is None else round(value, 3) for value in values]
     defined = [value for value in printed if value is not None]
-    best = (min if lower_is_better else max)(defined, default=None)
-    return [Cell(value, shown is not None and shown == best) for value, shown in zip(values, printed, strict=True)]
+    best = (min if metric.lower_is_better else max)(defined, default=None)
+    return [
+        Cell(value, shown is not None and shown == best, metric.name in IN_POINTS)
+        for value, shown in zip(values, printed, strict=True)
+    ]
 
 
 PANEL = Panel("corrections", "Corrected confidences", view, TEMPLATE, contents="Corrections")

@@ -1,67 +1,147 @@
-"""The ledger of findings: named groups that are right more or less often than rows of equal confidence."""
+"""The ledger of findings: groups that are right more or less often than rows of equal confidence."""
 
 from dataclasses import dataclass
 
 from miscal.discovery.summary import FindingNumbers
+from miscal.report.drawing import Scale, whisker
+from miscal.report.examples import TEMPLATE as EXAMPLES
+from miscal.report.examples import Example, Examples
+from miscal.report.legend import TELLING
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 
 SHOWN = 20
+MAX_EXAMPLES = 3
 
-TEMPLATE = """
+TEMPLATE = (
+    EXAMPLES
+    + """
 {% if not view.rows %}
 <p class="empty">{{ view.candidates | count }} groups were tested that the columns and texts name, on {{ view.n | count
 }} {{ view.kind }}. Not one of them is right more or less often than rows of equal confidence, beyond what chance
 explains.</p>
 {% else %}
 <p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
-diagram shows it. {{ view.candidates | count }} groups that the columns and texts name were tested on
-{{ view.n | count }} {{ view.kind }}; with nothing hidden, a list like this
-would name any group at all in at most {{ view.level | percent }} of
-data sets. Each group is tested given those chosen before it.</p>
+diagram shows it. {{ view.candidates | count }} groups were tested on {{ view.n | count }} {{ view.kind }}; with nothing
+hidden, a list like this would name any group at all in at most {{ view.level | percent(0) }} of data sets. Each group
+is tested given those chosen before it.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">Accuracy</th><th scope="col" class="number">Confidence</th>
-<th scope="col" class="number">Visible, points</th><th scope="col" class="number">Hidden, points</th>
-<th scope="col" class="number">Odds of being right</th><th scope="col" class="number">p, adjusted</th></tr>
+<th scope="col" class="number">Residual = visible + hidden</th>
+<th scope="col" class="drawn">Hidden, points</th>
+<th scope="col">Against rows of equal confidence</th></tr>
 </thead>
 <tbody>
 {% for row in view.rows %}
-<tr class="{{ row.sign }}">
-<th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.description | short(80) }}
-{% if row.aliases %}<span class="aside">also: {{ row.aliases | join("; ") | short(120) }}</span>{% endif %}</th>
-<td class="number" data-label="Rows">{{ row.n | count }} <span class="aside">{{ row.share | percent }}</span></td>
-<td class="number" data-label="Accuracy">{{ row.accuracy | percent }}</td>
-<td class="number" data-label="Confidence">{{ row.confidence | percent }}</td>
-<td class="number" data-label="Visible, points">{{ row.visible | points }}</td>
-<td class="number" data-label="Hidden, points">{{ row.hidden.value | points }}
-<span class="aside">{{ row.hidden.interval | bounds }}</span></td>
-<td class="number" data-label="Odds of being right">{{ "undefined" if row.odds_ratio is none else
-"%.2g times" | format(row.odds_ratio) }}</td>
-<td class="number" data-label="p, adjusted">{{ row.p_adjusted | p_value }}</td>
+{% set one = row.finding %}
+<tr class="{{ one.sign }}">
+<th scope="row"><span class="mark" aria-hidden="true"></span>{{ one.description | short(80) }}
+<span class="aside origin">{{ row.origin }}</span>
+{% if one.aliases %}<span class="aside also">also: {{ one.aliases | join("; ") | short(120) }}</span>{% endif %}</th>
+<td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
+<td class="number" data-label="Accuracy">{{ one.accuracy | percent }}</td>
+<td class="number" data-label="Confidence">{{ one.confidence | percent }}</td>
+<td class="number" data-label="Residual = visible + hidden"><span>{{ one.residual | points }}</span>
+<span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span></td>
+<td class="drawn" data-label="Hidden, points"><b>{{ one.hidden.value | points }}</b>
+<span class="aside">{{ one.hidden.interval | bounds }}</span>
+<svg viewBox="0 0 200 16" role="img" aria-label="Hidden {{ one.hidden.value | points }} points, 95 % interval
+{{ one.hidden.interval | bounds or "not defined" }}">
+<line class="grid" x1="4" x2="196" y1="8" y2="8"/>
+<line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="1" y2="15"/>
+{% if row.whisker %}
+<path class="whisker" d="M{{ row.whisker[0] }} 8H{{ row.whisker[1] }}M{{ row.whisker[0] }} 4.5v7M{{ row.whisker[1]
+}} 4.5v7"/>
+{% endif %}
+{% if one.hidden.value is not none %}
+<circle class="right" cx="{{ view.axis.inside(one.hidden.value) }}" cy="8" r="4"/>
+{% endif %}
+</svg></td>
+<td data-label="Odds">{{ row.odds }}
+<span class="aside">adjusted {{ one.p_adjusted | p_value }}{% if one.explained is not none and one.explained >= 0.005
+%}; explains {{ one.explained | percent(0) }} of what is hidden{% endif %}</span></td>
 </tr>
+{% if row.examples %}
+<tr class="{{ one.sign }} beneath"><td colspan="7"><details><summary>{{ row.telling }}: {{ row.examples | length }}
+example{{ "s" if row.examples | length > 1 }} of {{ one.description | short(60) }}</summary>
+{{ examples(row.examples) }}</details></td></tr>
+{% endif %}
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">Visible: accuracy expected at these confidences minus confidence. Hidden: accuracy minus the accuracy
-expected at these confidences; negative groups are right less often than rows of equal confidence. The intervals do not
-allow for the choice of the groups among many. The odds are those of rows of equal confidence, times the number
-given.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
+<p class="caption">The residual is accuracy minus confidence. Visible is the part that a reliability diagram shows:
+the accuracy expected at these confidences, minus the confidence. Hidden is the rest: groups below zero are right less
+often than rows of equal confidence. The 95&nbsp;% intervals do not allow for the choice of the groups among
+many.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% endif %}
 """
+)
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    """A finding as drawn, with its most telling rows."""
+
+    finding: FindingNumbers
+    whisker: tuple[float, float] | None
+    examples: list[Example]
+
+    @property
+    def telling(self) -> str:
+        """What its examples are."""
+        return TELLING.get(self.finding.sign, "Examples")
+
+    @property
+    def origin(self) -> str:
+        """Where the group comes from, in words."""
+        if self.finding.source == "named":
+            return "named by the data"
+        return "found from the inputs, then described" if self.finding.source == "found" else self.finding.source
+
+    @property
+    def odds(self) -> str:
+        """The odds ratio in words."""
+        return odds_in_words(self.finding.odds_ratio)
 
 
 @dataclass(frozen=True)
 class FindingsView:
     """What the panel shows."""
 
-    rows: tuple[FindingNumbers, ...]
+    rows: tuple[FindingRow, ...]
     more: int
     candidates: int
     n: int
     kind: str
     level: float
+    axis: Scale
+
+
+def odds_in_words(ratio: float | None) -> str:
+    """Say an odds ratio.
+
+    Examples
+    --------
+    >>> odds_in_words(0.37), odds_in_words(2.0)
+    ('0.37 times the odds of rows of equal confidence', '2 times the odds of rows of equal confidence')
+    """
+    if ratio is None:
+        return "The odds cannot be compared: all rows of equal confidence have one outcome"
+    return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times the odds of rows of equal confidence"
+
+
+def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
+    """Return the strongest findings, and the axis that their hidden parts are drawn on."""
+    found = source.summary.findings[:most]
+    examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
+    ends = [abs(end) for one in found for end in (one.hidden.value, *(one.hidden.interval or ())) if end is not None]
+    reach = max([0.1, *ends])
+    axis = Scale(-reach, reach, 4.0, 196.0)
+    return tuple(
+        FindingRow(one, whisker(one.hidden.interval, axis), examples.of(one.rows[:MAX_EXAMPLES])) for one in found
+    ), axis
 
 
 def view(source: Source) -> FindingsView | None:
@@ -69,9 +149,10 @@ def view(source: Source) -> FindingsView | None:
     method = source.summary.findings_method
     if method is None or method.candidates == 0:
         return None
-    found = source.summary.findings
+    rows, axis = rows_of(source, SHOWN)
     kind = "test rows" if method.evidence == "test" else "rows"
-    return FindingsView(found[:SHOWN], max(0, len(found) - SHOWN), method.candidates, method.n, kind, method.level)
+    more = max(0, len(source.summary.findings) - SHOWN)
+    return FindingsView(rows, more, method.candidates, method.n, kind, method.level, axis)
 
 
 PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE, contents="Findings")

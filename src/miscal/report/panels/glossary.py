@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from miscal.report.numbers import brief
 from miscal.report.panel import Panel
+from miscal.report.rows import row_words
 from miscal.report.source import Source
 
 ENTRIES = {
@@ -27,13 +28,12 @@ ENTRIES = {
     ),
     "Regime": (
         "All rows whose field is more than {threshold} below zero (over-confident), more than {threshold} above zero "
-        "(under-confident), or between the two (well calibrated). A subregime is a part of a regime whose rows lie "
-        "close together."
+        "(under-confident), or between the two. A subregime is a part of a regime whose rows lie close together. "
+        "Regimes by what is hidden are divided by the hidden part of the field instead."
     ),
     "At least … points": (
-        "A one-sided 95 % lower confidence limit. Before the outcomes of the test rows were used, the field predicted "
-        "in which direction the model errs on each of them. The better the outcomes agree with these directions, the "
-        "higher the limit of the mean absolute miscalibration. Such a limit is too high in at most 5 % of all runs."
+        "A one-sided 95 % lower confidence limit. {directions} The better the outcomes agree with these directions, "
+        "the higher the limit of the mean absolute miscalibration. Such a limit is too high in at most 5 % of all runs."
     ),
     "smECE and its floor": (
         "The smooth calibration error: the average distance between confidence and accuracy, smoothed over the "
@@ -43,17 +43,13 @@ ENTRIES = {
         "In the name of a subregime, this says that the value before it is 3.9 times as frequent in the subregime as "
         "in all rows."
     ),
-    "Worst-slice gap": (
-        "The smECE of the worse calibrated of the over- and under-confident regimes, minus the smECE of all rows. A "
-        "large gap means that the average over all rows hides how badly calibrated a regime is."
+    "Odds": (
+        "The chance of being right divided by the chance of being wrong. Half the odds of rows of equal confidence "
+        "means: where those are right in 3 of 4 cases (odds of 3), these are right in 3 of 5 (odds of 1.5)."
     ),
     "p": (
         "The probability that chance alone would show an effect at least as large. Small values, such as those below "
         "0.05, are evidence against chance."
-    ),
-    "Test rows": (
-        "Rows that were set aside: nothing was fitted to their outcomes or chosen by them. Only numbers from test rows "
-        "count as evidence."
     ),
 }
 
@@ -77,7 +73,12 @@ class Entry:
 def view(source: Source) -> list[Entry]:
     """Return the entries, with the run's own threshold."""
     threshold = "the threshold" if source.epsilon is None else f"{brief(source.epsilon)} points"
-    return [Entry(word, meaning.format(threshold=threshold)) for word, meaning in ENTRIES.items()]
+    words = row_words(source.summary)
+    entries = {**ENTRIES, words.unseen[0]: words.unseen[1]}
+    return [
+        Entry(word, meaning.format(threshold=threshold, directions=words.directions))
+        for word, meaning in entries.items()
+    ]
 
 
 PANEL = Panel("glossary", "Words and signs", view, TEMPLATE, contents="Glossary")

@@ -1,4 +1,4 @@
-"""How the field is distributed over the test rows."""
+"""How the field is distributed over the rows that testify."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ TEMPLATE = """
 <figure>
 {% for plot in view.plots %}
 <svg class="histogram {{ plot.kind }}" viewBox="0 0 {{ plot.width }} 246" role="img"
-aria-label="Histogram of the estimated field on {{ view.n | count }} test rows">
+aria-label="Histogram of the estimated field on {{ view.n | count }} {{ words.rows }}">
 {% for y, label in plot.y_ticks %}
 <line class="grid" x1="{{ plot.left }}" x2="{{ plot.right }}" y1="{{ y }}" y2="{{ y }}"/>
 <text class="tick" x="{{ plot.left - 6 }}" y="{{ y + 4 }}" text-anchor="end">{{ label }}</text>
@@ -43,25 +43,21 @@ height="{{ bar.height }}"/>
 points</text>
 </svg>
 {% endfor %}
-<figcaption>Number of test rows by their estimated field.
+<figcaption>Number of {{ words.rows }} by their estimated field.
 {% if view.epsilon is not none %}
 Dashed lines mark the threshold of {{ view.epsilon | brief }} points on either side of zero.
 {% endif %}
 </figcaption>
 </figure>
 {% else %}
-<p class="empty">There is no histogram, because the field is not defined on the test rows or has the same value on
-all.</p>
+<p class="empty">There is no histogram, because the field is not defined or has the same value on all
+{{ words.rows }}.</p>
 {% endif %}
 <dl class="facts">
-<dt>Over-confident test rows</dt><dd>{{ view.field.share_over | percent }}</dd>
-<dt>Under-confident test rows</dt><dd>{{ view.field.share_under | percent }}</dd>
-<dt>Test rows without local estimate</dt><dd>{{ view.field.share_unsupported | percent }}</dd>
-<dt>Mean of the field</dt><dd>{{ view.field.mean | points }} points</dd>
 <dt>Standard deviation of the field</dt><dd>{{ view.field.std | size }} points</dd>
-<dt>Standard deviation, visible part</dt><dd>{{ view.field.std_visible | size }} points</dd>
-<dt>Standard deviation, hidden part</dt><dd>{{ view.field.std_hidden | size }} points</dd>
-<dt>Correlation with the confidence</dt><dd>{{ view.field.correlation_with_confidence | metric }}</dd>
+<dt>of its visible part</dt><dd>{{ view.field.std_visible | size }} points</dd>
+<dt>of its hidden part</dt><dd>{{ view.field.std_hidden | size }} points</dd>
+<dt>{{ words.rows | capitalize }} without local estimate</dt><dd>{{ view.field.share_unsupported | percent }}</dd>
 </dl>
 </div>
 """
@@ -92,7 +88,7 @@ class HistogramView:
 
 
 def view(source: Source) -> HistogramView:
-    """Return the histogram, without plots where there is nothing to draw, and the field's moments."""
+    """Return the histogram, without plots where there is nothing to draw, and how much the field varies."""
     histogram = source.summary.histogram
     counts = {kind: getattr(histogram, kind) for kind in ORDER}
     full = all(len(values) == len(histogram.edges) - 1 for values in counts.values())

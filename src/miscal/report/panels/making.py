@@ -55,9 +55,9 @@ width="{{ stage.width }}" height="6"/></svg></td></tr>
 </div>
 <h3>Candidates</h3>
 {% if view.candidates %}
-<p class="lead">These candidates were compared before the test rows were used. The proxy is the Brier score of
-confidence
-plus field on validation rows.</p>
+<p class="lead">{{ "These candidates were compared before the test rows were used." if words.kind else
+"These candidates were compared for the saved correction, which learned from all rows." }} The proxy is the Brier score
+of confidence plus field on rows that were held back from learning.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Candidates">
 <table class="candidates">
 <thead><tr>{% for column in view.columns %}
@@ -177,15 +177,21 @@ def _data(summary: Summary) -> list[Fact]:
         "text": columns.text,
         "metadata": columns.metadata,
     }
-    splits = f"{summary.n_train:,} for training, {summary.n_val:,} for validation, {summary.n_test:,} for testing"
     return [
-        Fact("Rows", f"{summary.n:,} ({splits})"),
+        Fact("Rows", f"{summary.n:,} ({_use(summary)})"),
         _fact("File", data.path),
         _fact("SHA-256", data.sha256),
         _fact("Source of the inputs", data.x_source),
         _fact("Numbers per input", data.n_features),
         *(_fact(f"Column of {name}", value) for name, value in named.items() if value),
     ]
+
+
+def _use(summary: Summary) -> str:
+    """Say what the rows were used for."""
+    sizes = {"training": summary.n_train, "validation": summary.n_val, "testing": summary.n_test}
+    used = [f"{n:,} for {name}" for name, n in sizes.items() if n is not None]
+    return ", ".join(used) or "each in one fold: learned from in all others, and told in its own"
 
 
 def _fact(label: str, value: Any) -> Fact:

@@ -1,93 +1,135 @@
-"""The three regimes: accuracy against confidence, residual with its interval."""
+"""The regimes by the whole field and by the hidden one: accuracy, confidence, residual = visible + hidden."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.discovery.summary import MeasureAgainstNull, SmoothEce, Summary
+from miscal.discovery.summary import Confirmed, GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
-from miscal.report.legend import REGIMES, SLICES
+from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES
 from miscal.report.numbers import brief
 from miscal.report.panel import Panel
+from miscal.report.rows import slices
 from miscal.report.source import Source
 
 AXIS = Scale(0.0, 1.0, 8.0, 252.0)
 TICKS = tuple((AXIS(share), f"{100 * share:.0f}") for share in (0, 0.25, 0.5, 0.75, 1))
 
 TEMPLATE = """
-{% if view.none %}
-<p class="empty">No test row lies in an over- or under-confident regime: wherever a local estimate could be made, the
-estimated field is {{ "within " ~ (view.epsilon | brief) ~ " points of zero" if view.epsilon is not none
-else "too close to zero" }}.</p>
-{% else %}
-<p class="lead">Nobody named these groups. The rows were divided by the estimated field alone, according to whether it
-lies {{ view.beyond }} below zero, {{ view.beyond }} above zero, or between the two; accuracy and confidence were then
-compared on the test rows.</p>
+{% macro measure(number, confirmed, sided) %}
+{% if number is none or number.value is none %}–{% else %}
+<b>{{ number.value | points }}</b>
+{% if number.interval | bounds %}
+<span class="aside">{{ number.interval | bounds }}</span>
+<span class="aside">{{ number.p_value | p_value }}</span>
 {% endif %}
-<table class="regimes">
+{% if sided and confirmed is not none %}
+<span class="aside mark-word{{ " proven" if confirmed }}">{{ "confirmed" if confirmed else "not confirmed" }}</span>
+{% endif %}
+{% endif %}
+{% endmacro %}
+{% macro table(rows, parts, against) %}
+<table class="regimes{{ " parts" if parts }}">
 <thead>
-<tr><th scope="col">Regime</th><th scope="col" class="number">Test rows</th>
+<tr><th scope="col">Regime</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">Accuracy</th><th scope="col" class="number">Confidence</th>
 <th scope="col" class="drawn"><span class="key"><svg viewBox="0 0 12 12" width="12" height="12"
-aria-hidden="true"><circle class="sure" cx="6" cy="6" r="4"/></svg> confidence <svg viewBox="0 0 12 12" width="12"
+aria-hidden="true"><circle class="sure" cx="6" cy="6" r="4"/></svg> {{ against }} <svg viewBox="0 0 12 12" width="12"
 height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></svg> accuracy, %</span></th>
-<th scope="col" class="number">Residual, points</th><th scope="col" class="number">smECE</th></tr>
+<th scope="col" class="number">Residual, points</th>
+{% if parts %}
+<th scope="col" class="number">= visible</th><th scope="col" class="number">+ hidden</th>
+{% endif %}
+<th scope="col" class="number">smECE, points</th></tr>
 </thead>
 <tbody>
-{% for row in view.rows %}
+{% for row in rows %}
 <tr class="{{ row.kind }}">
-<th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(40) }}</th>
-<td class="number" data-label="Test rows">{{ row.n | count }} <span class="aside">{{ row.share | percent
-}}</span></td>
+<th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(60) }}</th>
+<td class="number" data-label="Rows">{{ row.n | count }}
+{% if row.share is not none %}<span class="aside">{{ row.share | percent }}{{ words.of }}</span>{% endif %}</td>
 <td class="number" data-label="Accuracy">{{ row.accuracy | percent }}</td>
 <td class="number" data-label="Confidence">{{ row.confidence | percent }}</td>
 <td class="drawn">
 <svg viewBox="0 0 260 34" role="img"
-aria-label="{{ row.label | short(40) }}: accuracy {{ row.accuracy | percent }}, confidence {{ row.confidence | percent
+aria-label="{{ row.label | short(60) }}: accuracy {{ row.accuracy | percent }}, confidence {{ row.confidence | percent
 }}">
 {% for x, label in view.ticks %}
 <line class="grid" x1="{{ x }}" x2="{{ x }}" y1="2" y2="22"/>
 <text class="tick" x="{{ x }}" y="33" text-anchor="middle">{{ label }}</text>
 {% endfor %}
-{% if row.accuracy_at is not none and row.confidence_at is not none %}
-<line class="gap" x1="{{ row.confidence_at }}" x2="{{ row.accuracy_at }}" y1="12" y2="12"/>
+{% if row.accuracy_at is not none and row.against_at is not none %}
+<line class="gap" x1="{{ row.against_at }}" x2="{{ row.accuracy_at }}" y1="12" y2="12"/>
 {% endif %}
 {% if row.whisker %}
 <path class="whisker" d="M{{ row.whisker[0] }} 12H{{ row.whisker[1] }}M{{ row.whisker[0] }} 8v8M{{ row.whisker[1] }}
 8v8"/>
 {% endif %}
-{% if row.confidence_at is not none %}
-<circle class="sure" cx="{{ row.confidence_at }}" cy="12" r="4"/>
+{% if row.against_at is not none %}
+<circle class="sure" cx="{{ row.against_at }}" cy="12" r="4"/>
 {% endif %}
 {% if row.accuracy_at is not none %}
 <circle class="right" cx="{{ row.accuracy_at }}" cy="12" r="4.5"/>
 {% endif %}
 </svg>
 </td>
-<td class="number" data-label="Residual, points">
-<b>{{ row.residual.value | points }}</b>
-{% if row.residual.interval | bounds %}
-<span class="aside">{{ row.residual.interval | bounds }}</span>
-<span class="aside">{{ row.residual.p_value | p_value }}</span>
+<td class="number" data-label="Residual, points">{{ measure(row.residual, row.confirmed.total if parts else none,
+row.sided) }}</td>
+{% if parts %}
+<td class="number{{ " blank" if row.visible is none }}" data-label="of it visible">
+{{ measure(row.visible, row.confirmed.visible, row.sided) }}</td>
+<td class="number{{ " blank" if row.hidden is none }}" data-label="of it hidden">
+{{ measure(row.hidden, row.confirmed.hidden, row.sided) }}</td>
 {% endif %}
-</td>
-<td class="number" data-label="smECE">{{ row.smece.value | metric }}
-<span class="aside">floor {{ row.smece.floor | metric }}</span> <span class="aside">{{ row.smece.p_value | p_value
-}}</span>
+<td class="number" data-label="smECE, points">{{ row.smece.value | size }}
+<span class="aside">floor {{ row.smece.floor | size }}</span> <span class="aside">{{ row.smece.p_value | p_value
+}}</span>{% if row.share is none %} <span class="aside">{{ words.of }}</span>{% endif %}
 </td>
 </tr>
 {% endfor %}
 </tbody>
 </table>
+{% endmacro %}
+{% if view.none %}
+<p class="empty">No {{ words.row }} lies in an over- or under-confident regime: wherever a local estimate could be made,
+the estimated field is {{ "within " ~ (view.epsilon | brief) ~ " points of zero" if view.epsilon is not none
+else "too close to zero" }}.</p>
+{% else %}
+<p class="lead">Nobody named these groups. The rows were divided by the estimated field alone, according to whether it
+lies {{ view.beyond }} below zero, {{ view.beyond }} above zero, or between the two; accuracy and confidence were then
+compared{{ words.kind }}.
+{% if view.whole %}
+The {{ view.whole }} regime holds {{ view.whole_share | percent(0) }} of the {{ words.rows }}: it is what any
+reliability diagram shows, so diagrams and tables of its own are left out below.
+{% endif %}
+</p>
+{% endif %}
+{{ table(view.rows, view.parts, "confidence") }}
+{% if view.hidden_rows %}
+<h3>Compared with rows of equal confidence</h3>
+<p class="lead">Here the rows were divided by the hidden field alone: by how much more or less often they are
+right than rows of equal confidence. No reliability diagram shows these groups.</p>
+{{ table(view.hidden_rows, true, "accuracy at equal confidence") }}
+{% endif %}
 <p class="caption">The residual is the outcome (1 or 0) minus the confidence: it is negative where the model is
-over-confident. The whisker is the 95&nbsp;% interval of the residual, added to the mean confidence; where it does not
-reach the open circle, the interval excludes zero. smECE is the smooth calibration error; its floor is what a perfectly
-calibrated model would show by chance on as many rows.
+over-confident.
+{% if view.parts or view.hidden_rows %}
+It is the sum of what a reliability diagram shows (visible) and of the difference from rows of equal confidence
+(hidden); each is called confirmed where it differs from zero in the direction of the regime.
+{% endif %}
+The whisker is a 95&nbsp;% interval, drawn from the open circle; where it does not reach it, the interval excludes zero.
+smECE is the smooth calibration error; its floor is what a perfectly calibrated model would show by chance on as many
+rows.
+{% if view.gap.value is not none %}
+The smECE of the {{ view.worst }} regime is {{ view.gap.value | points }} points from that of all {{ words.rows }} ({{
+"95 % interval " ~ (view.gap.interval | bounds) ~ ", " if view.gap.interval | bounds }}{{ view.gap.p_value |
+p_value }}).
+{% endif %}
 {% if view.missing and not view.none %}
-No test row belongs to the {{ view.missing | listed }} regime.
+No {{ words.row }} belongs to the {{ view.missing | listed }} regime.
 {% endif %}
 {% if view.unsupported %}
-{{ view.unsupported | percent }} of the test rows are too far from the rows learned from for a local estimate, so they
-belong to no regime.
+{{ view.unsupported | percent }} of the {{ words.rows }} are too far from the rows learned from for a local estimate, so
+they belong to no regime.
 {% endif %}
 </p>
 """
@@ -95,16 +137,30 @@ belong to no regime.
 
 @dataclass(frozen=True)
 class RegimeRow:
-    """A line of the table: the numbers of a regime, or of all rows, and where they stand on the axis."""
+    """A line of a table: the numbers of a regime, or of all rows, and where they stand on the axis.
+
+    `against` is what the accuracy is compared with: the confidence, or the accuracy of rows of equal confidence;
+    `drawn` is the difference from it.
+    """
 
     kind: str
     label: str
     n: int
-    share: float
+    share: float | None
     accuracy: float | None
     confidence: float | None
     residual: MeasureAgainstNull
+    visible: MeasureAgainstNull | None
+    hidden: MeasureAgainstNull | None
+    confirmed: Confirmed
     smece: SmoothEce
+    against: float | None
+    drawn: Measure
+
+    @property
+    def sided(self) -> bool:
+        """Whether its residual has a direction that can be confirmed."""
+        return self.kind in ("over", "under")
 
     @property
     def accuracy_at(self) -> float | None:
@@ -112,26 +168,36 @@ class RegimeRow:
         return None if self.accuracy is None else AXIS.inside(self.accuracy)
 
     @property
-    def confidence_at(self) -> float | None:
-        """Position of the confidence."""
-        return None if self.confidence is None else AXIS.inside(self.confidence)
+    def against_at(self) -> float | None:
+        """Position of what the accuracy is compared with."""
+        return None if self.against is None else AXIS.inside(self.against)
 
     @property
     def whisker(self) -> tuple[float, float] | None:
-        """Positions of the residual's interval, counted from the mean confidence."""
-        return None if self.confidence is None else whisker(self.residual.interval, AXIS, self.confidence)
+        """Positions of the interval of the difference."""
+        return None if self.against is None else whisker(self.drawn.interval, AXIS, self.against)
 
 
 @dataclass(frozen=True)
 class RegimesView:
-    """The lines of the table, and the names of the regimes without a test row."""
+    """The lines of both tables, and the names of the regimes without a row."""
 
     rows: list[RegimeRow]
+    hidden_rows: list[RegimeRow]
     missing: list[str]
     none: bool
+    whole: str
+    whole_share: float
     unsupported: float
     epsilon: float | None
+    gap: GapNumbers
+    worst: str
     ticks: Any = TICKS
+
+    @property
+    def parts(self) -> bool:
+        """Whether the run told visible and hidden parts of its regimes."""
+        return any(row.visible is not None for row in self.rows)
 
     @property
     def beyond(self) -> str:
@@ -140,24 +206,49 @@ class RegimesView:
 
 
 def view(source: Source) -> RegimesView:
-    """Return a line per regime that has test rows, after one for all rows."""
-    summary = source.summary
-    order = {name: place for place, name in enumerate(REGIMES)}
-    shown = sorted((regime for regime in summary.regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
-    names = {regime.name for regime in shown}
-    rows = [
-        RegimeRow(
-            *(regime.name if regime.name in REGIMES else "all", REGIMES.get(regime.name, regime.name)),
-            *(regime.n, regime.share, regime.accuracy, regime.confidence, regime.residual, regime.smece),
-        )
-        for regime in shown
-    ]
+    """Return a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
+    summary, names = source.summary, source.regime_names
+    shown = _filled(summary.regimes)
+    found = {regime.name for regime in shown}
+    whole = slices(summary)
     return RegimesView(
-        rows=[_all_row(summary), *rows],
-        missing=[label.lower() for name, label in REGIMES.items() if name not in names],
-        none=not names & {"over", "under"},
+        rows=[_all_row(summary), *(_row(regime, names.get(regime.name, regime.name)) for regime in shown)],
+        hidden_rows=[
+            _hidden_row(regime, HIDDEN_SHORT.get(regime.name, regime.name))
+            for regime in _filled(summary.hidden_regimes)
+        ],
+        missing=[label.lower() for name, label in names.items() if name not in found],
+        none=not found & {"over", "under"},
+        whole=names[whole.whole].lower() if whole.whole in ("over", "under") else "",
+        whole_share=whole.share,
         unsupported=summary.field.share_unsupported,
         epsilon=source.epsilon,
+        gap=summary.gap,
+        worst=REGIMES.get(summary.gap.worst or "", "worse").lower(),
+    )
+
+
+def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
+    order = {name: place for place, name in enumerate(REGIMES)}
+    return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
+
+
+def _row(regime: Regime, label: str) -> RegimeRow:
+    return RegimeRow(
+        *(regime.name if regime.name in REGIMES else "all", label, regime.n, regime.share),
+        *(regime.accuracy, regime.confidence, regime.residual, regime.visible, regime.hidden, regime.confirmed),
+        *(regime.smece, regime.confidence, regime.residual),
+    )
+
+
+def _hidden_row(regime: Regime, label: str) -> RegimeRow:
+    """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
+    known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
+    expected = regime.accuracy - regime.hidden.value if known else None
+    return RegimeRow(
+        *(regime.name if regime.name in REGIMES else "all", label, regime.n, regime.share),
+        *(regime.accuracy, regime.confidence, regime.residual, regime.visible, regime.hidden, regime.confirmed),
+        *(regime.smece, expected, regime.hidden or Measure(value=None)),
     )
 
 
@@ -166,8 +257,8 @@ def _all_row(summary: Summary) -> RegimeRow:
     # the mean residual of all rows: the difference of two means that the summary gives
     residual = None if accuracy is None or confidence is None else accuracy - confidence
     return RegimeRow(
-        *("all", SLICES["all"], summary.n_test, 1.0, accuracy, confidence),
-        *(MeasureAgainstNull(value=residual), summary.global_.smece),
+        *("all", SLICES["all"], summary.n, None, accuracy, confidence, MeasureAgainstNull(value=residual)),
+        *(None, None, Confirmed(), summary.global_.smece, confidence, Measure(value=None)),
     )
 
 

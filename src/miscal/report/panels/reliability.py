@@ -7,6 +7,7 @@ from miscal.discovery.summary import SmoothEce, Summary
 from miscal.report.drawing import Dot, Scale, reliability_dots
 from miscal.report.legend import SLICES
 from miscal.report.panel import Panel
+from miscal.report.rows import slices
 from miscal.report.source import Source
 
 CURVES = ("all", "over", "under")
@@ -16,9 +17,14 @@ TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.25, 
 STATES = {"raw": "before", "corrected": "after"}
 
 TEMPLATE = """
-<p class="lead">Each dot stands for a group of test rows with similar confidence. On the diagonal, accuracy equals
-confidence; below it the model is over-confident, above it under-confident. Opposite errors cancel in the diagram of all
-rows and become visible in the diagrams of the regimes.</p>
+<p class="lead">Each dot stands for a group of {{ words.rows }} with similar confidence. On the diagonal, accuracy
+equals confidence; below it the model is over-confident, above it under-confident. Opposite errors cancel in the diagram
+of all rows and become visible in the diagrams of the regimes.
+{% if view.repeated %}
+The {{ view.repeated }} regime holds {{ view.repeated_share | percent(0) }} of the {{ words.rows }}; its diagram would
+be that of all rows and is left out.
+{% endif %}
+</p>
 {% for row in view.rows %}
 {% if row.heading %}
 <h3>{{ row.heading }}</h3>
@@ -27,11 +33,11 @@ rows and become visible in the diagrams of the regimes.</p>
 {% for plot in row.diagrams %}
 <figure class="reliability {{ plot.name }}">
 <figcaption><b>{{ plot.label }}{{ ", " ~ plot.when ~ " correction" if not row.heading }}</b>
-<span class="aside">{{ plot.n | count }} test rows</span></figcaption>
+<span class="aside">{{ (plot.n or words.n) | count }} {{ words.rows }}</span></figcaption>
 {% if plot.dots %}
 <svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram, {{ plot.label | lower }}, {{ plot.when }}
 correction:
-{{ plot.dots | length }} groups of rows, smECE {{ plot.smece.value | metric }}">
+{{ plot.dots | length }} groups of rows, smECE {{ plot.smece.value | size }} points">
 {% for x, y, label in view.ticks %}
 <path class="grid" d="M{{ x }} {{ view.y.start }}V{{ view.y.stop }}M{{ view.x.start }} {{ y }}H{{ view.x.stop }}"/>
 <text class="tick" x="{{ x }}" y="234" text-anchor="middle">{{ label }}</text>
@@ -53,20 +59,17 @@ confidence {{ dot.confidence | percent }}, accuracy {{ dot.accuracy | percent }}
 {{ spread }})</title></circle>
 {% endfor %}
 </svg>
-<p class="under-figure">smECE <b>{{ plot.smece.value | metric }}</b>
-{%- if plot.smece.floor is not none %}, floor {{ plot.smece.floor | metric }}{% endif %}
+<p class="under-figure">smECE <b>{{ plot.smece.value | size }}</b> points
+{%- if plot.smece.floor is not none %}, floor {{ plot.smece.floor | size }}{% endif %}
 {%- if plot.smece.p_value is not none %}, {{ plot.smece.p_value | p_value }}{% endif %}
 </p>
 {% else %}
-<p class="empty">There are too few test rows for a reliability curve.</p>
+<p class="empty">There are too few {{ words.rows }} for a reliability curve.</p>
 {% endif %}
 </figure>
 {% endfor %}
 </div>
 {% endfor %}
-{% if view.missing %}
-<p class="empty">There is no diagram of the {{ view.missing | listed }} regime, because no test row belongs to it.</p>
-{% endif %}
 <p class="caption">Vertical lines are 95&nbsp;% intervals of the accuracy in each group; larger dots stand for more
 rows.
 After correction, the regimes are still those of the uncorrected confidences. A small p-value means that a calibrated
@@ -76,7 +79,7 @@ model would rarely show so large an smECE.</p>
 
 @dataclass(frozen=True)
 class Diagram:
-    """One reliability diagram, with the smECE that stands below it."""
+    """One reliability diagram, with the smECE that stands below it; `n` is 0 for all rows that testify."""
 
     name: str
     label: str
@@ -96,10 +99,11 @@ class CurveRow:
 
 @dataclass(frozen=True)
 class ReliabilityView:
-    """The rows of diagrams, the regimes that have none, and the axes."""
+    """The rows of diagrams, the regime whose diagram would repeat that of all rows, and the axes."""
 
     rows: list[CurveRow]
-    missing: list[str]
+    repeated: str
+    repeated_share: float
     x: Scale = X
     y: Scale = Y
     ticks: Any = TICKS
@@ -108,15 +112,17 @@ class ReliabilityView:
 def view(source: Source) -> ReliabilityView:
     """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn."""
     summary = source.summary
-    sizes = {"all": summary.n_test, **{regime.name: regime.n for regime in summary.regimes}}
-    shown = [name for name in CURVES if name == "all" or sizes.get(name)]
+    sizes = {"all": 0, **{regime.name: regime.n for regime in summary.regimes}}
+    told = slices(summary)
+    shown = [name for name in CURVES if name == "all" or name in told.shown]
     rows = [
         CurveRow(f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
         for state, when in STATES.items()
     ]
     if len(shown) == 1:
         rows = [CurveRow("", [row.diagrams[0] for row in rows])]
-    return ReliabilityView(rows=rows, missing=[SLICES[name].lower() for name in CURVES if name not in shown])
+    repeated = SLICES[told.whole].lower() if told.whole in CURVES else ""
+    return ReliabilityView(rows=rows, repeated=repeated, repeated_share=told.share)
 
 
 def _diagram(summary: Summary, name: str, state: str, n: int) -> Diagram:

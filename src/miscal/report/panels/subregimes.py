@@ -1,69 +1,66 @@
 """Cards of the subregimes: what they are called, how far off, what they have in common, examples."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from miscal.discovery.summary import SubregimeNumbers
+from miscal.discovery.summary import MeasureAgainstNull, SubregimeNumbers
 from miscal.report.drawing import Scale, whisker
-from miscal.report.legend import REGIMES
+from miscal.report.examples import TEMPLATE as EXAMPLES
+from miscal.report.examples import Example, Examples
+from miscal.report.legend import HIDDEN_REGIMES, REGIMES, TELLING
 from miscal.report.map_data import MAX_NAME
 from miscal.report.numbers import finite
 from miscal.report.panel import Panel
 from miscal.report.source import Source
-from miscal.report.texts import clean, short
-
-if TYPE_CHECKING:
-    import polars as pl
+from miscal.report.texts import short
 
 MAX_CARDS = 40
 MAX_KEYWORDS = 10
-MAX_ENRICHED = 6
-MAX_EXEMPLARS = 5
-MAX_TEXT = 300
+MAX_ENRICHED = 4
+MAX_TELLING, MAX_TYPICAL = 3, 2
 
-TEMPLATE = """
-{% if view.redacted and view.cards %}
-<p class="caption">Names, keywords and texts taken from the data were left off this page on request.</p>
-{% endif %}
-{% if not view.cards %}
-<p class="empty">No coherent part of a regime was found that is large enough to name.</p>
-{% else %}
-<p class="lead">Each card shows a subregime: rows of one regime that lie close together. Subregimes were found without
-the
-test rows and then measured on them; the p-values are adjusted for the number of subregimes. The scale of every card
-goes
-from {{ (0 - view.reach) | points(0) }} to {{ view.reach | points(0) }} points.</p>
-<div class="cards">
-{% for card in view.cards %}
+TEMPLATE = (
+    EXAMPLES
+    + """
+{% macro drawn(card, field) %}
 {% set part = card.part %}
-<article class="card {{ card.kind }}{{ "" if part.confirmed else " unsure" }}">
+<article class="card {{ card.kind }}{{ "" if card.confirmed else " unsure" }}">
 <header>
 <h3 title="{{ part.name | short(300) }}">{{ part.name | short(90) }}</h3>
-<p class="badge"><span class="mark" aria-hidden="true"></span>{{ card.label | short(40) }}, {{ "confirmed" if
-part.confirmed
-else "not confirmed" }} on test rows</p>
+<p class="badge"><span class="mark" aria-hidden="true"></span>{{ card.label | short(60) }}, {{ "confirmed" if
+card.confirmed else "not confirmed" }}{{ words.kind }}</p>
 </header>
 <div class="card-figure">
 {% if not part.n %}
-<p class="aside">No test row belongs to this subregime, so its residual could not be measured.</p>
+<p class="aside">No {{ words.row }} belongs to this part, so its residual could not be measured.</p>
 {% else %}
-<p class="residual">Residual <b>{{ part.residual.value | points }}</b> points</p>
-<svg viewBox="0 0 240 22" role="img" aria-label="Residual {{ part.residual.value | points }} points, 95 % interval
-{{ part.residual.interval | bounds or "not defined" }}">
-<line class="grid" x1="6" x2="234" y1="11" y2="11"/>
-<line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="2" y2="20"/>
-{% if card.whisker %}
-<path class="whisker" d="M{{ card.whisker[0] }} 11H{{ card.whisker[1] }}M{{ card.whisker[0] }} 7v8M{{ card.whisker[1]
-}} 7v8"/>
+<table class="measures">
+<thead><tr><th scope="col"><span class="visually-hidden">Part of the residual</span></th>
+<th scope="col" class="number">points</th><th scope="col"></th></tr></thead>
+<tbody>
+{% for line in card.lines %}
+<tr{% if line.main %} class="main"{% endif %}><th scope="row">{{ line.label }}</th>
+<td class="number"><b>{{ line.number.value | points }}</b>
+<span class="aside">{{ line.number.interval | bounds }}</span></td>
+<td><svg viewBox="0 0 140 18" role="img" aria-label="{{ line.label }} {{ line.number.value | points }} points, 95 %
+interval {{ line.number.interval | bounds or "not defined" }}">
+<line class="grid" x1="4" x2="136" y1="9" y2="9"/>
+<line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="1" y2="17"/>
+{% if line.whisker %}
+<path class="whisker" d="M{{ line.whisker[0] }} 9H{{ line.whisker[1] }}M{{ line.whisker[0] }} 5v8M{{ line.whisker[1]
+}} 5v8"/>
 {% endif %}
-{% if part.residual.value is not none %}
-<circle class="right" cx="{{ view.axis.inside(part.residual.value) }}" cy="11" r="4.5"/>
+{% if line.number.value is not none %}
+<circle class="right" cx="{{ view.axis.inside(line.number.value) }}" cy="9" r="3.6"/>
 {% endif %}
 </svg>
-<p class="aside">95&nbsp;% interval {{ part.residual.interval | bounds or "not defined" }}, {{ part.p_value | p_value
-}}</p>
-<p class="aside">{{ part.n | count }} test rows ({{ part.share | percent }}): accuracy {{ part.accuracy | percent }},
-confidence {{ part.confidence | percent }}</p>
+<span class="aside{{ " proven" if line.confirmed }}">{{ "" if line.confirmed is none else "confirmed" if line.confirmed
+else "not confirmed" }}</span></td></tr>
+{% endfor %}
+</tbody>
+</table>
+<p class="aside">{{ part.n | count }} {{ words.rows }} ({{ part.share | percent }}): accuracy {{ part.accuracy | percent
+}}, confidence {{ part.confidence | percent }}, {{ part.p_value | p_value }}</p>
 {% endif %}
 </div>
 {% if card.keywords %}
@@ -89,25 +86,62 @@ confidence {{ part.confidence | percent }}</p>
 </tbody>
 </table>
 {% endif %}
-{% if card.exemplars %}
-<h4>Examples near its centre</h4>
-<ul class="exemplars">
-{% for row in card.exemplars %}
-<li>{% if row.text %}<q>{{ row.text }}</q>{% endif %}
-<span class="outcome">Row {{ row.row | count }}: confidence {{ row.confidence | percent(0) }}, {{ row.answer }}, \
-field&nbsp;{{ row.delta | points(0) }}&nbsp;points</span></li>
-{% endfor %}
-</ul>
+{% if card.telling %}
+<h4>{{ card.telling_label }}</h4>
+{{ examples(card.telling) }}
 {% endif %}
-<button type="button" class="show" data-subregime="{{ card.id }}" hidden>Show on the map</button>
+{% if card.typical %}
+<details class="typical"{% if not card.telling %} open{% endif %}><summary>Typical</summary>
+{{ examples(card.typical) }}
+</details>
+{% endif %}
+<button type="button" class="show" data-subregime="{{ card.id }}" data-field="{{ field }}" hidden>Show on the
+map</button>
 </article>
+{% endmacro %}
+{% if view.redacted and view.groups %}
+<p class="caption">Names, keywords and texts taken from the data were left off this page on request.</p>
+{% endif %}
+{% if not view.groups %}
+<p class="empty">No coherent part of a regime was found that is large enough to name.</p>
+{% else %}
+<p class="lead">Each card shows a part of a regime: rows that lie close together. The parts were found without looking
+at the outcomes that they are measured on; the p-values are adjusted for their number. The residual (total) is the sum
+of what a reliability diagram shows (visible) and of the difference from rows of equal confidence (hidden). The scale of
+every card goes from {{ (0 - view.reach) | points(0) }} to {{ view.reach | points(0) }} points.</p>
+{% for group in view.groups %}
+{% if view.groups | length > 1 or group.field == "hidden" %}
+<h3>{{ group.title }}</h3>
+{% endif %}
+<div class="cards">
+{% for card in group.cards if card.confirmed %}
+{{ drawn(card, group.field) }}
 {% endfor %}
 </div>
+{% if group.unsure %}
+<details class="unsure-parts"{% if group.unsure | length == group.cards | length %} open{% endif %}>
+<summary>{{ group.unsure | length }} part{{ "s" if group.unsure | length > 1 }} that {{ "were" if
+group.unsure | length > 1 else "was" }} not confirmed</summary>
+<div class="cards">
+{% for card in group.unsure %}
+{{ drawn(card, group.field) }}
+{% endfor %}
+</div>
+</details>
+{% endif %}
+{% endfor %}
 {% if view.more > 0 %}
-<p class="caption">{{ view.more | count }} more subregimes are listed in summary.json.</p>
+<p class="caption">{{ view.more | count }} more parts are listed in summary.json.</p>
 {% endif %}
 {% endif %}
 """
+)
+
+#: Parts by the field that they were cut on, in the order of the page: what no diagram shows comes first.
+GROUPS = {
+    "hidden": "Parts by what is hidden: right less or more often than rows of equal confidence",
+    "total": "Parts by the whole field: over- and under-confident",
+}
 
 
 @dataclass(frozen=True)
@@ -122,21 +156,14 @@ class EnrichedText:
 
 
 @dataclass(frozen=True)
-class Exemplar:
-    """A row near the centre of a subregime."""
+class Line:
+    """A part of the residual as drawn; `main` is the one that the rows were cut by."""
 
-    row: int
-    text: str
-    confidence: float | None
-    correct: float | None
-    delta: float | None
-
-    @property
-    def answer(self) -> str:
-        """The outcome in words."""
-        if self.correct is None:
-            return "outcome unknown"
-        return "answer right" if self.correct else "answer wrong"
+    label: str
+    number: MeasureAgainstNull
+    whisker: tuple[float, float] | None
+    confirmed: bool | None
+    main: bool
 
 
 @dataclass(frozen=True)
@@ -147,17 +174,38 @@ class Card:
     id: str
     kind: str
     label: str
-    whisker: tuple[float, float] | None
+    confirmed: bool
+    lines: list[Line]
     keywords: list[str]
     enriched: list[EnrichedText]
-    exemplars: list[Exemplar]
+    telling: list[Example]
+    typical: list[Example]
+
+    @property
+    def telling_label(self) -> str:
+        """What the telling examples are."""
+        return TELLING.get(self.kind, "Telling")
+
+
+@dataclass(frozen=True)
+class CardGroup:
+    """The parts that were cut on one field."""
+
+    field: str
+    title: str
+    cards: list[Card]
+
+    @property
+    def unsure(self) -> list[Card]:
+        """Those that were not confirmed."""
+        return [card for card in self.cards if not card.confirmed]
 
 
 @dataclass(frozen=True)
 class SubregimesView:
-    """Cards in the order of the summary, drawn on one common axis of residuals."""
+    """Cards in the order of the summary, by the field of their cut, drawn on one common axis of residuals."""
 
-    cards: list[Card]
+    groups: list[CardGroup]
     more: int
     reach: float
     axis: Scale
@@ -167,11 +215,18 @@ class SubregimesView:
 def view(source: Source) -> SubregimesView:
     """Return the cards, and how many there was no room for."""
     parts = source.summary.subregimes[:MAX_CARDS]
-    exemplars = _exemplars(source, parts)
+    examples = Examples(
+        source, (row for part in parts for row in (*part.telling[:MAX_TELLING], *part.exemplars[:MAX_TYPICAL]))
+    )
     reach = max([0.1, *(_reach(part) for part in parts)])
-    axis = Scale(-reach, reach, 6.0, 234.0)
+    axis = Scale(-reach, reach, 4.0, 136.0)
+    grouped = {field: [part for part in parts if (part.field == "hidden") == (field == "hidden")] for field in GROUPS}
     return SubregimesView(
-        cards=[_card(part, axis, exemplars) for part in parts],
+        groups=[
+            CardGroup(field, title, [_card(part, axis, examples) for part in grouped[field]])
+            for field, title in GROUPS.items()
+            if grouped[field]
+        ],
         more=len(source.summary.subregimes) - len(parts),
         reach=reach,
         axis=axis,
@@ -180,22 +235,46 @@ def view(source: Source) -> SubregimesView:
 
 
 def _reach(part: SubregimeNumbers) -> float:
-    """Return how far from zero the part's residual and interval go."""
-    ends = [part.residual.value, *(part.residual.interval or ())]
+    """Return how far from zero the part's numbers and intervals go."""
+    numbers = [number for number in (part.residual, part.visible, part.hidden) if number is not None]
+    ends = [end for number in numbers for end in (number.value, *(number.interval or ()))]
     return max((abs(end) for end in ends if end is not None), default=0.0)
 
 
-def _card(part: SubregimeNumbers, axis: Scale, exemplars: dict[int, Exemplar]) -> Card:
+def _card(part: SubregimeNumbers, axis: Scale, examples: Examples) -> Card:
+    by_hidden = part.field == "hidden"
+    names = HIDDEN_REGIMES if by_hidden else REGIMES
+    telling, typical = part.telling[:MAX_TELLING], part.exemplars[:MAX_TYPICAL]
+    # one call, so that a text is told apart from every other text of its card
+    shown = {one.row: one for one in examples.of(list(dict.fromkeys((*telling, *typical))))}
     return Card(
         part=part,
         id=part.name[:MAX_NAME],
         kind=part.parent if part.parent in REGIMES else "good",
-        label=REGIMES.get(part.parent, part.parent),
-        whisker=whisker(part.residual.interval, axis),
+        label=names.get(part.parent, part.parent),
+        confirmed=part.confirmed_parts.hidden if by_hidden else part.confirmed,
+        lines=_lines(part, axis, by_hidden),
         keywords=[short(word, 40) for word in part.keywords[:MAX_KEYWORDS]],
         enriched=[_enriched(entry) for entry in part.metadata[:MAX_ENRICHED]],
-        exemplars=[exemplars[row] for row in part.exemplars[:MAX_EXEMPLARS] if row in exemplars],
+        telling=[shown[row] for row in telling if row in shown],
+        typical=[shown[row] for row in typical if row in shown and row not in telling],
     )
+
+
+def _lines(part: SubregimeNumbers, axis: Scale, by_hidden: bool) -> list[Line]:
+    """Return the residual and its parts; the residual alone in a run from before they were told apart."""
+    told = part.visible is not None or part.hidden is not None
+    sure = part.confirmed_parts
+    lines = (
+        ("total", part.residual, sure.total if told else None, not by_hidden),
+        ("visible", part.visible, sure.visible, False),
+        ("hidden", part.hidden, sure.hidden, by_hidden),
+    )
+    return [
+        Line(label, number, whisker(number.interval, axis), confirmed, main)
+        for label, number, confirmed, main in lines
+        if number is not None
+    ]
 
 
 def _enriched(entry: dict[str, Any]) -> EnrichedText:
@@ -207,36 +286,6 @@ def _enriched(entry: dict[str, Any]) -> EnrichedText:
         odds_ratio="" if ratio is None else f"{ratio:.1f}" if ratio < 100 else "over 100",
         p_value=finite(entry.get("p_value")),
     )
-
-
-def _exemplars(source: Source, parts: tuple[SubregimeNumbers, ...]) -> dict[int, Exemplar]:
-    """Rows named as exemplars: numbers from the field, texts from the map."""
-    wanted = {row for part in parts for row in part.exemplars[:MAX_EXEMPLARS]}
-    texts = {}
-    if "text" in source.map.columns:
-        texts = {values["row"]: values["text"] for values in _rows(source.map, wanted)}
-    return {values["row"]: _exemplar(values, texts.get(values["row"])) for values in _rows(source.field, wanted)}
-
-
-def _rows(table: "pl.DataFrame", wanted: set[int]) -> list[dict[str, Any]]:
-    import polars as pl
-
-    return table.filter(pl.col("row").is_in(list(wanted))).to_dicts()
-
-
-def _exemplar(values: dict[str, Any], text: Any) -> Exemplar:
-    return Exemplar(
-        row=values["row"],
-        text=_cut(" ".join(clean(text).split())) if text else "",
-        confidence=values["confidence"],
-        correct=values["correct"],
-        delta=values["delta"],
-    )
-
-
-def _cut(text: str) -> str:
-    # without its length: the map may have cut the text before
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
 
 
 PANEL = Panel("subregimes", "What parts of the regimes have in common", view, TEMPLATE, contents="Subregimes")

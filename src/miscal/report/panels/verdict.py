@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 from miscal.discovery.summary import Measure, Summary
-from miscal.report.legend import REGIMES
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 from miscal.report.texts import short
@@ -29,11 +28,15 @@ TEMPLATE = """
 {% endif %}
 </div>
 {% endfor %}
-{% set all, gap = view.summary.global_, view.summary.gap %}
+{% set all = view.summary.global_ %}
 <div class="tile">
 <dt>Accuracy and confidence</dt>
 <dd><b>{{ all.accuracy.value | percent }}</b> and <b>{{ all.confidence.value | percent }}</b></dd>
-<dd class="note">Averages over all test rows.
+<dd class="note">Averages over all {{ view.summary.n | count }} rows\
+{% if view.difference is none %}.
+{% else %}
+: a difference of {{ view.difference | points }} points.
+{% endif %}
 {% if all.accuracy.interval | bounds %}
 The 95&nbsp;% interval of the accuracy is {{ all.accuracy.interval | bounds("percent") }}.
 {% else %}
@@ -42,22 +45,22 @@ The interval of the accuracy is not defined.
 </dd>
 </div>
 <div class="tile">
-<dt>Worst-slice gap</dt>
-{% if gap.value is none %}
+<dt>The saved correction</dt>
+{% if view.before is none or view.after is none %}
 <dd><b>not defined</b></dd>
-<dd class="note">The gap needs at least 30 test rows in the over- or the under-confident regime.</dd>
+<dd class="note">The calibration error before and after the correction could not be measured.</dd>
 {% else %}
-<dd><b>{{ gap.value | metric }}</b> smECE</dd>
-<dd class="note">Smooth calibration error of the {{ view.worst }} regime minus that of all test rows
-({{ "95 % interval " ~ (gap.interval | bounds("metric")) ~ ", " if gap.interval | bounds }}{{ gap.p_value | p_value
-}}).</dd>
+<dd><b>{{ view.before | size }} to {{ view.after | size }}</b> points</dd>
+<dd class="note">Smooth calibration error (smECE) before and after the correction\
+{% if view.losses %}
+; log loss {{ view.losses[0] | metric }} before, {{ view.losses[1] | metric }} after\
+{% endif %}
+.</dd>
 {% endif %}
 </div>
 </dl>
-<p class="basis">Unless stated otherwise, every number on this page was measured on the {{ view.summary.n_test | count
-}}
-test rows (of {{ view.summary.n | count }} rows in all), from which nothing was learned, and ranges are 95&nbsp;%
-intervals. One point is a hundredth of a probability: a difference of 0.021 is 2.1 points.</p>
+<p class="basis">{{ words.basis }} Ranges are 95&nbsp;% intervals. One point is a hundredth of a probability: a
+difference of 0.021 is 2.1 points.</p>
 """
 
 
@@ -78,12 +81,23 @@ class VerdictLimit:
 
 @dataclass(frozen=True)
 class VerdictView:
-    """The verdict sentence, the certified limits, and the summary for the headline numbers."""
+    """The verdict sentence, the certified limits, and the summary for the headline numbers.
+
+    `before` and `after` are the smECE of all rows that testify, uncorrected and corrected; `losses` their log losses.
+    """
 
     sentence: str
     limits: tuple[VerdictLimit, VerdictLimit]
-    worst: str
     summary: Summary
+    before: float | None
+    after: float | None
+    losses: tuple[float, float] | None
+
+    @property
+    def difference(self) -> float | None:
+        """Accuracy minus confidence."""
+        accuracy, confidence = self.summary.global_.accuracy.value, self.summary.global_.confidence.value
+        return None if accuracy is None or confidence is None else accuracy - confidence
 
 
 def view(source: Source) -> VerdictView:
@@ -92,14 +106,18 @@ def view(source: Source) -> VerdictView:
     proof = summary.certificate
     total = "mean absolute difference between the confidence and the probability of being right"
     hidden = "mean absolute miscalibration that the confidence alone does not explain"
+    raw, ours = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
+    losses = (raw.log_loss, ours.log_loss) if raw and ours else ()
     return VerdictView(
         sentence=short(summary.verdict, 2000),
         limits=(
             VerdictLimit("Miscalibration", total, rounded_down(proof.lower_bound_total), proof.p_value_total),
             VerdictLimit("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
         ),
-        worst=REGIMES.get(summary.gap.worst or "", "worse").lower(),
         summary=summary,
+        before=raw.smece if raw else None,
+        after=ours.smece if ours else None,
+        losses=losses if losses and None not in losses else None,
     )
 
 

@@ -1,0 +1,104 @@
+"""How much hidden miscalibration a set of rows would have detected.
+
+The claim needs two things of the rows: that shuffling the field within strata of near-equal confidence gives a p-value
+below the significance, and that the lower limit is above zero. The power is that of the less likely of the two (they
+look at almost the same sum), by the normal law, less an allowance for needing both. It counts what the tests lose:
+centring within a stratum of m rows costs one row in m, and blocks that learn from few rows count less.
+
+What is presumed: the inputs are wrong in either direction as often, by the same size on every row (less where the rate
+leaves less room), and the estimated field has the right sign and, relative to one another, the right sizes on every
+row. A field with wrong sizes needs more: the p-value weighs the rows by the sizes that the field gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from miscal.evidence.blocks import spend
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What is known of a block before its outcomes.
+
+    Attributes
+    ----------
+    expected : (n,) float64 in [0, 1]
+        E[y | f].
+    stratum : (n,) int64
+        Of near-equal confidence.
+    """
+
+    expected: Floats
+    stratum: Ints
+
+
+def detectable_size(blocks: Sequence[Design], settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float | None:
+    """Mean absolute hidden miscalibration that is claimed with 80 % power.
+
+    Parameters
+    ----------
+    blocks : sequence of Design
+        In the order in which they are tested.
+    settings : EvidenceSettings, optional
+        Of which significance, confidence level and power are used.
+
+    Returns
+    -------
+    float or None
+        None where not even the largest size that the rates leave room for would be detected.
+
+    Examples
+    --------
+    >>> rows = Design(np.full(800, 0.5), np.arange(800) // 8)
+    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(8, 0.5), np.zeros(8, dtype=int))])
+    (0.047, None)
+    """
+    low, high = 0.0, 0.5
+    if _surplus(blocks, high, settings) < 0:
+        return None
+    for _ in range(settings.halvings):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _surplus(blocks, middle, settings) >= 0 else (middle, high)
+    return float(np.mean(np.concatenate([_hidden(block.expected, high) for block in blocks])))
+
+
+def _hidden(expected: Floats, size: float) -> Floats:
+    """Size of what is hidden: the same on every row, or what the rate leaves room for in both directions."""
+    return np.minimum(size, np.minimum(expected, 1 - expected))
+
+
+def _surplus(blocks: Sequence[Design], size: float, settings: EvidenceSettings) -> float:
+    """By how many standard deviations the expected sum is above what 80 % power takes; the lesser of the two tests."""
+    weight = spend([len(block.expected) for block in blocks], [True] * len(blocks)).weight
+    by_size = _signal(blocks, weight, size, signs_only=False)
+    by_sign = _signal(blocks, weight, size, signs_only=True)
+    bars = -ndtri(settings.significance), ndtri(settings.confidence_level)
+    signals = zip((by_size, by_sign), bars, strict=True)
+    return min(mean - bar - settings.z_power * spread for (mean, spread), bar in signals) - settings.z_both
+
+
+def _signal(blocks: Sequence[Design], weight: Floats, size: float, *, signs_only: bool) -> tuple[float, float]:
+    """Mean and standard deviation of the combined z."""
+    mean, variance = 0.0, 0.0
+    for block, w in zip(blocks, weight, strict=True):
+        hidden, rows = _hidden(block.expected, size), np.bincount(block.stratum)[block.stratum]
+        field = np.ones_like(hidden) if signs_only else hidden
+        # a row of m keeps (m - 1) / m of its variance when the stratum is centred
+        kept = field**2 * (1 - 1 / rows)
+        null = float(kept @ (block.expected * (1 - block.expected)))
+        if null <= 0:
+            continue
+        mean += w * float((1 - 1 / rows) * field @ hidden) / np.sqrt(null)
+        # what is hidden is no noise
+        variance += w**2 * float(kept @ (block.expected * (1 - block.expected) - hidden**2)) / null
+    return mean, float(np.sqrt(max(variance, 0.0)))

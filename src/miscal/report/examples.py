@@ -1,0 +1,169 @@
+"""Rows shown as examples: their texts from where they differ, or their most telling columns."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from miscal.discovery.shown_text import BACK, GAP, shared_beginnings
+from miscal.report.map_data import COLUMN_PREFIXES, column_name
+from miscal.report.numbers import finite
+from miscal.report.source import Source
+from miscal.report.texts import clean, short
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_TEXT = 300
+#: Columns of a row that are told where it has no text.
+MAX_COLUMNS = 4
+#: Texts that begin alike for fewer characters than this are shown from their beginning.
+ALIKE = 60
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row as an example: its text or its most telling columns, and its numbers."""
+
+    row: int
+    text: str
+    columns: tuple[str, ...]
+    confidence: float | None
+    correct: float | None
+    delta: float | None
+    hidden: float | None
+
+    @property
+    def answer(self) -> str:
+        """The outcome in words."""
+        if self.correct is None:
+            return "outcome unknown"
+        return "answer right" if self.correct else "answer wrong"
+
+
+TEMPLATE = """
+{% macro examples(rows) %}
+<ul class="exemplars">
+{% for row in rows %}
+<li>{% if row.text %}<q>{{ row.text }}</q>{% endif %}
+{% if row.columns %}
+<span class="columns">{{ row.columns | join(", ") }}</span>
+{% endif %}
+<span class="outcome">Row {{ row.row | count }}: confidence {{ row.confidence | percent(0) }}, {{ row.answer }}, \
+field&nbsp;{{ row.delta | points(0) }}&nbsp;points{% if row.hidden is not none %}, \
+hidden&nbsp;{{ row.hidden | points(0) }}{% endif %}</span></li>
+{% endfor %}
+</ul>
+{% endmacro %}
+"""
+
+
+class Examples:
+    """Makes examples of rows: numbers from the field, texts and columns from the map.
+
+    Parameters
+    ----------
+    source : Source
+    rows : iterable of int
+        Numbers of all rows that will be asked for.
+    """
+
+    def __init__(self, source: Source, rows: Iterable[int]):
+        wanted = set(rows)
+        self._numbers = _by_row(source.field, wanted)
+        self._seen = _by_row(source.map, wanted)
+        names = [name for name in source.map.columns if name.startswith(COLUMN_PREFIXES)]
+        self._columns = [] if any(_text(values) for values in self._seen.values()) else names
+        self._usual = {name: _usual(source.map[name]) for name in self._columns}
+
+    def of(self, rows: Sequence[int]) -> list[Example]:
+        """Return the rows as examples, in their order; texts that begin alike from where they differ."""
+        known = [row for row in rows if row in self._numbers]
+        texts = from_difference([_text(self._seen.get(row, {})) for row in known])
+        return [self._example(row, text) for row, text in zip(known, texts, strict=True)]
+
+    def _example(self, row: int, text: str) -> Example:
+        numbers = self._numbers[row]
+        return Example(
+            row=row,
+            text=text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…",
+            columns=self._telling(self._seen.get(row, {})),
+            **{name: finite(numbers.get(name)) for name in ("confidence", "correct", "delta", "hidden")},
+        )
+
+    def _telling(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the columns in which a row differs most from the rows of the map."""
+        known = [name for name in self._columns if values.get(name) is not None]
+        known.sort(key=lambda name: -self._usual[name].surprise(values[name]))
+        return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:MAX_COLUMNS])
+
+
+def from_difference(texts: Sequence[str]) -> list[str]:
+    """Show texts that begin alike from where they differ, with a leading ellipsis.
+
+    Parameters
+    ----------
+    texts : sequence of str
+
+    Returns
+    -------
+    list of str
+        A text that shares fewer than 60 characters of its beginning with every other one stays whole.
+
+    Examples
+    --------
+    >>> question = "Read the passage below and answer the question that follows it with a single letter. "
+    >>> from_difference([question + "Who came first?", question + "Where is it?", "Why?"])
+    ['… follows it with a single letter. Who came first?', '… follows it with a single letter. Where is it?', 'Why?']
+    """
+    return [_from(text, shared) for text, shared in zip(texts, shared_beginnings(texts), strict=True)]
+
+
+def _from(text: str, shared: int) -> str:
+    # equal texts differ nowhere
+    if shared < ALIKE or shared >= len(text):
+        return text
+    start = text.rfind(" ", 0, shared - BACK) + 1
+    # the map may have left out a part before: what follows is where the text differs
+    gap = text.rfind(GAP, 0, shared + len(GAP))
+    start = gap + len(GAP) if gap >= start else start
+    return f"… {text[start:]}" if start else text
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What a column usually holds: mean and standard deviation of numbers, else the share of each value."""
+
+    mean: float | None
+    deviation: float
+    shares: Mapping[Any, float]
+
+    def surprise(self, value: Any) -> float:
+        """Return how unusual a value is: minus the logarithm of its share, or of a normal curve's height beside 1."""
+        if self.mean is None:
+            return -math.log(self.shares.get(value, 1.0))
+        return ((value - self.mean) / self.deviation) ** 2 / 2 if self.deviation and finite(value) is not None else 0.0
+
+
+def _usual(column: "pl.Series") -> _Usual:
+    values = [value for value in column.to_list() if value is not None and value == value]
+    if column.dtype.is_numeric():
+        return _Usual(finite(column.mean()) or 0.0, finite(column.std()) or 0.0, {})
+    # a value that no other row has says which row it is, not what it is like
+    return _Usual(None, 0.0, {value: n / len(values) for value, n in Counter(values).items() if n > 1})
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else short(value, 60)
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    return re.sub(r"\s+", " ", clean(values.get("text") or "")).strip()
+
+
+def _by_row(table: "pl.DataFrame", wanted: Collection[int]) -> dict[int, dict[str, Any]]:
+    import polars as pl
+
+    return {values["row"]: values for values in table.filter(pl.col("row").is_in(list(wanted))).iter_rows(named=True)}

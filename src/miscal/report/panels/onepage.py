@@ -1,0 +1,153 @@
+"""What a person who prints the page gets first: one sheet with the verdict, the findings, the regimes, one diagram."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from miscal.discovery.summary import Summary
+from miscal.report.drawing import Dot, reliability_dots
+from miscal.report.numbers import count
+from miscal.report.panel import Panel
+from miscal.report.panels import reliability
+from miscal.report.panels.findings import FindingRow, rows_of
+from miscal.report.panels.regimes import RegimeRow
+from miscal.report.panels.regimes import view as regimes_view
+from miscal.report.panels.verdict import VerdictView
+from miscal.report.panels.verdict import view as verdict_view
+from miscal.report.source import Source
+
+#: What fits on the sheet together with alarms and a long verdict.
+MAX_FINDINGS = 8
+MAX_ALARMS = 3
+MAX_VERDICT = 520
+
+TEMPLATE = """
+{% if view.alarms %}
+<ul class="sheet-alarms">
+{% for text in view.alarms %}
+<li><span>{{ text | short(240) }}</span></li>
+{% endfor %}
+</ul>
+{% endif %}
+<p class="sheet-verdict">{{ view.sentence | short(view.longest) }}</p>
+<p class="sheet-limits">{% for limit in view.verdict.limits %}{{ limit.label }}: <b>{% if limit.proven %}at least {{
+limit.low | size }} points{% else %}none proven{% endif %}</b>. {% endfor %}{% if view.verdict.before is not none and
+view.verdict.after is not none %}Correction: calibration error <b>{{ view.verdict.before | size }} to {{
+view.verdict.after | size }} points</b>.{% endif %}</p>
+{% if view.findings %}
+<h3>Groups that no reliability diagram shows</h3>
+<table class="sheet-findings">
+<thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th><th scope="col"
+class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Hidden,
+points</th><th scope="col" class="number">Odds</th></tr></thead>
+<tbody>
+{% for row in view.findings %}
+<tr class="{{ row.finding.sign }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{
+row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n | count }}</td>
+<td class="number">{{ row.finding.accuracy | percent(0) }}</td><td class="number">{{ row.finding.confidence | percent(0)
+}}</td><td class="number"><b>{{ row.finding.hidden.value | points }}</b> <span class="aside">{{
+row.finding.hidden.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
+"%.2g times" | format(row.finding.odds_ratio) }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+<p class="caption">Hidden: right more (+) or less (−) often than rows of equal confidence, with 95&nbsp;% intervals;
+odds of being right, against those rows.{% if view.more %} {{ view.more | count }} more below.{% endif %}</p>
+{% elif view.tested %}
+<p>Not one of the {{ view.tested | count }} groups that were tested is right more or less often than rows of equal
+confidence, beyond what chance explains.</p>
+{% endif %}
+<div class="sheet-beside">
+<div>
+<h3>Regimes</h3>
+<table>
+<thead><tr><th scope="col">Regime</th><th scope="col" class="number">Rows</th><th scope="col"
+class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Residual</th>
+{% if view.parts %}<th scope="col" class="number">visible</th><th scope="col" class="number">hidden</th>{% endif %}
+</tr></thead>
+<tbody>
+{% for row in view.regimes %}
+{% if loop.index0 == view.first_hidden %}
+<tr><th scope="rowgroup" colspan="7" class="against">Compared with rows of equal confidence</th></tr>
+{% endif %}
+<tr class="{{ row.kind }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(50)
+}}</th><td class="number">{{ row.n | count }}</td><td class="number">{{ row.accuracy | percent(0) }}</td>
+<td class="number">{{ row.confidence | percent(0) }}</td><td class="number">{{ row.residual.value | points }}</td>
+{% if view.parts %}<td class="number">{{ row.visible.value | points if row.visible is not none else "–" }}</td>
+<td class="number">{{ row.hidden.value | points if row.hidden is not none else "–" }}</td>{% endif %}</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% if view.dots %}
+<figure class="reliability">
+<svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram of all {{ words.rows }}">
+{% for x, y, label in view.ticks %}
+<path class="grid" d="M{{ x }} {{ view.y.start }}V{{ view.y.stop }}M{{ view.x.start }} {{ y }}H{{ view.x.stop }}"/>
+<text class="tick" x="{{ x }}" y="234" text-anchor="middle">{{ label }}</text>
+<text class="tick" x="33" y="{{ y + 3.5 }}" text-anchor="end">{{ label }}</text>
+{% endfor %}
+<path class="diagonal" d="M{{ view.x.start }} {{ view.y.start }}L{{ view.x.stop }} {{ view.y.stop }}"/>
+<text class="axis" x="143" y="252" text-anchor="middle">confidence, %</text>
+<text class="axis" transform="translate(9 115) rotate(-90)" text-anchor="middle">accuracy, %</text>
+<path class="whisker" d="{% for dot in view.dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
+{% for dot in view.dots %}
+<circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"/>
+{% endfor %}
+</svg>
+<figcaption>What a reliability diagram shows: {{ words.rows }}, before correction.</figcaption>
+</figure>
+{% endif %}
+</div>
+<p class="basis">{{ words.basis }}</p>
+"""
+
+
+@dataclass(frozen=True)
+class SheetView:
+    """What the sheet shows; `more` findings are told further on, `tested` groups were."""
+
+    alarms: tuple[str, ...]
+    sentence: str
+    verdict: VerdictView
+    findings: tuple[FindingRow, ...]
+    more: int
+    tested: int
+    regimes: list[RegimeRow]
+    first_hidden: int
+    dots: list[Dot]
+    longest: int = MAX_VERDICT
+    x: Any = reliability.X
+    y: Any = reliability.Y
+    ticks: Any = reliability.TICKS
+
+    @property
+    def parts(self) -> bool:
+        """Whether the run told visible and hidden parts of its regimes."""
+        return any(row.visible is not None for row in self.regimes)
+
+
+def view(source: Source) -> SheetView:
+    """Return the strongest of everything."""
+    summary = source.summary
+    findings, _ = rows_of(source, MAX_FINDINGS)
+    told = regimes_view(source)
+    return SheetView(
+        alarms=_alarms(summary),
+        sentence=summary.verdict,
+        verdict=verdict_view(source),
+        findings=findings,
+        more=len(summary.findings) - len(findings),
+        tested=summary.findings_method.candidates if summary.findings_method else 0,
+        regimes=[*told.rows, *told.hidden_rows],
+        first_hidden=len(told.rows),
+        dots=reliability_dots(summary.curves.all.raw, reliability.X, reliability.Y),
+    )
+
+
+def _alarms(summary: Summary) -> tuple[str, ...]:
+    shown = summary.alarms[:MAX_ALARMS]
+    more = len(summary.alarms) - len(shown)
+    return (*shown, f"{count(more)} more alarms follow.") if more > 0 else shown
+
+
+PANEL = Panel("sheet", "In one page", view, TEMPLATE)

@@ -1,0 +1,127 @@
+"""What the rows behind the numbers are called: with test rows set apart, and with all rows testifying.
+
+The only place that tells the two apart: every template writes ``words.rows`` and its like.
+"""
+
+from dataclasses import dataclass
+
+from miscal.discovery.summary import Summary
+from miscal.report.numbers import count
+
+#: A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows.
+REPEATS = 0.95
+
+
+@dataclass(frozen=True)
+class RowWords:
+    """The rows that testify, in words.
+
+    Attributes
+    ----------
+    row, rows : str
+        One of them, several of them.
+    n : int
+        How many there are.
+    kind, of : str
+        ``" on test rows"`` and ``" of test rows"`` where they are a part of all rows, else empty.
+    basis : str
+        What every number of the page rests on.
+    unseen : str
+        In which sense nothing was learned from the outcomes that are told, for the glossary.
+    directions : str
+        How the directions of the errors were predicted before outcomes were looked at.
+    """
+
+    row: str
+    rows: str
+    n: int
+    kind: str
+    of: str
+    basis: str
+    unseen: tuple[str, str]
+    directions: str
+
+
+def row_words(summary: Summary) -> RowWords:
+    """Return what the rows that testify in a run are called.
+
+    Parameters
+    ----------
+    summary : Summary
+        Of the run; its `evidence` is ``"all"`` or ``"test"``.
+
+    Returns
+    -------
+    RowWords
+    """
+    return _all_rows(summary) if summary.evidence == "all" else _test_rows(summary)
+
+
+def _all_rows(summary: Summary) -> RowWords:
+    return RowWords(
+        row="row",
+        rows="rows",
+        n=summary.n,
+        kind="",
+        of="",
+        basis=f"Every number on this page is of all {count(summary.n)} rows, and every value of a row comes from a fit "
+        "that never saw its outcome. The saved correction was fitted on all rows; its figures here are the "
+        "cross-fitted ones.",
+        unseen=(
+            "Cross-fitting",
+            "The rows were cut into folds, and the field at the rows of each fold was learned from the other folds. "
+            "So every row testifies, and no value of a row was learned from its own outcome.",
+        ),
+        directions="For each row, a field that had not seen its outcome predicted in which direction the model errs.",
+    )
+
+
+def _test_rows(summary: Summary) -> RowWords:
+    n = summary.n_test or 0
+    return RowWords(
+        row="test row",
+        rows="test rows",
+        n=n,
+        kind=" on test rows",
+        of=" of test rows",
+        basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
+        f"other number on this page was measured on the {count(n)} test rows, from which nothing was learned.",
+        unseen=(
+            "Test rows",
+            "Rows that were set aside: nothing was fitted to their outcomes or chosen by them. Unless stated "
+            "otherwise, only numbers from test rows count as evidence.",
+        ),
+        directions="Before the outcomes of the test rows were used, the field predicted in which direction the model "
+        "errs on each of them.",
+    )
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Which regimes have panels of their own.
+
+    Attributes
+    ----------
+    shown : tuple of str
+        Regimes that hold rows, but not nearly all of them.
+    whole : str or None
+        The regime that holds nearly all rows, so that its panels would repeat those of all rows.
+    share : float
+        Its share of the rows, 0 where there is none.
+    """
+
+    shown: tuple[str, ...]
+    whole: str | None
+    share: float
+
+
+def slices(summary: Summary) -> Slices:
+    """Return which regimes have panels of their own."""
+    filled = [regime for regime in summary.regimes if regime.n]
+    whole = next((regime for regime in filled if regime.share > REPEATS), None)
+    # what is left beside such a regime is a handful of rows, but it repeats nothing
+    return Slices(
+        shown=tuple(regime.name for regime in filled if regime is not whole),
+        whole=whole.name if whole else None,
+        share=whole.share if whole else 0.0,
+    )

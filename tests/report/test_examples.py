@@ -1,0 +1,86 @@
+"""Examples tell rows apart: texts from where they differ, telling rows first, columns where there is no text."""
+
+import json
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miscal.discovery.shown_text import BACK, HEAD, shared_beginnings, told_apart
+from miscal.report import render
+from miscal.report.examples import ALIKE, Examples, from_difference
+from miscal.report.source import read_source
+
+from .test_render import Page
+
+LETTERS = st.text("ab ", max_size=12)
+
+
+def common(a, b):
+    return next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+@given(st.lists(LETTERS, max_size=12))
+def test_shared_beginnings_are_those_of_comparing_every_pair(texts):
+    expected = [max([0, *(common(text, other) for other in texts if other != text)]) for text in texts]
+    assert shared_beginnings(texts) == expected
+
+
+@given(st.text("ab ", min_size=150, max_size=400), st.lists(LETTERS, min_size=2, max_size=5, unique=True))
+def test_texts_that_begin_alike_are_shown_where_they_differ(beginning, ends):
+    texts = [beginning + "." + end + "!" for end in ends]
+    shown = from_difference(texts)
+    assert len(set(shown)) == len(texts)
+    for text, cut in zip(texts, shown, strict=True):
+        assert text.endswith(cut.removeprefix("… "))
+    long = [text + "x" * 400 for text in texts]
+    kept = told_apart(long, 200)
+    assert len(set(kept)) == len(texts)
+    assert all(len(text) <= 200 + len(" … …") for text in kept)
+
+
+@given(st.lists(st.text(max_size=ALIKE - 1), max_size=6))
+def test_texts_that_share_little_stay_whole(texts):
+    assert from_difference(texts) == texts
+    assert told_apart(texts, HEAD + 2 * BACK) == texts
+
+
+def cards(page: str) -> list[str]:
+    return page.split("<article")[1:]
+
+
+def test_the_telling_rows_come_first_under_what_they_are(make_run):
+    run = make_run(3000)
+    page = render(run).read_text(encoding="utf-8")
+    field = pl.read_parquet(run / "field.parquet")
+    parts = json.loads((run / "summary.json").read_text())["subregimes"]
+    # hidden parts stand before those of the whole field
+    parts.sort(key=lambda part: part["field"] != "hidden")
+    for part, card in zip(parts, cards(page), strict=True):
+        head, right = ("Sure and wrong", 0) if part["parent"] == "over" else ("Unsure and right", 1)
+        places = [card.index(f"Row {row:,}: ") for row in part["telling"]]
+        assert card.index(head) < min(places) <= max(places) < card.index("Typical")
+        assert all(field["correct"][row] == right for row in part["telling"])
+
+
+def test_rows_without_texts_are_told_by_the_columns_in_which_they_stand_out(make_run):
+    run = make_run(400)
+    points = pl.read_parquet(run / "map.parquet").drop("text")
+    points = points.with_columns(
+        pl.when(pl.col("row") == 7).then(1e6).otherwise(pl.col("row") % 5 + 0.0).alias("feature.age"),
+        pl.when(pl.col("row").is_in([8, 9])).then(pl.lit("rare")).otherwise(pl.lit("usual")).alias("meta.kind"),
+        pl.format("id-{}", pl.col("row")).alias("meta.id"),
+    )
+    points.write_parquet(run / "map.parquet")
+    seven, eight = Examples(read_source(run), [7, 8]).of([7, 8])
+    assert seven.columns[0] == "age 1e+06"
+    assert eight.columns[0] == "kind rare"
+    # what names a row does not tell what it is like
+    assert "id-" not in seven.columns[0] + eight.columns[0]
+    assert seven.text == ""
+
+
+def test_findings_show_their_rows(make_run):
+    page = Page(render(make_run(300)).read_text(encoding="utf-8"))
+    assert "Sure and wrong: 2 examples of subject" in page.visible
+    assert "Row 3: confidence" in page.visible

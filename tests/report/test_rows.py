@@ -1,0 +1,110 @@
+"""What rows are called, which panels are left out, what is said of a whole run."""
+
+import re
+
+import pytest
+
+from miscal.report import render
+from miscal.report.panels import PANELS
+
+from .conftest import all_evidence
+from .test_render import Page
+
+
+def visible(run):
+    return Page(render(run).read_text(encoding="utf-8")).visible
+
+
+@pytest.mark.parametrize("kind", ["full", "empty"])
+def test_no_text_speaks_of_test_rows_where_there_are_none(make_run, kind):
+    def every_row(summary):
+        all_evidence(summary)
+        summary["verdict"] = "A verdict."
+
+    said = visible(make_run(600, kind=kind, edit=every_row))
+    assert not re.findall(r"\btest (?:row|set|tenth)|\btesting\b|validation rows", said, flags=re.I)
+    assert "is of all 600 rows, and every value of a row comes from a fit that never saw its outcome" in said
+    assert "The saved correction was fitted on all rows; its figures here are the cross-fitted ones." in said
+    assert "each in one fold" in said
+
+
+def test_with_test_rows_the_page_says_of_which_rows_its_numbers_are(make_run):
+    said = visible(make_run(600))
+    assert "Accuracy and confidence are averages over all 600 rows" in said
+    assert "measured on the 60 test rows" in said
+
+
+def test_alarms_stand_above_the_verdict_and_only_where_there_are_any(make_run):
+    def alarm(summary):
+        summary["alarms"] = ["The model says 12 % and is right 88 % of the time."]
+
+    page = render(make_run(300, edit=alarm)).read_text(encoding="utf-8")
+    places = [page.index(mark) for mark in ('<section id="alarms"', "says 12 %", '<section id="verdict"')]
+    assert places[0] < places[2]
+    assert '<section id="alarms"' not in render(make_run(300)).read_text(encoding="utf-8")
+    assert page.count("<h1") == 1
+
+
+def nearly_all_over(summary):
+    over, good, under = sorted(summary["regimes"], key=lambda one: ("over", "good", "under").index(one["name"]))
+    over.update(share=0.97, n=97)
+    good.update(share=0.03, n=3)
+    under.update(share=0.0, n=0)
+
+
+def test_a_panel_that_would_repeat_that_of_all_rows_is_left_out_and_the_page_says_so(make_run):
+    page = render(make_run(1000, edit=nearly_all_over)).read_text(encoding="utf-8")
+    section = {
+        panel.name: page.partition(f'<section id="{panel.name}"')[2].partition("</section>")[0] for panel in PANELS
+    }
+    assert section["reliability"].count("<figure") == 2
+    assert "regime holds 97 % of the test rows" in " ".join(section["reliability"].split())
+    assert 'class="slice over"' not in section["corrections"]
+    assert 'class="slice all"' in section["corrections"]
+    assert 'class="slice under"' not in section["corrections"]
+    usual = render(make_run(1000)).read_text(encoding="utf-8")
+    assert 'class="slice over"' in usual
+    assert "would be that of all rows" not in " ".join(usual.split())
+
+
+@pytest.mark.parametrize(("p_value", "said"), [(0.3, True), (0.01, False), (None, True)])
+def test_well_calibrated_is_not_said_of_rows_whose_residual_differs_from_zero(make_run, p_value, said):
+    def judge(summary):
+        next(one for one in summary["regimes"] if one["name"] == "good")["residual"]["p_value"] = p_value
+
+    page = render(make_run(600, edit=judge)).read_text(encoding="utf-8")
+    assert bool(re.search("well calibrated", page, flags=re.I)) == said
+    assert ("Within ±5 points" in page) != said
+
+
+def test_regimes_tell_all_three_numbers_and_what_is_confirmed(make_run):
+    page = render(make_run(1500)).read_text(encoding="utf-8")
+    regimes = page.partition('<section id="regimes"')[2].partition("</section>")[0]
+    assert regimes.count("<table") == 2
+    assert "Compared with rows of equal confidence" in regimes
+    for label in ("Residual, points", "of it visible", "of it hidden"):
+        assert regimes.count(f'data-label="{label}"') == 7
+    assert "not confirmed" in regimes
+
+
+def test_a_run_from_before_parts_were_told_apart_still_draws(make_run):
+    def older(summary):
+        for key in ("hidden_regimes", "alarms", "evidence"):
+            summary.pop(key, None)
+        summary["subregimes"] = [part for part in summary["subregimes"] if part["field"] == "total"]
+        for part in summary["regimes"] + summary["subregimes"]:
+            for key in ("visible", "hidden", "confirmed_parts", "telling", "field"):
+                part.pop(key, None)
+        for regime in summary["regimes"]:
+            regime.pop("confirmed")
+
+    said = visible(make_run(600, edit=older))
+    assert "Compared with rows of equal" not in said
+    assert "each is called confirmed" not in said
+
+
+def test_a_sheet_for_print_holds_verdict_findings_regimes_and_one_diagram(make_run):
+    page = render(make_run(900, edit=lambda summary: summary.update(alarms=["Stop."]))).read_text(encoding="utf-8")
+    sheet = page.partition('<section id="sheet"')[2].partition("</section>")[0]
+    for part in ("Stop.", "Hidden miscalibration was found", "subject = ", "Over-confident", "Reliability diagram"):
+        assert part in sheet
