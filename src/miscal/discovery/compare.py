@@ -26,9 +26,10 @@ from miscal.discovery.comparing.document import (
 from miscal.discovery.comparing.estimates import Drawn, Means
 from miscal.discovery.comparing.rows import RunRows, match_rows, names_of, read_rows
 from miscal.discovery.comparing.sides import Side, Sides, sides_of
+from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import Run, read_run
-from miscal.discovery.summary import Global, Measure, MeasureAgainstNull, clean_text, interval, number
+from miscal.discovery.summary import Global, Measure, MeasureAgainstNull
 from miscal.evidence.settings import SIGNIFICANCE
 
 REGIMES = ("over", "good", "under")

@@ -172,6 +172,9 @@ def smece_difference(sides: Sides, a: Measure, b: Measure, seed: int, draws: int
     found = np.array([(_smece(sides.a, w), _smece(sides.b, v)) for w, v in _draws(sides, seed, draws)])
     spread = found.std(0)
     together = float(np.corrcoef(found.T)[0, 1]) if sides.paired and spread.min() > 0 else 0.0
+    if min(a.interval[0], b.interval[0]) <= 0:
+        # what noise adds to a run that may be calibrated does not vary with the other run
+        together = min(0.0, together)
     low = value - _recovered(a.value - a.interval[0], b.interval[1] - b.value, together)
     high = value + _recovered(a.interval[1] - a.value, b.value - b.interval[0], together)
     towards = value - low if value > 0 else high - value

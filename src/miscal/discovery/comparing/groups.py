@@ -19,7 +19,8 @@ from scipy.special import ndtr
 from miscal.discovery.comparing.document import GroupPair, GroupSide, NearerCounts
 from miscal.discovery.comparing.estimates import Means, group_means, minus, negative
 from miscal.discovery.comparing.sides import Side, Sides
-from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull, clean_text, interval, number
+from miscal.discovery.json_values import clean_text, interval, number
+from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.ledger import LEDGER_DEFAULTS, NamedGroups, named_groups
