@@ -18,28 +18,33 @@ if TYPE_CHECKING:
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
+    from miscal.discovery.compare import compare
+    from miscal.discovery.comparing.document import RunComparison
     from miscal.discovery.discover import Discovery, discover
     from miscal.discovery.run import read_run
     from miscal.discovery.saved_model import load_model
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
-    from miscal.report import write_run
+    from miscal.report import write_comparison, write_run
 
 __all__ = [
     "Discovery",
     "FieldEstimate",
     "MiscalError",
     "MiscalibrationField",
+    "RunComparison",
     "Triples",
     "__version__",
     "calibration",
+    "compare",
     "discover",
     "honest_field",
     "load_model",
     "read_run",
     "read_triples",
     "synthetic",
+    "write_comparison",
     "write_run",
 ]
 
@@ -48,12 +53,15 @@ _HOMES = {
     "FieldEstimate": "estimators.estimate",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
+    "RunComparison": "discovery.comparing.document",
     "Triples": "data.triples",
+    "compare": "discovery.compare",
     "discover": "discovery.discover",
     "honest_field": "estimators.honest",
     "load_model": "discovery.saved_model",
     "read_run": "discovery.run",
     "read_triples": "data.readers",
+    "write_comparison": "report",
     "write_run": "report",
 }
 _ROOMS = ("calibration", "synthetic")

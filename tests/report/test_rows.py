@@ -85,6 +85,7 @@ def test_regimes_tell_all_three_numbers_and_what_is_confirmed(make_run):
     for label in ("Residual, points", "of it visible", "of it hidden"):
         assert regimes.count(f'data-label="{label}"') == 7
     assert "not confirmed" in regimes
+    assert regimes.count('data-label="smECE, points"') == 4
 
 
 def test_a_run_from_before_parts_were_told_apart_still_draws(make_run):

@@ -12,6 +12,7 @@ COMMANDS = {
     "discover": ("discover", "miscal.discovery.discover"),
     "calibrate": ("calibrate", "miscal.discovery.discover"),
     "audit": ("audit", "miscal.discovery.audit"),
+    "compare": ("compare", "miscal.discovery.compare"),
     "report": ("report", "miscal.report"),
     "score": ("score", "miscal.scoring.command"),
     "import": ("import_", "miscal.data.importers"),

@@ -31,15 +31,17 @@ HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
 
 
-def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triples, *, seed: int) -> Global:
+def global_numbers(
+    correct: np.ndarray, confidence: np.ndarray, everyone: Triples | None = None, *, seed: int
+) -> Global:
     """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 
     Parameters
     ----------
     correct, confidence : ndarray of float64, shape (n,)
         Outcomes (0 or 1) and confidences (in [0, 1]) of the rows that testify.
-    everyone : Triples
-        All rows.
+    everyone : Triples, optional
+        All rows, where others do not testify.
     seed : int
         Of the bootstrap and of the null draws.
 
@@ -49,8 +51,9 @@ def global_numbers(correct: np.ndarray, confidence: np.ndarray, everyone: Triple
         Every metric with its interval.
     """
     scores = metrics.global_scores(correct, confidence, random_state=seed)
-    of_all = everyone.correct, everyone.confidence
-    scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
+    if everyone is not None:
+        of_all = everyone.correct, everyone.confidence
+        scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
@@ -222,17 +225,20 @@ def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, r
     slices = {"all": np.ones(len(correct), dtype=bool), "over": regime == "over", "under": regime == "under"}
     return Curves(
         **{
-            name: CurvePair(raw=_curve(correct, confidence, rows), corrected=_curve(correct, corrected, rows))
+            name: CurvePair(
+                raw=reliability(correct[rows], confidence[rows]), corrected=reliability(correct[rows], corrected[rows])
+            )
             for name, rows in slices.items()
         }
     )
 
 
-def _curve(correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray) -> CurveNumbers | None:
-    if rows.sum() < MIN_ROWS:
+def reliability(correct: np.ndarray, confidence: np.ndarray) -> CurveNumbers | None:
+    """Return the reliability curve of rows, None where they are fewer than 30; both arrays of shape (n,)."""
+    if len(correct) < MIN_ROWS:
         return None
     # ten rows to a bin on average, where there are too few for all bins
-    curve = metrics.reliability_curve(correct[rows], confidence[rows], n_bins=min(BINS, int(rows.sum()) // 10))
+    curve = metrics.reliability_curve(correct, confidence, n_bins=min(BINS, len(correct) // 10))
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 

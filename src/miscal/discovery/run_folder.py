@@ -6,7 +6,7 @@ Nothing here imports what discovers, so that a folder that is taken is refused a
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ CHECKED = ("summary.json", "field.parquet", "findings.parquet", "map.parquet", "
 OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})
 
 
-def check_target(out: str | Path, *, overwrite: bool = False) -> None:
+def check_target(
+    out: str | Path, *, overwrite: bool = False, ours: Collection[str] = OURS, what: str = "run folders"
+) -> None:
     """Refuse an output folder that must not be written.
 
     Parameters
@@ -28,7 +30,11 @@ def check_target(out: str | Path, *, overwrite: bool = False) -> None:
     out : str or Path
         The folder a run is to become.
     overwrite : bool, default False
-        Allow an existing run folder, and nothing else, to be replaced.
+        Allow an existing folder of the same kind, and nothing else, to be replaced.
+    ours : collection of str
+        The files that a folder of this kind may hold; by default those of a run.
+    what : str, default "run folders"
+        What messages call folders of this kind.
 
     Raises
     ------
@@ -41,11 +47,11 @@ def check_target(out: str | Path, *, overwrite: bool = False) -> None:
     if not place.is_dir():
         raise InputError(f"{out} is a file, not a folder: give another --out")
     refuse_existing(out, overwrite)
-    foreign = sorted(entry for entry in os.listdir(place) if entry not in OURS)
+    foreign = sorted(entry for entry in os.listdir(place) if entry not in ours)
     if foreign:
         raise InputError(
-            f"{out} holds files that miscal did not write ({', '.join(map(repr, foreign[:5]))}): "
-            "--overwrite replaces run folders only; give another --out"
+            f"{out} holds files that {what} do not ({', '.join(map(repr, foreign[:5]))}): "
+            f"--overwrite replaces {what} only; give another --out"
         )
 
 

@@ -64,9 +64,9 @@ def _all_rows(summary: Summary) -> RowWords:
         n=summary.n,
         kind="",
         of="",
-        basis=f"Every number on this page is of all {count(summary.n)} rows, and every value of a row comes from a fit "
-        "that never saw its outcome. The saved correction was fitted on all rows; its figures here are the "
-        "cross-fitted ones.",
+        basis=f"Unless stated otherwise, every number on this page is of all {count(summary.n)} rows, "
+        "and every value of a row comes from a fit that never saw its outcome. "
+        "The saved correction was fitted on all rows; its figures here are the cross-fitted ones.",
         unseen=(
             "Cross-fitting",
             "The rows were cut into folds, and the field at the rows of each fold was learned from the other folds. "

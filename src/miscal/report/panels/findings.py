@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from miscal.discovery.summary import FindingNumbers
+from miscal.findings.ledger import TEXT
 from miscal.report.drawing import Scale, whisker
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
 from miscal.report.legend import TELLING
 from miscal.report.panel import Panel
 from miscal.report.source import Source
+from miscal.report.texts import listed, short
 
 SHOWN = 20
 MAX_EXAMPLES = 3
@@ -97,7 +99,9 @@ class FindingRow:
     def origin(self) -> str:
         """Where the group comes from, in words."""
         if self.finding.source == "named":
-            return "named by the data"
+            columns = [short(column, 40) for column in self.finding.columns if column != TEXT]
+            terms = ["a term of the texts"] if TEXT in self.finding.columns else []
+            return f"named by {listed([*(f'the column {column}' for column in columns), *terms], 'and')}"
         return "found from the inputs, then described" if self.finding.source == "found" else self.finding.source
 
     @property

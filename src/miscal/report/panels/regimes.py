@@ -28,6 +28,7 @@ TEMPLATE = """
 {% endif %}
 {% endmacro %}
 {% macro table(rows, parts, against) %}
+{% set measured = rows | rejectattr("smece.value", "none") | list %}
 <table class="regimes{{ " parts" if parts }}">
 <thead>
 <tr><th scope="col">Regime</th><th scope="col" class="number">Rows</th>
@@ -39,7 +40,10 @@ height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></sv
 {% if parts %}
 <th scope="col" class="number">= visible</th><th scope="col" class="number">+ hidden</th>
 {% endif %}
-<th scope="col" class="number">smECE, points</th></tr>
+{% if measured %}
+<th scope="col" class="number">smECE, points</th>
+{% endif %}
+</tr>
 </thead>
 <tbody>
 {% for row in rows %}
@@ -80,10 +84,12 @@ row.sided) }}</td>
 <td class="number{{ " blank" if row.hidden is none }}" data-label="of it hidden">
 {{ measure(row.hidden, row.confirmed.hidden, row.sided) }}</td>
 {% endif %}
+{% if measured %}
 <td class="number" data-label="smECE, points">{{ row.smece.value | size }}
 <span class="aside">floor {{ row.smece.floor | size }}</span> <span class="aside">{{ row.smece.p_value | p_value
 }}</span>{% if row.share is none %} <span class="aside">{{ words.of }}</span>{% endif %}
 </td>
+{% endif %}
 </tr>
 {% endfor %}
 </tbody>

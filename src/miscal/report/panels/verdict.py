@@ -59,7 +59,11 @@ The interval of the accuracy is not defined.
 {% endif %}
 </div>
 </dl>
-<p class="basis">{{ words.basis }} Ranges are 95&nbsp;% intervals. One point is a hundredth of a probability: a
+<p class="basis">{{ words.basis }}
+{% if view.summary.certificate.n and view.summary.certificate.n < words.n %}
+Both lower limits are of {{ view.summary.certificate.n | count }} {{ words.rows }}.
+{% endif %}
+Ranges are 95&nbsp;% intervals. One point is a hundredth of a probability: a
 difference of 0.021 is 2.1 points.</p>
 """
 

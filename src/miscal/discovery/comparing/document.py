@@ -1,0 +1,205 @@
+"""The comparison of runs: one typed document, written as ``compare.json``.
+
+Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive means under-confident. A difference is the
+value of `a` minus that of `b`.
+"""
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
+
+from miscal.discovery.summary import (
+    CertificateNumbers,
+    CurveNumbers,
+    Global,
+    Measure,
+    MeasureAgainstNull,
+    Number,
+    Probability,
+    Share,
+)
+
+COMPARISON_VERSION = 1
+"""Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class RunNumbers(_Part):
+    """One run: where it came from, and its numbers on all of its rows.
+
+    ``certificate`` and ``findings`` (how many) are those of its own summary.
+    """
+
+    name: str
+    path: str
+    data: str | None
+    where: str | None
+    method: str
+    evidence: str
+    n: NonNegativeInt
+    global_: Global = Field(alias="global")
+    certificate: CertificateNumbers
+    findings: NonNegativeInt
+
+
+class MeasurePair(_Part):
+    """A number of both runs; ``better`` is set where the interval of the difference excludes 0."""
+
+    a: Measure
+    b: Measure
+    difference: MeasureAgainstNull
+    better: Literal["a", "b"] | None = None
+
+
+class FieldAgreement(_Part):
+    """Correlations of the two fields over the shared rows; null where one of them is constant."""
+
+    delta: Measure
+    hidden: Measure
+
+
+class RegimeAgreement(_Part):
+    """Regimes of the shared rows under both runs.
+
+    ``counts`` has a line for each regime of `a` and in it a number for each regime of `b`, in the order of ``names``.
+    ``agreement`` is the share of rows in the same regime, ``kappa`` that agreement beyond chance (Cohen, 1960).
+    """
+
+    names: tuple[str, ...]
+    counts: tuple[tuple[NonNegativeInt, ...], ...]
+    agreement: Share
+    kappa: Number
+
+
+class GroupSide(_Part):
+    """A named group under one run; ``residual`` = what a reliability diagram shows of it + ``hidden``."""
+
+    n: NonNegativeInt
+    accuracy: FiniteFloat
+    confidence: FiniteFloat
+    residual: Measure
+    hidden: Measure
+
+
+class GroupPair(_Part):
+    """A named group under both runs.
+
+    ``found_in`` names the ledgers that list it, ``"a"`` and ``"b"``. ``residual`` and ``hidden`` are the differences;
+    ``p_adjusted`` is that of ``hidden``. ``nearer`` is the run whose confidence is nearer to its accuracy here, where
+    ``nearer_p`` is at most 0.05. ``both`` is ``"over"`` or ``"under"`` where both runs are right less often, or more
+    often, than rows of equal confidence. All p-values that are adjusted count every group that was tested.
+    A side, and every difference, is null where the run has no such rows.
+    """
+
+    description: str
+    columns: tuple[str, ...]
+    found_in: tuple[Literal["a", "b"], ...] = ()
+    share: Share
+    a: GroupSide | None
+    b: GroupSide | None
+    residual: MeasureAgainstNull | None
+    hidden: MeasureAgainstNull | None
+    p_adjusted: Probability
+    nearer: Literal["a", "b"] | None = None
+    nearer_p: Probability
+    both: Literal["over", "under"] | None = None
+    aliases: tuple[str, ...] = ()
+
+
+class NearerCounts(_Part):
+    """Of how many values of columns the one or the other run is better calibrated, and of how many neither is shown."""
+
+    a: NonNegativeInt
+    b: NonNegativeInt
+    neither: NonNegativeInt
+
+
+class CurveSides(_Part):
+    """Reliability of the compared rows under both runs."""
+
+    a: CurveNumbers | None
+    b: CurveNumbers | None
+
+
+class RunPair(_Part):
+    """Two runs beside each other.
+
+    ``same_rows`` says whether rows were matched, so that differences are paired; else all rows of both runs are
+    compared as two samples. ``n_a`` and ``n_b`` are the rows compared, ``left_out_a`` and ``left_out_b`` those without
+    a match. ``same_answers`` says that confidences and outcomes are equal row by row. ``differences`` is the ledger of
+    groups in which the hidden residuals differ, strongest first; ``groups`` are those of both ledgers; ``nearer`` are
+    values of columns in which one run is better calibrated than the other. ``not_found`` are findings whose rows could
+    not be told from the data.
+    """
+
+    a: str
+    b: str
+    verdict: tuple[str, ...]
+    same_rows: bool
+    matched_by: str
+    same_answers: bool
+    n_a: NonNegativeInt
+    n_b: NonNegativeInt
+    left_out_a: NonNegativeInt
+    left_out_b: NonNegativeInt
+    measures: dict[str, MeasurePair]
+    curves: CurveSides
+    fields: FieldAgreement | None
+    regimes: RegimeAgreement | None
+    hidden_regimes: RegimeAgreement | None
+    candidates: NonNegativeInt
+    differences: tuple[GroupPair, ...]
+    groups: tuple[GroupPair, ...]
+    nearer: tuple[GroupPair, ...]
+    nearer_counts: NearerCounts
+    not_found: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class RunComparison(_Part):
+    """Runs beside each other, as in ``compare.json``.
+
+    Attributes
+    ----------
+    schema_version : int
+    seed : int
+        Of the bootstrap and of the order of rows of equal confidence.
+    level : float
+        Significance level of everything that is called a difference.
+    runs : tuple of RunNumbers
+        In the order given.
+    pairs : tuple of RunPair
+        Every two runs, the earlier one as `a`.
+    versions : dict of str to str
+
+    Examples
+    --------
+    >>> RunComparison.model_fields["schema_version"].default
+    1
+    """
+
+    schema_version: int = COMPARISON_VERSION
+    seed: int
+    level: Annotated[float, Field(gt=0.0, lt=1.0)]
+    runs: tuple[RunNumbers, ...]
+    pairs: tuple[RunPair, ...]
+    versions: dict[str, str]
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What a person wants to know first: the first sentences about every pair."""
+        return tuple(pair.verdict[0] for pair in self.pairs)
+
+    def to_json(self) -> str:
+        """Return the document as JSON text, the same bytes for the same content.
+
+        Returns
+        -------
+        str
+            Indented JSON, ASCII only, ending in a newline, without NaN or infinity.
+        """
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False) + "\n"

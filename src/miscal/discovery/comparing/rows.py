@@ -1,0 +1,286 @@
+"""The rows of runs: read again from their data, and matched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from miscal.base.errors import InputError, MiscalError, MismatchError
+from miscal.base.folds import row_groups
+from miscal.data.readers import read_triples
+from miscal.data.readers.columns import find
+from miscal.data.readers.provenance import refuse_changed
+from miscal.data.readers.registry import open_table
+from miscal.data.triples import Triples
+from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.redaction import SETTING
+from miscal.discovery.run import Run
+from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
+from miscal.findings.ledger.scan import cut_into_strata
+
+LEAST = 0.1
+"""Share of the smaller run's rows below which rows that happen to be equal are no match: the runs are of two sets."""
+AGREEING = 0.5
+"""Share of rows matched by id that must be alike in text, inputs or metadata: ids such as 0, 1, 2 occur in any file."""
+
+# stream of the order of rows of equal confidence
+_STRATA = 34
+
+
+@dataclass(frozen=True, eq=False)
+class RunRows:
+    """The rows of a run, with what the run says of them.
+
+    Attributes
+    ----------
+    name : str
+        What the run is called here.
+    run : Run
+    X : float32 array of shape (n, d)
+        Inputs; of texts, only good for finding equal ones.
+    row : int64 array of shape (n,)
+        Row numbers in the data.
+    text : tuple of n str, or None
+    columns : dict of str to array of shape (n,)
+        Metadata, and named features where they are few.
+    group : array of shape (n,), or None
+        Rows that count as one.
+    correct, confidence, delta, field : float64 arrays of shape (n,)
+        Outcome, confidence, field and its hidden part, all honest.
+    regime, hidden_regime : object arrays of shape (n,)
+        Cut from the whole field, and from its hidden part.
+    hidden : float64 array of shape (n,)
+        y - E[y | f], E[y | f] learned from other folds.
+    stratum : int64 array of shape (n,)
+        Strata of near-equal confidence.
+    """
+
+    name: str
+    run: Run
+    X: np.ndarray
+    row: np.ndarray
+    text: tuple[str, ...] | None
+    columns: dict[str, np.ndarray]
+    group: np.ndarray | None
+    correct: np.ndarray
+    confidence: np.ndarray
+    delta: np.ndarray
+    field: np.ndarray
+    regime: np.ndarray
+    hidden_regime: np.ndarray
+    hidden: np.ndarray
+    stratum: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def residual(self) -> np.ndarray:
+        """The residual y - f."""
+        return self.correct - self.confidence
+
+    @property
+    def named_text(self) -> tuple[str, ...] | None:
+        """The texts whose terms may name groups; None where the run keeps texts to itself."""
+        return None if self.run.summary.settings.get(SETTING) else self.text
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Where the rows came from, as the run noted it."""
+        return self.run.summary.settings["source"]
+
+
+def read_rows(run: Run, name: str) -> RunRows:
+    """Read the rows of a run again.
+
+    Raises
+    ------
+    InputError
+        If the run was made from arrays.
+    FileError, MismatchError
+        If its data are gone, or are no longer what they were.
+    """
+    triples = _again(run, name)
+    table = run.table
+    if not np.array_equal(triples.row, table["row"].to_numpy()):
+        raise MismatchError(f"{run.path}: the data no longer give the rows of the run: run `miscal discover` again")
+    seed = run.summary.seed
+    confidence = table["confidence"].to_numpy()
+    width = LEDGER_DEFAULTS.stratum_width(len(triples))
+    return RunRows(
+        name=name,
+        run=run,
+        X=triples.X,
+        row=triples.row,
+        text=triples.text,
+        columns=with_features(triples.metadata, triples.X, _feature_names(run, triples)),
+        group=triples.group,
+        correct=table["correct"].to_numpy().astype(np.float64),
+        confidence=confidence,
+        delta=table["delta"].to_numpy(),
+        field=table["hidden"].to_numpy(),
+        regime=np.array(table["regime"].to_list(), dtype=object),
+        # runs of earlier versions have no regimes of the hidden part
+        hidden_regime=np.array(
+            table["hidden_regime"].to_list() if "hidden_regime" in table.columns else [None] * len(table), dtype=object
+        ),
+        hidden=triples.correct - expected_outcome(replace(triples, split=None), seed),
+        stratum=cut_into_strata(confidence, width, np.random.default_rng((seed, _STRATA))),
+    )
+
+
+def _again(run: Run, name: str) -> Triples:
+    source = run.summary.settings["source"]
+    try:
+        refuse_changed(source)
+    except MiscalError as error:
+        raise type(error)(f"run {name}: {error}") from None
+    # a sentence model may take minutes, and only equal texts matter here
+    of_text = source.get("x", {}).get("kind") == "text"
+    return read_triples(source["path"], **source["options"] | ({"embed_model": "tfidf"} if of_text else {}))
+
+
+def _feature_names(run: Run, triples: Triples) -> list[str] | None:
+    made = run.summary.settings["source"].get("x", {})
+    return list(triples.encoder.names) if made.get("kind") == "features" else None
+
+
+# --- matching -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Rows of two runs that belong together.
+
+    Attributes
+    ----------
+    a, b : int64 arrays of shape (m,)
+        Their places in each run.
+    by : str
+        How they were told, for people.
+    unit : int64 array of shape (m,)
+        Pairs of rows with one number count as one: rows of a named group, or with the same id.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    by: str
+    unit: np.ndarray
+
+
+def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | None:
+    """Find the rows that two runs share.
+
+    Parameters
+    ----------
+    a, b : RunRows
+    column : str, optional
+        A column of both data whose equal values mean the same row. Without it: equal row numbers of one file, equal
+        values of `id`, equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
+
+    Returns
+    -------
+    Match or None
+        None where next to nothing matches, so that the runs are of two sets.
+
+    Raises
+    ------
+    MissingColumn
+        If `column` is not in the data of both.
+    InputError
+        If it matches no row.
+    """
+    if column is not None:
+        found = _joined(_values(a, column), _values(b, column), f"the column {column!r}", a, b)
+        if found is None:
+            raise InputError(
+                f"--match {column}: runs {a.name} and {b.name} have no value of {column!r} in common; name a column of "
+                "ids that both have, or leave --match out"
+            )
+        return found
+    least = LEAST * min(len(a), len(b))
+    return next((found for found in _ways(a, b) if found is not None and len(found.a) >= least), None)
+
+
+def _ways(a: RunRows, b: RunRows) -> Iterator[Match | None]:
+    """Try every way to tell that two rows are the same, the surest first."""
+    if a.source["sha256"] == b.source["sha256"]:
+        yield _joined(a.row, b.row, "row numbers of the same file", a, b)
+    ids = [_values(one, "id") if "id" in _columns(one) else None for one in (a, b)]
+    if ids[0] is not None and ids[1] is not None:
+        found = _joined(ids[0], ids[1], "the column 'id'", a, b)
+        yield found if found is not None and _alike(a, b, found) else None
+    if a.text is not None and b.text is not None:
+        yield _joined(a.text, b.text, "equal texts", a, b)
+    if a.X.shape[1] == b.X.shape[1] and _kind(a) == _kind(b) != "text":
+        number = row_groups(np.concatenate([a.X, b.X]))
+        yield _joined(number[: len(a)], number[len(a) :], "equal inputs", a, b)
+
+
+def _kind(rows: RunRows) -> Any:
+    made = rows.source.get("x", {})
+    return (made.get("kind"), tuple(made.get("names") or ())) if made.get("kind") != "text" else "text"
+
+
+def _columns(rows: RunRows) -> list[str]:
+    return open_table(rows.source["path"], encoding=rows.source["options"]["encoding"]).columns
+
+
+def _values(rows: RunRows, column: str) -> list[str | None]:
+    table = open_table(rows.source["path"], encoding=rows.source["options"]["encoding"])
+    find(column, table.columns, what=f"match (run {rows.name})")
+    values = table.load([column])[column][rows.row]
+    return [None if value is None else str(value) for value in values.to_list()]
+
+
+def _joined(left: Any, right: Any, by: str, a: RunRows, b: RunRows) -> Match | None:
+    """Pair rows of equal keys: the first of each with the first, the second with the second."""
+    sides = [_keyed(left, "a"), _keyed(right, "b")]
+    both = sides[0].join(sides[1], on=("key", "count"), how="inner").sort("a")
+    if len(both) == 0:
+        return None
+    at_a, at_b = both["a"].to_numpy(), both["b"].to_numpy()
+    grouped = next((one.group[at] for one, at in ((a, at_a), (b, at_b)) if one.group is not None), None)
+    unit = both["key"].to_list() if grouped is None else [str(value) for value in grouped]
+    return Match(at_a, at_b, by, np.unique(np.array(unit), return_inverse=True)[1])
+
+
+def _keyed(keys: Any, name: str) -> pl.DataFrame:
+    frame = pl.DataFrame({"key": pl.Series(list(keys)), name: np.arange(len(keys))})
+    return frame.filter(pl.col("key").is_not_null()).with_columns(pl.int_range(pl.len()).over("key").alias("count"))
+
+
+def _alike(a: RunRows, b: RunRows, match: Match) -> bool:
+    """Whether rows of equal id are the same question: counting numbers as ids say nothing about that."""
+    shares = []
+    if a.text is not None and b.text is not None:
+        shares.append(np.mean([a.text[i] == b.text[j] for i, j in zip(match.a, match.b, strict=True)]))
+    if a.X.shape[1] == b.X.shape[1]:
+        shares.append(np.mean((a.X[match.a] == b.X[match.b]).all(1)))
+    shares += [
+        np.mean([x == y for x, y in zip(a.columns[name][match.a], b.columns[name][match.b], strict=True)])
+        for name in a.columns.keys() & b.columns.keys()
+    ]
+    return max(shares, default=0.0) >= AGREEING
+
+
+def names_of(runs: list[Run]) -> list[str]:
+    """Name runs by their folders, with as many parents as it takes to tell them apart.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from types import SimpleNamespace as Folder
+    >>> names_of([Folder(path=Path("a/run")), Folder(path=Path("b/run"))])
+    ['a/run', 'b/run']
+    """
+    places = [run.path.resolve().parts for run in runs]
+    for depth in range(1, max(map(len, places)) + 1):
+        names = ["/".join(parts[-depth:]) for parts in places]
+        if len(set(names)) == len(names):
+            return names
+    raise InputError("the same run was given twice; give runs to compare with each other")

@@ -1,0 +1,84 @@
+"""The page of a comparison, put together from views of its pairs."""
+
+from markupsafe import Markup
+
+from miscal.discovery.comparing.document import RunComparison
+from miscal.report.comparison.views import pair_view, run_view
+from miscal.report.inline import digest
+from miscal.report.page import environment, stylesheet
+from miscal.report.source import printable
+from miscal.report.texts import listed
+
+STYLES = ("base.css", "tables.css", "figures.css", "print.css", "compare.css")
+
+SECTIONS = {"numbers": "Numbers", "differences": "Differences", "findings": "Findings"}
+"""Sections of a pair that the contents of a single comparison list."""
+
+GLOSSARY = (
+    (
+        "Residual",
+        "The outcome (1 if the answer is right, 0 if it is wrong) minus the confidence, in percentage points. Where "
+        "its mean is negative, the model is over-confident.",
+    ),
+    (
+        "Hidden residual",
+        "The outcome minus the accuracy to be expected at its confidence, learned from other rows of the same run. A "
+        "group with a negative one is right less often than rows of equal confidence, which no reliability diagram "
+        "shows.",
+    ),
+    (
+        "Better",
+        "Of all rows: the difference has a 95 % interval without 0. Of a group: one run's average confidence is nearer "
+        "to its accuracy, with an adjusted p of at most 0.05.",
+    ),
+    (
+        "p, adjusted",
+        "The probability that chance alone would show such a difference, times the number of groups tested (with four "
+        "fifths of the error for values of columns). It counts every group that was tested, because those listed were "
+        "chosen by the same outcomes.",
+    ),
+    (
+        "Intervals",
+        "At 95 %, and of one group at a time: they do not allow for the choice of the groups. Where both runs have the "
+        "same rows, those of differences are paired.",
+    ),
+    (
+        "Field",
+        "The residual to be expected at a given input, estimated from similar inputs. Its hidden part is what the "
+        "confidence alone does not give.",
+    ),
+)
+
+
+def build(comparison: RunComparison) -> str:
+    """Return the page of a comparison as text.
+
+    Parameters
+    ----------
+    comparison : RunComparison
+
+    Returns
+    -------
+    str
+        One HTML file without program or outside resource; the same comparison gives the same text.
+    """
+    shown = printable(comparison)
+    style = stylesheet(STYLES)
+    pairs = [pair_view(pair) for pair in shown.pairs]
+    single = [(f"{name}-1", label) for name, label in SECTIONS.items()] + [("runs", "Runs"), ("glossary", "Glossary")]
+    several = [(f"pair-{k}", f"{pair.a} and {pair.b}"[:40]) for k, pair in enumerate(shown.pairs, start=1)]
+    return (
+        environment()
+        .get_template("compare.html")
+        .render(
+            title=listed([run.name for run in shown.runs], "and"),
+            pairs=pairs,
+            runs=[run_view(run) for run in shown.runs],
+            contents=single if len(pairs) == 1 else [*several[:6], single[-1]],
+            glossary=GLOSSARY,
+            style=Markup(style),  # noqa: S704 - our own files
+            style_hash=digest(style),
+            version=shown.versions.get("miscal"),
+        )
+        .lstrip()
+    )

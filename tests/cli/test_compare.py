@@ -1,0 +1,113 @@
+"""``miscal compare`` as a person runs it."""
+
+import json
+
+import polars as pl
+import pytest
+
+from miscal.discovery.comparing.document import RunComparison
+
+from .conftest import OPTIONS, planted, run
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two models' answers in one long file, and a run of each."""
+    folder = tmp_path_factory.mktemp("compare")
+    answers = planted()
+    # the second model has the questions of the first, in another order, and gives every answer 15 points more
+    other = planted(seed=1).with_columns(answers[name] for name in ("question", "subject", "x_0", "x_1", "x_2"))
+    other = other.with_columns((pl.col("confidence") + 0.15).alias("confidence")).reverse()
+    long = pl.concat([answers.with_columns(pl.lit("a").alias("model")), other.with_columns(pl.lit("b").alias("model"))])
+    data = folder / "long.parquet"
+    long.write_parquet(data)
+    for model in "ab":
+        ended = run("discover", data, "--out", folder / model, *OPTIONS, "--where", f"model == '{model}'")
+        assert ended.status == 0, ended.err
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compared(runs):
+    out = runs / "compared"
+    return run("compare", runs / "a", runs / "b", "--out", out), out
+
+
+def test_it_says_which_run_is_better_and_where_the_page_is(compared):
+    ended, out = compared
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith("a is better calibrated than b on the 600 rows that both have")
+    assert "equal texts" in ended.out
+    assert str(out / "compare.html") in ended.out
+    assert sorted(path.name for path in out.iterdir()) == ["compare.html", "compare.json"]
+
+
+def test_the_document_is_what_the_schema_says(compared):
+    _, out = compared
+    text = (out / "compare.json").read_text()
+    found = RunComparison.model_validate_json(text)
+    assert found.to_json() == text
+    [pair] = found.pairs
+    assert (pair.n_a, pair.left_out_a, pair.left_out_b) == (600, 0, 0)
+    assert pair.measures["confidence"].difference.value == pytest.approx(-0.15, abs=0.02)
+    assert {group.description for group in pair.groups} >= {"subject = law"}
+
+
+def test_the_page_asks_for_nothing_from_outside(compared):
+    _, out = compared
+    page = (out / "compare.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "<script" not in page
+    assert "src=" not in page.replace("img-src data:", "")
+    assert "a is better calibrated than b" in page
+
+
+def test_the_same_command_gives_the_same_bytes(runs, compared):
+    _, out = compared
+    again = run("compare", runs / "a", runs / "b", "--out", out, "--overwrite", "--json")
+    assert again.status == 0, again.err
+    assert again.out == (out / "compare.json").read_text()
+    assert again.out == RunComparison.model_validate_json(again.out).to_json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["a"], "at least two"),
+        (["a", "a"], "same run"),
+        (["a", "none"], "none is not a folder"),
+        (["a", "compared"], "not a run folder"),
+        (["a", "b", "--match", "modle"], "did you mean 'model'"),
+        (["a", "b", "--match", "model"], "no value of 'model' in common"),
+        (["a", "b", "--seed", "x"], "whole number"),
+    ],
+)
+def test_wrong_arguments_end_in_one_line(runs, compared, arguments, said):
+    folders = [str(runs / one) if (runs / one).exists() else one for one in arguments]
+    ended = run("compare", *folders, "--out", runs / "wrong")
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not (runs / "wrong").exists()
+
+
+def test_existing_folders_are_kept(runs, compared):
+    _, out = compared
+    assert "already exists" in run("compare", runs / "a", runs / "b", "--out", out).err
+    ended = run("compare", runs / "a", runs / "b", "--out", runs / "a", "--overwrite")
+    assert ended.status == 2
+    assert "--overwrite replaces comparisons only" in ended.err
+    assert json.loads((runs / "a" / "summary.json").read_text())["n"] == 600
+
+
+def test_changed_data_are_refused(runs, compared):
+    data = runs / "long.parquet"
+    before = data.read_bytes()
+    pl.read_parquet(data).with_columns(pl.lit(1).alias("more")).write_parquet(data)
+    ended = run("compare", runs / "a", runs / "b", "--out", runs / "changed")
+    data.write_bytes(before)
+    assert ended.status == 2
+    assert "has changed since the run" in ended.err
+    assert len(ended.err.splitlines()) == 1
