@@ -23,7 +23,7 @@ from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.ledger import LEDGER_DEFAULTS, NamedGroups, named_groups
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, named_groups
 from miscal.findings.ledger.groups import VALUE
 from miscal.findings.ledger.scan import error_shares
 
@@ -40,7 +40,7 @@ class Candidates:
 
     Attributes
     ----------
-    descriptions, columns, also : tuples, as in :class:`~miscal.findings.ledger.NamedGroups`
+    descriptions, columns, also : tuples, as in :class:`~miscal.findings.ledger.Groups`
     kinds : int array of shape (m,)
     a, b : sparse arrays of shape (n_a, m) and (n_b, m)
         1 where a row is in a group.
@@ -101,9 +101,9 @@ def candidates(sides: Sides) -> Candidates:
     )
 
 
-def _named(columns: dict[str, np.ndarray], text: tuple[str, ...] | None, n: int) -> NamedGroups:
+def _named(columns: dict[str, np.ndarray], text: tuple[str, ...] | None, n: int) -> Groups:
     if not columns and text is None:
-        return NamedGroups((), (), (), np.zeros(0, int), csc_array((n, 0)))
+        return Groups((), (), (), np.zeros(0, int), csc_array((n, 0)))
     return named_groups(columns, text)
 
 
@@ -116,7 +116,7 @@ class _Extra:
         self.columns: list[tuple[str, ...]] = []
         self.kinds: list[int] = []
         self.members: tuple[list[csc_array], list[csc_array]] = ([], [])
-        self.named: dict[str, NamedGroups] = {}
+        self.named: dict[str, Groups] = {}
 
     def add(self, finding: FindingNumbers, name: str) -> int | None:
         if finding.description in self.descriptions:
