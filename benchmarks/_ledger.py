@@ -126,8 +126,12 @@ def _cell(words: str, values: np.ndarray) -> np.ndarray | None:
     if numbers is None:
         return None
     low, high = -np.inf, np.inf
-    if (found := re.fullmatch(r"below (\S+)", words)) is not None:
+    if (found := re.fullmatch(r"(?:below|before) (\S+)", words)) is not None:
         high = _number(found[1])
+    elif (found := re.fullmatch(r"after (\S+)", words)) is not None:
+        return (numbers > _number(found[1])) & ~missing
+    elif (found := re.fullmatch(r"between (\S+) and (\S+)", words)) is not None:
+        return (numbers >= _number(found[1])) & (numbers <= _number(found[2])) & ~missing
     elif (found := re.fullmatch(r"at least (\S+)", words)) is not None:
         low = _number(found[1])
     elif (found := re.fullmatch(r"from (\S+) to below (\S+)", words)) is not None:
@@ -185,4 +189,5 @@ def found_in(finding: Finding, rows: Triples, seed: int) -> Meaning | None:
 
 @lru_cache(maxsize=2)
 def _clusters(rows: Triples, seed: int) -> list[np.ndarray]:
-    return [inside for inside, _ in clusters_of(rows.X, seed=seed)]
+    own_units = getattr(rows.encoder, "names", None) is not None
+    return [inside for inside, _ in clusters_of(rows.X, own_units=own_units, seed=seed)]

@@ -10,6 +10,7 @@ from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
 from miscal.discovery.shown_text import told_apart
 from miscal.discovery.summary import MapInfo
+from miscal.findings.enrichment import written_date
 from miscal.findings.ledger import with_features
 
 if TYPE_CHECKING:
@@ -148,6 +149,8 @@ def _column(name: str, values: np.ndarray) -> "pl.Series":
 
     if values.dtype.kind in "biuf":
         return pl.Series(name, values)
+    if values.dtype.kind == "M":
+        values = np.array([None if np.isnat(value) else written_date(value) for value in values], dtype=object)
     return pl.Series(name, [_text(value, TEXT_LENGTH) for value in values], dtype=pl.String)
 
 

@@ -91,6 +91,17 @@ def clean_label(value: Any, length: int = FINDINGS_DEFAULTS.label_length) -> str
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def written_date(value: Any) -> str:
+    """Return a date as text, to the second; a midnight is left out.
+
+    Examples
+    --------
+    >>> written_date(np.datetime64("2021-03-01", "us")), written_date(np.datetime64("2021-03-01T12:30:00"))
+    ('2021-03-01', '2021-03-01T12:30:00')
+    """
+    return str(np.datetime64(value, "s")).removesuffix("T00:00:00")
+
+
 def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULTS) -> Column | None:
     """Turn a metadata column into codes.
 
@@ -118,6 +129,8 @@ def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULT
     """
     values = np.asarray(values)
     name = clean_label(name, settings.label_length)
+    if values.dtype.kind == "M":
+        return _encode_dates(name, values, settings)
     if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > settings.numeric_values):
         return _encode_numbers(name, values, settings)
     labels = np.array([clean_label(value, settings.label_length) for value in values.tolist()], dtype=object)
@@ -143,6 +156,30 @@ def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -
         labels = [f"≤ {cuts[0]:.4g}", *between, f"> {cuts[-1]:.4g}"]
     codes = np.where(finite, np.searchsorted(cuts, np.where(finite, values, cuts[0]), side="left"), len(labels))
     return Column(name, (*labels, f"= {MISSING}"), codes)
+
+
+def _encode_dates(name: str, values: np.ndarray, settings: FindingsSettings) -> Column | None:
+    """Few dates one by one, many in quarters of the rows."""
+    known = ~np.isnat(values)
+    distinct = np.unique(values[known])
+    if len(distinct) < 2:
+        return None
+    if len(distinct) <= settings.numeric_values:
+        starts, labels = distinct, [f"= {written_date(value)}" for value in distinct]
+    else:
+        quarters = np.quantile(values[known].astype(np.int64), (0.25, 0.5, 0.75), method="lower").astype(values.dtype)
+        later = np.unique(quarters[quarters > distinct[0]])
+        starts = np.r_[distinct[:1], later if len(later) else distinct[1:2]]
+        first, last = ([written_date(value) for value in ends] for ends in (starts, _lasts(distinct, starts)))
+        between = [f"between {low} and {high}" for low, high in zip(first[1:-1], last[1:-1], strict=True)]
+        labels = [f"before {first[1]}", *between, f"after {last[-2]}"]
+    codes = np.where(known, np.searchsorted(starts, np.where(known, values, starts[0]), side="right") - 1, len(labels))
+    return Column(name, (*labels, f"= {MISSING}"), codes)
+
+
+def _lasts(distinct: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the last value of each span that begins at one of the starts."""
+    return distinct[np.r_[np.searchsorted(distinct, starts[1:]) - 1, len(distinct) - 1]]
 
 
 def enrich(

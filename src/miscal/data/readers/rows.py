@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -250,7 +251,11 @@ def texts(rows: TableRows, column: str) -> tuple[str, ...]:
 
 
 def metadata_of(rows: TableRows, column: str) -> np.ndarray:
-    """Read a metadata column: numbers (NaN where missing), booleans, or text ('(missing)' where missing)."""
+    """Read a metadata column: numbers (NaN where missing), booleans, dates, or text ('(missing)' where missing).
+
+    Dates are numpy's, to the second, NaT where missing, with the time of UTC where a zone is given. Text that is
+    nothing but dates in the form of ISO 8601 is read as dates, because CSV and JSON have no other way to give them.
+    """
     series = rows.frame[column]
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"metadata: column {column!r} must hold numbers or text; its type is {series.dtype}")
@@ -258,7 +263,34 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
         return series.to_numpy() if series.null_count() == 0 else series.cast(pl.Float64).to_numpy()
     if series.dtype == pl.Boolean and series.null_count() == 0:
         return series.to_numpy()
+    dates = _dates(series)
+    if dates is not None:
+        return dates.dt.epoch("s").fill_null(np.iinfo(np.int64).min).to_numpy().astype("datetime64[s]")
     return np.array(series.cast(pl.String).fill_null("(missing)").to_list(), dtype=object)
+
+
+_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+
+
+def _dates(series: pl.Series) -> pl.Series | None:
+    """Dates without a zone; None if the column holds anything else."""
+    if isinstance(series.dtype, pl.Datetime):
+        zoned = series.dtype.time_zone is not None
+        return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series
+    if series.dtype == pl.Date:
+        return series.cast(pl.Datetime("us"))
+    if series.dtype != pl.String or series.null_count() == len(series) or not series.str.contains(_DATE).all():
+        return None
+    try:
+        read = {text: datetime.fromisoformat(text) for text in series.drop_nulls().unique().to_list()}
+    except ValueError:  # a day that no calendar has
+        return None
+    plain = {text: _without_zone(value) for text, value in read.items()}
+    return pl.Series([None if text is None else plain[text] for text in series.to_list()], dtype=pl.Datetime("us"))
+
+
+def _without_zone(value: datetime) -> datetime:
+    return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
 
 
 def refuse_repeated(rows: TableRows, column: str) -> None:

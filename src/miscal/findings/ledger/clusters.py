@@ -1,6 +1,7 @@
 """Clusters of similar inputs at several scales, fixed before any outcome is seen.
 
-Inputs are standardised column by column and taken to their leading principal components. K-means cuts them at a few
+Inputs are centred and taken to their leading principal components. Columns of different units are standardised first;
+the columns of an embedding are not, because those of small variance are mostly noise. K-means cuts them at a few
 scales; the clusters of the finest one are then joined, two at a time, by the least loss of Ward (1963), so that groups
 of every size have a candidate, however many of the small clusters they hold. Outcomes play no part, so clusters stand
 in the same scan as named groups.
@@ -15,13 +16,18 @@ from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 Cluster = tuple[np.ndarray, tuple[int, ...]]
 
 
-def clusters_of(X: np.ndarray, *, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[Cluster]:
+def clusters_of(
+    X: np.ndarray, *, own_units: bool = False, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS
+) -> list[Cluster]:
     """Cluster inputs at several scales.
 
     Parameters
     ----------
     X : array of shape (n, d)
         Inputs, finite.
+    own_units : bool, default False
+        Whether each column is a feature with a unit of its own: columns are then standardised. The coordinates of an
+        embedding are only centred.
     seed : int, default 0
         Of the first centres. The order of the rows does not matter.
     settings : LedgerSettings, optional
@@ -44,7 +50,7 @@ def clusters_of(X: np.ndarray, *, seed: int = 0, settings: LedgerSettings = LEDG
     finest = min(max(settings.cluster_scales), n // least)
     if finest < 2:
         return []
-    points = _components(np.asarray(X), settings, seed)
+    points = _components(np.asarray(X), own_units, settings, seed)
     if points is None:
         return []
     # equal results for rows in another order: centres are drawn from rows in an order of their own
@@ -63,8 +69,8 @@ def clusters_of(X: np.ndarray, *, seed: int = 0, settings: LedgerSettings = LEDG
     return list(kept.values())
 
 
-def _components(X: np.ndarray, settings: LedgerSettings, seed: int) -> np.ndarray | None:
-    """Leading principal components of standardised columns, float32 (n, k); None where all rows are equal."""
+def _components(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: int) -> np.ndarray | None:
+    """Leading principal components, float32 (n, k); None where all rows are equal."""
     from sklearn.decomposition import PCA
 
     X = X.astype(np.float32, copy=False)
@@ -72,7 +78,9 @@ def _components(X: np.ndarray, settings: LedgerSettings, seed: int) -> np.ndarra
     telling = spread > 1e-6 * max(1e-12, float(np.abs(X).max()))
     if not telling.any():
         return None
-    scaled = (X[:, telling] - X[:, telling].mean(0)) / spread[telling]
+    scaled = X[:, telling] - X[:, telling].mean(0)
+    if own_units:
+        scaled /= spread[telling]
     kept = min(settings.components, *scaled.shape)
     if kept == scaled.shape[1]:
         return scaled

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
+from miscal.findings.enrichment import written_date
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 VALUE, INTERVAL, PAIR, TERM, CLUSTER = range(5)
@@ -244,10 +245,11 @@ _MISSING = "= (missing)"
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """Numbers cut into bins of about equal counts; code -1 is missing."""
+    """Numbers or dates cut into bins of about equal counts; code -1 is missing."""
 
     column: str
     edges: np.ndarray  # (count + 1,), of which the outer ones are the extremes
+    last: np.ndarray  # (count,), the largest value of each bin
     codes: np.ndarray
     date: bool
 
@@ -257,6 +259,12 @@ class _Bins:
 
     def label(self, first: int, last: int) -> str:
         low, high = (_written(self.edges[i], self.date) for i in (first, last + 1))
+        if self.date:
+            # people count both ends of a span of days
+            ends = [_written(self.last[i], True) for i in (first - 1, last)]
+            if first == 0:
+                return f"before {high}"
+            return f"after {ends[0]}" if last == self.count - 1 else f"between {low} and {ends[1]}"
         if first == 0:
             return f"below {high}"
         return f"at least {low}" if last == self.count - 1 else f"from {low} to below {high}"
@@ -264,7 +272,7 @@ class _Bins:
 
 def _written(value: float, date: bool) -> str:
     if date:
-        return str(np.datetime64(int(value), "s")).replace("T00:00:00", "")
+        return written_date(np.datetime64(int(value), "s"))
     return f"{value:.6g}"
 
 
@@ -322,7 +330,9 @@ def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
     inner = inner[inner > numbers[known].min()]
     edges = np.r_[numbers[known].min(), inner, numbers[known].max()]
     codes = np.where(known, np.searchsorted(inner, np.where(known, numbers, 0.0), "right"), -1)
-    return _Bins(name, edges, codes, date)
+    order = np.sort(numbers[known])
+    last = order[np.r_[np.searchsorted(order, inner) - 1, len(order) - 1]]
+    return _Bins(name, edges, last, codes, date)
 
 
 def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
