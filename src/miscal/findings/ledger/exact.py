@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 from scipy.stats import hypergeom
 
+_RAREST = 1e-3
 _MOST_PATTERNS = 60
 """Groups told apart at most: their membership is written in the bits of a 64-bit integer."""
 
@@ -64,16 +65,21 @@ def strata_within(
     return strata
 
 
-def exact_p_value(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> float:
+def exact_p_value(
+    correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, expected: np.ndarray | None = None
+) -> float:
     """Exact test of outcome against group within strata, given the margins of each: twice the smaller tail.
 
-    The number of right answers in the group is, in each stratum, hypergeometric; their sum's law is the convolution.
+    The number of right answers in the group has, in each stratum, the law of :func:`law_of_right`; their sum's law is
+    the convolution.
 
     Parameters
     ----------
     correct : array of shape (n,), 0 or 1
     inside : bool array of shape (n,)
     stratum : int array of shape (n,)
+    expected : array of shape (n,), in [0, 1], optional
+        Chance of being right where nothing is hidden; equal within each stratum if not given.
 
     Returns
     -------
@@ -86,16 +92,22 @@ def exact_p_value(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) 
     >>> round(exact_p_value(y, inside, np.zeros(4, int)), 3)
     0.333
     """
-    law, observed = law_of_right(correct, inside, stratum)
+    law, observed = law_of_right(correct, inside, stratum, expected)
     return float(min(1.0, 2 * min(law[: observed + 1].sum(), law[observed:].sum())))
 
 
-def law_of_right(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> tuple[np.ndarray, int]:
+def law_of_right(
+    correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, expected: np.ndarray | None = None
+) -> tuple[np.ndarray, int]:
     """Law of the number of right answers in a group given the margins of each stratum, and the number seen.
+
+    Where all rows of a stratum have the same chance it is hypergeometric. Else it is that of independent outcomes of
+    these chances given how many are 1: only the ratios of their odds within a stratum matter, so that a shift of the
+    log-odds of a whole stratum changes nothing.
 
     Parameters
     ----------
-    correct, inside, stratum
+    correct, inside, stratum, expected
         As in :func:`exact_p_value`.
 
     Returns
@@ -110,13 +122,20 @@ def law_of_right(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -
     >>> law.round(3).tolist(), seen
     ([0.167, 0.667, 0.167], 2)
     """
+    inside = inside.astype(bool)
     rows = np.bincount(stratum)
     right, members = np.bincount(stratum, correct), np.bincount(stratum, inside)
     telling = (right > 0) & (right < rows) & (members > 0) & (members < rows)
+    both = np.bincount(stratum, correct * inside)[telling]
+    margins = (margin[telling].astype(int) for margin in (rows, right, members))
+    if expected is None:
+        laws = [_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True)]
+    else:
+        kept = telling[stratum]
+        place = (np.cumsum(telling) - 1)[stratum[kept]]
+        laws = _conditional(expected[kept], inside[kept], place, *margins)
     law, observed = np.ones(1), 0
-    both = np.bincount(stratum, correct * inside)
-    for m, k, g, seen in zip(rows[telling], right[telling], members[telling], both[telling], strict=True):
-        low, probabilities = _hypergeometric(int(m), int(k), int(g))
+    for (low, probabilities), seen in zip(laws, both, strict=True):
         law = np.convolve(law, probabilities)
         observed += int(seen) - low
     return law, observed
@@ -127,3 +146,38 @@ def _hypergeometric(rows: int, right: int, members: int) -> tuple[int, np.ndarra
     """Return the least number of right answers among the members of a stratum, and the law from there on."""
     low, high = max(0, members + right - rows), min(members, right)
     return low, hypergeom.pmf(np.arange(low, high + 1), rows, right, members)
+
+
+def _conditional(
+    chance: np.ndarray,
+    inside: np.ndarray,
+    stratum: np.ndarray,
+    rows: np.ndarray,
+    right: np.ndarray,
+    members: np.ndarray,
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the same for outcomes of unequal chances: the laws of both sides, met where they add up to the right."""
+    if len(rows) == 0:
+        return
+    # a chance that other rows found to be 0 or 1 is not known to be
+    chance = np.clip(chance, _RAREST, 1 - _RAREST)
+    ours, theirs = (_number_right(chance[side], stratum[side], len(rows)) for side in (inside, ~inside))
+    for k, (m, r, g) in enumerate(zip(rows, right, members, strict=True)):
+        low, high = max(0, g + r - m), min(g, r)
+        joint = ours[k, low : high + 1] * theirs[k, r - high : r - low + 1][::-1]
+        yield int(low), joint / joint.sum()
+
+
+def _number_right(chance: np.ndarray, stratum: np.ndarray, many: int) -> np.ndarray:
+    """Law of the number of right answers of each stratum, (strata, most rows + 1): Poisson's binomial."""
+    order = np.argsort(stratum, kind="stable")
+    size = np.bincount(stratum, minlength=many)
+    first = np.cumsum(size) - size
+    padded = np.zeros((many, size.max()))
+    padded[stratum[order], np.arange(len(order)) - first[stratum[order]]] = chance[order]
+    law = np.zeros((many, size.max() + 1))
+    law[:, 0] = 1.0
+    for p in padded.T[:, :, None]:
+        law[:, 1:] = law[:, 1:] * (1 - p) + law[:, :-1] * p
+        law[:, :1] *= 1 - p
+    return law

@@ -288,9 +288,9 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Par
         codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(labels))
         return Part(name, (*labels, _MISSING), codes), None
     bins = _bins(name, numbers, settings.bins, date)
-    deciles = _bins(name, numbers, settings.bins // 2, date)
-    labels = tuple(deciles.label(i, i) for i in range(deciles.count))
-    codes = np.where(deciles.codes < 0, len(labels), deciles.codes)
+    wide = _bins(name, numbers, settings.pair_bins, date)
+    labels = tuple(wide.label(i, i) for i in range(wide.count))
+    codes = np.where(wide.codes < 0, len(labels), wide.codes)
     return Part(name, (*labels, _MISSING), codes), bins
 
 
@@ -336,8 +336,11 @@ def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
 
 
 def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
-    widest = max(1, int(settings.widest_interval * count))
-    return ((first, last) for first in range(count) for last in range(first, min(first + widest, count)))
+    narrow, widest = (max(1, int(share * count)) for share in (settings.narrow_interval, settings.widest_interval))
+    for first in range(count):
+        for after in range(first + 1, min(first + widest, count) + 1):
+            if after - first <= narrow or (first % 2 == 0 and (after % 2 == 0 or after == count)):
+                yield first, after - 1
 
 
 def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, Part, int]]:

@@ -13,7 +13,12 @@ test of outcome by group given confidence. Groups chosen before are projected ou
 together, so that a later one is tested given those above it. The cut is Bonferroni's over all candidates at every step,
 weighted: clusters of inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights).
 A cluster waits as long as a value of a column is beyond the cut: one that mixes several values may be stronger
-than each, but says less.
+than each, but says less. Where columns have values to describe it by and none do, it waits for all other candidates,
+and three such clusters are told at most.
+
+A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
+near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
+rows of a stratum are right. A candidate that this refuses is tried again once another group has been chosen.
 
 On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman,
 2006): with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false
@@ -31,6 +36,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from miscal.evidence.conditional import centred
+from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
 from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
@@ -139,7 +145,8 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
 
 class _Scan:
     def __init__(self, correct, expected, confidence, groups, seed, settings, error=1.0) -> None:
-        self.correct, self.confidence, self.groups, self.settings = correct, confidence, groups, settings
+        self.correct, self.expected, self.confidence = correct, expected, confidence
+        self.groups, self.settings = groups, settings
         self.rng = np.random.default_rng((seed, 31))
         self.stratum = cut_into_strata(confidence, settings.stratum_width(len(correct)), self.rng)
         self.size = np.bincount(self.stratum)
@@ -152,6 +159,7 @@ class _Scan:
         self.counts = np.asarray(groups.member.sum(0)).ravel()
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
+        self.described: dict[int, bool] = {}
         self.covariance: list[np.ndarray] = []  # of each chosen group with all candidates
         self.values, self.clusters = groups.kinds == VALUE, groups.kinds == CLUSTER
         self.share = error * error_shares(groups.kinds, settings)
@@ -172,25 +180,50 @@ class _Scan:
     def choose(self) -> Iterator[ChosenGroup]:
         share = self.share * self._rejected()
         least = -ndtri(self.settings.significance * share / 2)
+        refused = np.zeros(len(self.groups), bool)
         while len(self.chosen) < self.settings.max_findings:
-            z = self._given_chosen()
+            z = np.where(refused, 0.0, self._given_chosen())
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
-            able = beyond >= 0
-            if (able & self.values).any():
-                able &= ~self.clusters
-            strongest = int(np.argmax(np.where(able, np.abs(z), 0.0)))
+            strongest = self._strongest(np.where(beyond >= 0, np.abs(z), 0.0))
+            if strongest is None:
+                return
             best, aliases = self._named(strongest, z)
             p_value = self._p_value(best, float(z[best]))
             adjusted = min(1.0, float(p_value / share[best]))
             if adjusted > self.settings.significance:
-                # the normal law was too sure of it: it is out, and the next strongest is tried
-                self.usable[best] = False
+                # the normal law was too sure of it: the next strongest is tried, and this one again given that
+                refused[best] = True
                 continue
             level = float(self.settings.significance * self.share[best])
             yield ChosenGroup(best, float(z[best]), p_value, adjusted, level, aliases)
             self._take(best)
+            refused[:] = False
+
+    def _strongest(self, strength: np.ndarray) -> int | None:
+        """Strongest candidate whose turn it is, of those with a strength above 0; None if there is none."""
+        able = strength > 0
+        if (able & self.values).any():
+            able &= ~self.clusters
+        while able.any():
+            strongest = int(np.argmax(np.where(able, strength, 0.0)))
+            waits = self._mixed(strongest) and ((able & ~self.clusters).any() or self._full())
+            if not waits:
+                return strongest
+            able[strongest] = False
+        return None
+
+    def _mixed(self, group: int) -> bool:
+        """Whether a group is a cluster that names do not describe, though columns have names to give."""
+        if not self.clusters[group] or not self.values.any():
+            return False
+        if group not in self.described:
+            self.described[group] = describe(self.groups.rows(group), self.groups, self.settings).overlap is not None
+        return not self.described[group]
+
+    def _full(self) -> bool:
+        return sum(map(self._mixed, self.chosen)) >= self.settings.max_mixed
 
     def _rejected(self) -> int:
         """Candidates rejected at the first step by the rule of Benjamini and Hochberg; 1 for Bonferroni's."""
@@ -239,5 +272,6 @@ class _Scan:
         if p_value >= self.settings.exact_below or large:
             return p_value
         chosen = [self.groups.rows(other) for other in self.chosen]
-        strata = strata_within(self.confidence, chosen, self.settings.exact_stratum_rows, self.rng)
-        return max(p_value, exact_p_value(self.correct, self.groups.rows(group), strata))
+        width = self.settings.stratum_width(len(self.correct))
+        strata = strata_within(self.confidence, chosen, width, self.rng)
+        return max(p_value, exact_p_value(self.correct, self.groups.rows(group), strata, self.expected))

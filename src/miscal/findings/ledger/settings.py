@@ -48,10 +48,15 @@ class LedgerSettings:
     """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance."""
     max_pairs: int = 3_000
     """Pairs at most, the largest first: the order is fixed before any outcome is seen."""
-    bins: int = 20
-    """Bins of equal counts that intervals are made of; more bins place an end better and cost candidates."""
+    bins: int = 40
+    """Bins of equal counts that intervals are made of; more bins place an end better and cost candidates. An interval
+    of a tenth of the rows may lie half a bin off at either end: of 20 bins, the best then held a quarter other rows."""
+    narrow_interval: float = 0.2
+    """Share of the rows up to which an interval may end at every bin; a wider one ends at every second."""
     widest_interval: float = 0.5
     """Share of the rows of the widest interval: a wider one is told by its complement."""
+    pair_bins: int = 10
+    """Bins of a number that may be crossed with a value."""
     few_values: int = 12
     """Numbers of at most so many distinct values are taken value by value."""
     identifier_share: float = 0.5
@@ -79,6 +84,9 @@ class LedgerSettings:
     described_overlap: float = 0.6
     """Jaccard index of rows from which named groups describe a found one; below, it is called mixed. At 0.6 of two
     groups of equal size, each holds three quarters of the other."""
+    max_mixed: int = 3
+    """Clusters at most that no names describe, where columns have names to give: they cannot be acted on, and they
+    take rows away from names."""
     gain_of_part: float = 0.05
     """What a second or third part must add to that index: a longer description has to earn its words."""
     described_rows: int = 20_000
