@@ -22,7 +22,7 @@ from miscal.discovery.estimating import HonestRows, expected_outcome
 from miscal.discovery.findings import Ledger, write_ledger
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.findings.ledger import NAMED, Finding, clusters_of, with_features
+from miscal.findings.ledger import NAMED, Finding, clusters_of, readable, with_features
 
 METADATA = {"mmlu": "subject", "mmlupro": "category", "stated": "dataset", "cifar100": "pred_superclass"}
 """Sets with metadata, and the column that says of which kind a row is, known before its outcome."""
@@ -189,5 +189,5 @@ def found_in(finding: Finding, rows: Triples, seed: int) -> Meaning | None:
 
 @lru_cache(maxsize=2)
 def _clusters(rows: Triples, seed: int) -> list[np.ndarray]:
-    own_units = getattr(rows.encoder, "names", None) is not None
+    own_units = readable(getattr(rows.encoder, "names", None))
     return [inside for inside, _ in clusters_of(rows.X, own_units=own_units, seed=seed)]

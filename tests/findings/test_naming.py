@@ -1,5 +1,7 @@
 """Keywords, enriched metadata, feature rules and names."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,6 +94,23 @@ def test_numbers_are_cut_at_their_quartiles_and_missing_ones_kept_apart():
     assert column.labels[column.codes[-1]] == "= (missing)"
     assert column.labels[column.codes[0]].startswith("≤ ")
     assert column.labels[column.codes[98]].startswith("> ")
+
+
+@given(st.lists(st.one_of(st.none(), st.dates(date(1990, 1, 1), date(2030, 1, 1))), min_size=2))
+def test_labels_of_dates_tell_their_rows(days):
+    values = np.array(days, "datetime64[s]")
+    column = encode("opened", values)
+    if column is None:
+        assert len(np.unique(values[~np.isnat(values)])) < 2
+        return
+    for value, code in zip(values, column.codes, strict=True):
+        relation, *ends = column.labels[code].replace(" and ", " ").split()
+        if np.isnat(value):
+            assert ends == ["(missing)"]
+            continue
+        low, high = (np.datetime64(end) for end in (ends[0], ends[-1]))
+        told = {"=": value == low, "before": value < low, "after": value > low, "between": low <= value <= high}
+        assert told[relation]
 
 
 @given(st.lists(st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=90)), min_size=1))

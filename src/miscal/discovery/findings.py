@@ -19,6 +19,7 @@ from miscal.findings.ledger import (
     find,
     named_groups,
     number_of_cuts,
+    readable,
     with_clusters,
     with_features,
 )
@@ -89,7 +90,7 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
     expected = rows.expected if evidence == rows.evidence else expected_outcome(replace(triples, split=None), seed)
     names = getattr(triples.encoder, "names", None)
     columns = with_features(triples.metadata, triples.X, names, settings)
-    clusters = clusters_of(triples.X, own_units=names is not None, seed=seed, settings=settings)
+    clusters = clusters_of(triples.X, own_units=readable(names, settings), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
     witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row)

@@ -1,5 +1,7 @@
 """Columns are found or refused, conditions keep what they say, and bad values are named, counted and located."""
 
+from datetime import datetime
+
 import numpy as np
 import polars as pl
 import pytest
@@ -340,6 +342,26 @@ def test_metadata_keep_their_type_and_say_what_is_missing():
     assert t.metadata["n"].tolist() == list(range(N))
     with pytest.raises(InputError, match="metadata: column 'd' must hold numbers or text"):
         read_triples(data, features="x", metadata="d")
+
+
+@pytest.mark.parametrize("hour", ["", "T13:30:00", "T15:30:00+02:00", " 13:30:00.25", "T13:30Z"])
+@pytest.mark.parametrize("as_text", [True, False])
+def test_dates_are_metadata_of_their_own_however_they_are_written(hour, as_text):
+    texts = [None, *(f"2021-{1 + i % 12:02}-{1 + i % 28:02}{hour}" for i in range(1, N))]
+    dates = [None if text is None else datetime.fromisoformat(text) for text in texts]
+    if not hour:
+        dates = [None if one is None else one.date() for one in dates]
+    t = read_triples(frame(opened=texts if as_text else dates), features="x", metadata="opened")
+    found = t.metadata["opened"]
+    assert found.dtype == np.dtype("datetime64[s]")
+    assert np.isnat(found[0])
+    assert str(found[13]) == f"2021-02-14{'T13:30:00' if hour else 'T00:00:00'}"
+
+
+@pytest.mark.parametrize("odd", ["soon", "2021-02-30", "2021", "2021-05-01T25:00:00", ""])
+def test_text_that_is_not_all_dates_stays_text(odd):
+    t = read_triples(frame(opened=[odd, *["2021-05-01"] * (N - 1)]), features="x", metadata="opened")
+    assert t.metadata["opened"][:2].tolist() == [odd, "2021-05-01"]
 
 
 def test_test_rows_teach_the_encoder_nothing():

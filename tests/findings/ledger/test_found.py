@@ -97,6 +97,41 @@ def test_a_cluster_that_a_column_names_is_told_by_its_name():
     assert {(one.description, one.source) for one in found} == {("kind = topic 0", NAMED), ("kind = topic 1", NAMED)}
 
 
+def best_cluster(X, rows, **how):
+    return max(jaccard(cluster, rows) for cluster, _ in clusters_of(X, **how))
+
+
+def test_noise_of_small_variance_does_not_hide_topics_of_an_embedding():
+    X, _, _, topic = topics(0)
+    noise = np.random.default_rng(1).normal(0, 0.1, (len(X), 400))
+    assert best_cluster(np.c_[X, noise], topic == 1) >= 0.9
+
+
+def test_the_units_of_features_do_not_matter():
+    X = topics(0, n=1_500)[0][:, :6]
+    units = 10.0 ** np.arange(-3, 3)
+    ours, theirs = ({rows.tobytes() for rows, _ in clusters_of(one, own_units=True)} for one in (X, X * units))
+    assert len(ours & theirs) >= 0.95 * len(ours)
+
+
+def test_clusters_that_nothing_describes_wait_and_are_few():
+    # many topics are wrong, none of them is a value, and so is one value
+    rng = np.random.default_rng(0)
+    topic = rng.integers(0, 12, 6_000)
+    X = 2 * rng.normal(size=(12, 48))[topic] + rng.normal(size=(6_000, 48))
+    kind = rng.choice(["a", "b", "c", "d", "e"], 6_000).astype(object)
+    f = expit(rng.normal(0.3, 1.2, 6_000))
+    shift = rng.permutation(np.r_[[-1.6, 1.6] * 4, np.zeros(4)])[topic] - 0.8 * (kind == "a")
+    y = (rng.random(6_000) < expit(np.log(f / (1 - f)) + shift)).astype(float)
+    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)))
+    sources = [one.source for one in found]
+    assert found[0].description == "kind = a"
+    assert sources[-LEDGER_DEFAULTS.max_mixed :] == [FOUND] * LEDGER_DEFAULTS.max_mixed
+    assert sources.count(FOUND) == LEDGER_DEFAULTS.max_mixed
+    # without columns there is nothing better to tell
+    assert len(find(witnesses(y, f), without_names(X))) > LEDGER_DEFAULTS.max_mixed
+
+
 def test_clusters_do_not_depend_on_the_order_of_the_rows():
     X = topics(0, n=1_500)[0]
     order = np.random.default_rng(1).permutation(len(X))

@@ -1,5 +1,7 @@
 """Laws of the ledger: planted groups are found by their names, nothing extra is, and nothing where none is."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from scipy.stats import fisher_exact
 
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger import LedgerSettings, Witnesses, find, named_groups, with_features
-from miscal.findings.ledger.exact import cut_into_strata, exact_p_value
+from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
 from miscal.findings.ledger.scan import _Scan, scan
 
 N = 4_000
@@ -102,6 +104,74 @@ def test_the_exact_test_of_one_stratum_is_fishers(seed):
     table = [[np.sum(inside & (y == v)) for v in (1, 0)], [np.sum(~inside & (y == v)) for v in (1, 0)]]
     tails = [fisher_exact(table, alternative=side)[1] for side in ("less", "greater")]
     assert exact_p_value(y, inside, np.zeros(30, int)) == pytest.approx(min(1.0, 2 * min(tails)))
+
+
+@given(st.integers(0, 1000))
+def test_the_law_given_unequal_chances_is_that_of_every_outcome_counted(seed):
+    rng = np.random.default_rng(seed)
+    inside, chance, right = rng.random(8) < 0.5, rng.uniform(0.05, 0.95, 8), int(rng.integers(1, 8))
+    y = rng.permutation(np.arange(8) < right).astype(float)
+    counted = np.zeros(9)
+    for outcome in product((0, 1), repeat=8):
+        if sum(outcome) == right:
+            counted[int(np.sum(inside * outcome))] += np.prod(np.where(outcome, chance, 1 - chance))
+    law, seen = law_of_right(y, inside, np.zeros(8, int), chance)
+    least = int(np.sum(inside * y)) - seen
+    assert law == pytest.approx(counted[least : least + len(law)] / counted.sum())
+    # only odds within the stratum matter
+    shifted = law_of_right(y, inside, np.zeros(8, int), expit(np.log(chance / (1 - chance)) + 0.7))[0]
+    assert shifted == pytest.approx(law)
+
+
+@given(st.integers(0, 1000))
+def test_equal_chances_are_the_test_without_chances(seed):
+    rng = np.random.default_rng(seed)
+    y, inside, stratum = rng.integers(0, 2, 90).astype(float), rng.random(90) < 0.3, rng.integers(0, 4, 90)
+    chance = np.array([0.2, 0.5, 0.7, 0.9])[stratum]
+    assert exact_p_value(y, inside, stratum, chance) == pytest.approx(exact_p_value(y, inside, stratum))
+
+
+def test_an_exact_test_in_wide_strata_follows_a_trend_of_the_chances():
+    # the group is the surer half of every stratum, and right as often as it should be
+    f = np.linspace(0.05, 0.95, 600)
+    stratum, inside = np.arange(600) // 100, np.arange(600) % 100 >= 50
+    p_values, blind = [], []
+    for seed in range(200):
+        y = (np.random.default_rng(seed).random(600) < f).astype(float)
+        p_values.append(exact_p_value(y, inside, stratum, f))
+        blind.append(exact_p_value(y, inside, stratum))
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.09
+    assert np.mean(np.array(blind) <= 0.05) >= 0.3
+
+
+@pytest.mark.parametrize("dated", [False, True])
+def test_an_interval_of_a_tenth_of_the_rows_has_a_candidate_wherever_it_lies(dated):
+    values = np.random.default_rng(0).permutation(2_000)
+    column = np.datetime64("2020-01-01") + values.astype("timedelta64[D]") if dated else values.astype(float)
+    groups = named_groups({"opened": column})
+    member = groups.member.toarray() > 0
+    for low in range(0, 1_800, 37):
+        inside = ((values >= low) & (values < low + 200))[:, None]
+        assert np.max((member & inside).sum(0) / (member | inside).sum(0)) >= 0.75
+
+
+def test_descriptions_of_dates_tell_their_rows():
+    rng = np.random.default_rng(0)
+    day = np.datetime64("2021-01-01") + np.unique(rng.integers(0, 3_000, 700)).astype("timedelta64[D]")
+    day[:30] = np.datetime64("NaT")
+    groups = named_groups({"opened": day})
+    known = ~np.isnat(day)
+    kinds = set()
+    for group, description in enumerate(groups.descriptions):
+        relation, *ends = description.removeprefix("opened ").replace(" and ", " ").split()
+        kinds.add(relation)
+        if relation == "=":
+            assert (groups.rows(group) == ~known).all()
+            continue
+        low, high = (np.datetime64(end) for end in (ends[0], ends[-1]))
+        told = {"before": day < low, "after": day > low, "between": (day >= low) & (day <= high)}
+        assert (groups.rows(group) == (told[relation] & known)).all()
+    assert kinds == {"=", "before", "after", "between"}
 
 
 def test_the_variance_is_that_of_permutations_within_strata():

@@ -27,7 +27,7 @@ def clusters_of(
         Inputs, finite.
     own_units : bool, default False
         Whether each column is a feature with a unit of its own: columns are then standardised. The coordinates of an
-        embedding are only centred.
+        embedding are only centred (:func:`.groups.readable`).
     seed : int, default 0
         Of the first centres. The order of the rows does not matter.
     settings : LedgerSettings, optional

@@ -359,6 +359,27 @@ def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, P
         yield int(counts[place]), one, i, two, j
 
 
+def readable(names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS) -> bool:
+    """Whether inputs are features that a person reads one by one, not the coordinates of an embedding.
+
+    Parameters
+    ----------
+    names : sequence of d str, optional
+        Names of the inputs, if they have any.
+    settings : LedgerSettings, optional
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> readable(["age", "income"]), readable([f"x_{i}" for i in range(384)]), readable(None)
+    (True, False, False)
+    """
+    return names is not None and len(names) <= settings.max_feature_columns
+
+
 def with_features(
     metadata: Mapping[str, Any], X: np.ndarray, names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS
 ) -> dict[str, np.ndarray]:
@@ -385,7 +406,7 @@ def with_features(
     >>> with_features({}, np.array([[1.0, 0.0], [0.0, 1.0]]), ["kind=a", "kind=b"])["kind"].tolist()
     ['a', 'b']
     """
-    if names is None or len(names) > settings.max_feature_columns:
+    if names is None or not readable(names, settings):
         return dict(metadata)
     columns: dict[str, np.ndarray] = {}
     for name, values in zip(names, X.T, strict=True):
