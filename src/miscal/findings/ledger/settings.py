@@ -37,7 +37,8 @@ class LedgerSettings:
     stratum_rows_of_few: int = 8
     stratum_rows: int = 32
     exact_stratum_rows: int = 8
-    """Rows of a stratum of the exact test: at 32 a saturated confidence varies too much within one."""
+    """Rows of a stratum of the exact test of a cut, which takes chances within one as equal: at 32 a saturated
+    confidence varies too much. Groups are tested by unequal chances, in strata of the widths above."""
     exact_below: float = 1e-3
     """Normal p-value below which the exact one is computed: it costs a convolution per stratum."""
     largest_exact_variance: float = 400.0
