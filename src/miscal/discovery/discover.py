@@ -114,8 +114,8 @@ def discover(
         split 80/10/10 by `seed`, equal inputs and groups on one side.
     adjustment : {"family-wise", "fdr"}, default "family-wise"
         What the ledger of findings promises. "family-wise": where nothing is hidden, at most one run in twenty names
-        anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to be
-        false; it names more and promises less.
+        anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to
+        be false; it names more and promises less.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
     map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
