@@ -240,7 +240,7 @@ def test_no_claim_means_nothing_hidden_is_certified(data, monkeypatch):
     assert found.certificate.lower_bound_hidden.value == 0.0
     # the words of the texts tell the sides apart, whatever the field claims
     assert "What no reliability diagram shows: compared with rows of equal confidence, " in found.verdict
-    assert found.verdict.endswith("beyond such groups, the estimated field claims nothing hidden.")
+    assert found.verdict.endswith("Beyond such groups, the estimated field claims nothing hidden.")
     untold = discover(replace(data, text=None), map_method="pca").summary
     assert "No hidden miscalibration was found: " in untold.verdict
 

@@ -176,6 +176,6 @@ def test_what_names_no_group_is_no_candidate():
 
 def test_unnamed_or_many_columns_of_the_inputs_are_no_candidates():
     X = np.zeros((3, 50))
-    assert with_features({}, X, None) == {}
-    assert with_features({}, X, [f"x_{i}" for i in range(50)]) == {}
-    assert list(with_features({"age": X[:, 0]}, X[:, :1], ["height"])) == ["height", "age"]
+    assert with_features({}, None) == {}
+    assert with_features({}, {f"x_{i}": X[:, i] for i in range(50)}) == {}
+    assert list(with_features({"age": X[:, 0]}, {"height": X[:, 0]})) == ["height", "age"]

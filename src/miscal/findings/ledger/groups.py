@@ -340,16 +340,15 @@ def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, P
 
 
 def with_features(
-    metadata: Mapping[str, Any], X: np.ndarray, names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS
-) -> dict[str, np.ndarray]:
+    metadata: Mapping[str, Any], features: Mapping[str, Any] | None, settings: LedgerSettings = LEDGER_DEFAULTS
+) -> dict[str, Any]:
     """Columns that may name a group: metadata, and feature columns where they are few enough to be read.
 
     Parameters
     ----------
     metadata : mapping of str to array of shape (n,)
-    X : array of shape (n, d)
-    names : sequence of d str, optional
-        Names of the columns of X; None for embeddings.
+    features : mapping of str to array of shape (n,), optional
+        Columns that the inputs were made of, text as its categories; None for embeddings.
     settings : LedgerSettings, optional
 
     Returns
@@ -358,10 +357,8 @@ def with_features(
 
     Examples
     --------
-    >>> sorted(with_features({"year": np.zeros(2)}, np.zeros((2, 1)), ["age"]))
+    >>> sorted(with_features({"year": np.zeros(2)}, {"age": np.zeros(2)}))
     ['age', 'year']
     """
-    columns = dict(metadata)
-    if names is not None and len(names) <= settings.max_feature_columns:
-        columns = {name: X[:, place] for place, name in enumerate(names)} | columns
-    return columns
+    few = features is not None and len(features) <= settings.max_feature_columns
+    return {**features, **metadata} if few else dict(metadata)
