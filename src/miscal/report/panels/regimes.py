@@ -6,7 +6,7 @@ from typing import Any
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import Confirmed, GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
-from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES
+from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES, regime_names
 from miscal.report.numbers import brief
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
@@ -137,7 +137,7 @@ p_value }}).
 {% if view.missing and not view.none %}
 No {{ words.row }} belongs to the {{ view.missing | listed }} regime.
 {% endif %}
-{% if view.unsupported %}
+{% if view.unsupported >= 0.0005 %}
 {{ view.unsupported | percent }} of the {{ words.rows }} are too far from the rows learned from for a local estimate, so
 they belong to no regime.
 {% endif %}
@@ -229,8 +229,7 @@ def view(source: Source) -> RegimesView:
     return RegimesView(
         rows=[_all_row(summary), *(_row(regime, names.get(regime.name, regime.name)) for regime in shown)],
         hidden_rows=[
-            _hidden_row(regime, HIDDEN_SHORT.get(regime.name, regime.name))
-            for regime in _filled(summary.hidden_regimes)
+            _hidden_row(regime, _hidden_label(regime, source.epsilon)) for regime in _filled(summary.hidden_regimes)
         ],
         missing=[label.lower() for name, label in names.items() if name not in found],
         none=not found & {"over", "under"},
@@ -264,6 +263,14 @@ def _row(regime: Regime, label: str) -> RegimeRow:
         *(regime.accuracy, regime.confidence, regime.residual, regime.visible, regime.hidden, regime.confirmed),
         *(regime.smece, regime.confidence, regime.residual),
     )
+
+
+def _hidden_label(regime: Regime, epsilon: float | None) -> str:
+    """Return what a hidden regime is called: not "about as often" where it differs from zero all the same."""
+    label = HIDDEN_SHORT.get(regime.name, regime.name)
+    p_value = regime.hidden.p_value if regime.hidden is not None else None
+    band = regime_names(p_value, epsilon)["good"]
+    return band if regime.name == "good" and band != REGIMES["good"] else label
 
 
 def _hidden_row(regime: Regime, label: str) -> RegimeRow:
