@@ -87,8 +87,7 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
     witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     expected = rows.expected if evidence == rows.evidence else expected_outcome(replace(triples, split=None), seed)
-    readable = getattr(triples.encoder, "readable", None)
-    columns = with_features(triples.metadata, readable(triples.X) if readable else None, settings)
+    columns = with_features(triples.metadata, triples.X, getattr(triples.encoder, "names", None), settings)
     groups = with_clusters(
         named_groups(columns, triples.text, settings), clusters_of(triples.X, seed=seed, settings=settings)
     )

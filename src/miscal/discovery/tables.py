@@ -126,9 +126,8 @@ def _positions(name: str, layout: Layout) -> list["pl.Series"]:
 
 def _explaining(some: Triples) -> list["pl.Series"]:
     """Text and metadata of the rows shown, and their inputs where these have names, as text or numbers."""
-    readable = getattr(some.encoder, "readable", None)
-    features = with_features({}, readable(some.X) if readable else None)
-    inputs = {name: values for name, values in features.items() if name not in some.metadata}
+    names = getattr(some.encoder, "names", None)
+    inputs = {name: values for name, values in with_features({}, some.X, names).items() if name not in some.metadata}
     return [
         _texts(some),
         *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),

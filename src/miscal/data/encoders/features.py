@@ -73,39 +73,6 @@ class FeatureColumns:
         blocks = [_values(values[c], c, part) for c, part in zip(self.columns, self.parts, strict=True)]
         return check_features(np.column_stack(blocks), name="features")
 
-    def readable(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the columns of x as a person knows them: text as its categories, not as zeros and ones.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features)
-            What :meth:`transform` gave.
-
-        Returns
-        -------
-        dict of str to array of shape (n,)
-            By the names of the columns; a category that was not there at `fit` is None.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> table = pl.DataFrame({"age": [3, 4], "kind": ["a", "b"]})
-        >>> encoder = FeatureColumns(["age", "kind"]).fit(table)
-        >>> {name: values.tolist() for name, values in encoder.readable(encoder.transform(table)).items()}
-        {'age': [3.0, 4.0], 'kind': ['a', 'b']}
-        """
-        columns, start = {}, 0
-        for column, part in zip(self.columns, self.parts, strict=True):
-            names = _names(column, part)
-            block = X[:, start : start + len(names)]
-            start += len(names)
-            if part["type"] == "category":
-                categories = np.array([*part["categories"], None], dtype=object)
-                columns[column] = categories[np.where(block.any(axis=1), block.argmax(axis=1), -1)]
-            else:
-                columns |= dict(zip(names, block.T, strict=True))
-        return columns
-
     def state(self) -> State:
         """Return the saved form."""
         return {"kind": self.kind, "columns": list(self.columns), "parts": list(self.parts)}, {}

@@ -117,7 +117,7 @@ def read_rows(run: Run, name: str) -> RunRows:
         X=triples.X,
         row=triples.row,
         text=triples.text,
-        columns=with_features(triples.metadata, _features(run, triples)),
+        columns=with_features(triples.metadata, triples.X, _feature_names(run, triples)),
         group=triples.group,
         correct=table["correct"].to_numpy().astype(np.float64),
         confidence=confidence,
@@ -144,9 +144,9 @@ def _again(run: Run, name: str) -> Triples:
     return read_triples(source["path"], **source["options"] | ({"embed_model": "tfidf"} if of_text else {}))
 
 
-def _features(run: Run, triples: Triples) -> dict[str, np.ndarray] | None:
+def _feature_names(run: Run, triples: Triples) -> list[str] | None:
     made = run.summary.settings["source"].get("x", {})
-    return triples.encoder.readable(triples.X) if made.get("kind") == "features" else None
+    return list(triples.encoder.names) if made.get("kind") == "features" else None
 
 
 # --- matching -----------------------------------------------------------------------------------------------------
