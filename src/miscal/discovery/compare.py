@@ -289,12 +289,10 @@ def _regimes(sides: Sides, name: str) -> RegimeAgreement | None:
     counts = np.array([[int(np.sum((one == i) & (two == j))) for j in REGIMES] for i in REGIMES])
     if counts.sum() == 0:
         return None
-    kappa = estimates.cohens_kappa(counts)
     return RegimeAgreement(
         names=REGIMES,
         counts=tuple(tuple(line) for line in counts.tolist()),
         agreement=float(np.trace(counts) / counts.sum()),
-        kappa=number(kappa),
     )
 
 

@@ -230,16 +230,3 @@ def _weighted_correlation(a: Floats, b: Floats, weight: Floats) -> float | None:
 def _weights(unit: np.ndarray, rng: np.random.Generator) -> Floats:
     count = int(unit.max()) + 1
     return np.bincount(rng.integers(count, size=count), minlength=count)[unit].astype(np.float64)
-
-
-def cohens_kappa(counts: np.ndarray) -> float | None:
-    """Agreement beyond chance (Cohen, 1960); None where chance alone explains everything.
-
-    Examples
-    --------
-    >>> cohens_kappa(np.array([[5, 0], [0, 5]]))
-    1.0
-    """
-    share = counts / counts.sum()
-    chance = float(share.sum(0) @ share.sum(1))
-    return (float(np.trace(share)) - chance) / (1 - chance) if chance < 1 - 1e-12 else None
