@@ -1,5 +1,6 @@
 """Laws of comparing runs, on rows made by hand: no field is fitted."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -224,11 +225,16 @@ def sides_of_world(seed, n, wrong_a, wrong_b, paired):
     second = np.where(rng.random(n) < 0.5, first, rng.random(n)) if paired else rng.random(n)
     f, g = wrong_a(rate), wrong_b(other)
     sides = [
-        Side(SimpleNamespace(correct=(u < p).astype(float), confidence=c), np.arange(n), np.arange(n))
+        Side(plain_rows((u < p).astype(float), c), np.arange(n), np.arange(n))
         for u, p, c in ((first, rate, f), (second, other, g))
     ]
     truth = np.mean((f - rate) ** 2) - np.mean((g - other) ** 2)
     return Sides(*sides, object() if paired else None), truth
+
+
+def plain_rows(correct, confidence):
+    X = np.arange(len(correct), dtype=np.float32)[:, None]
+    return SimpleNamespace(correct=correct, confidence=confidence, X=X, group=None)
 
 
 SHAPES = {
@@ -266,6 +272,31 @@ def test_the_calibration_error_of_a_run_is_what_recalibration_saves():
     assert found.a.value == pytest.approx(0, abs=0.001)
     assert found.b.value == pytest.approx(-truth, abs=0.002)
     assert found.better == "a"
+
+
+def test_copies_of_a_row_teach_nothing_about_each_other():
+    rng = np.random.default_rng(4)
+    n, copies = 300, 6
+    f = np.repeat(rng.uniform(0.3, 0.9, n), copies)
+    y = np.repeat((rng.random(n) < f[::copies]).astype(float), copies)
+    at = np.arange(n * copies)
+    alone = plain_rows(y, f)
+    equal = SimpleNamespace(**vars(alone) | {"X": alone.X // copies})
+    # each confidence occurs with one outcome only, so copies in other folds would tell it
+    leaking, honest = (recalibration_saving(Side(rows, at, at), 0).mean() for rows in (alone, equal))
+    assert leaking > 0.05
+    assert abs(honest) < 0.02
+
+
+def test_the_local_saving_is_what_the_correction_takes_off_beyond_the_global_map():
+    one, two = world(n=1_000)
+    right = np.clip(one.confidence + 0.2, 0, 1) * one.correct + np.clip(one.confidence - 0.2, 0, 1) * (1 - one.correct)
+    better = replace(one, corrected=right)
+    found = compare_rows(better, two).measures["local_saving"]
+    assert found.a.value == pytest.approx(np.mean((one.correct - one.confidence) ** 2 - (one.correct - right) ** 2))
+    assert found.b.value == 0
+    assert found.difference.interval[0] > 0
+    assert found.better is None
 
 
 def test_few_rows_have_no_calibration_error():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
-from miscal.base.folds import assign_folds
+from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.discovery.comparing.sides import Side, Sides
 from miscal.discovery.summary import Measure
@@ -157,7 +157,7 @@ def recalibration_saving(side: Side, seed: int) -> Floats:
     Parameters
     ----------
     side : Side
-        Rows of one unit are never on both sides of a fit.
+        Rows of one unit, or with equal inputs, are never on both sides of a fit.
     seed : int
         Of the deals of rows into folds.
 
@@ -165,18 +165,28 @@ def recalibration_saving(side: Side, seed: int) -> Floats:
     -------
     float64 array of shape (n,)
         Means over the deals; negative where recalibration would harm the row. NaN where the rows are fewer than 30, or
-        have fewer than three units.
+        make up fewer than five units.
     """
-    saved = np.zeros(len(side))
-    if len(side) < MIN_ROWS or len(np.unique(side.unit)) < 3:
+    together = _together(side)
+    if len(side) < MIN_ROWS or len(np.unique(together)) < FOLDS:
         return np.full(len(side), np.nan)
     rng = np.random.default_rng((seed, _DEALS))
+    saved = np.zeros(len(side))
     for _ in range(DEALS):
-        fold = assign_folds(side.unit, FOLDS, rng)
+        fold = assign_folds(together, FOLDS, rng)
         for k in np.unique(fold):
             inside, others = fold == k, [j for j in np.unique(fold) if j != k]
             saved[inside] += _saved(side, inside, np.isin(fold, others[::2]), np.isin(fold, others[1::2]))
     return saved / DEALS
+
+
+def _together(side: Side) -> np.ndarray:
+    """Tell which rows must be in one fold: those of one unit, or with equal inputs where each row is a unit."""
+    if side.rows.group is not None or len(np.unique(side.unit)) < len(side):
+        return side.unit
+    inputs = row_groups(side.rows.X[side.at])
+    # inputs of so few different values are no copies of each other
+    return inputs if len(np.unique(inputs)) >= FOLDS else side.unit
 
 
 def _saved(side: Side, inside: np.ndarray, first: np.ndarray, second: np.ndarray) -> Floats:

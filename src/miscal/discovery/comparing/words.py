@@ -30,7 +30,7 @@ by 0.050, a difference of 0.030 [0.020, 0.040].
         )
     error = measures["calibration_error"]
     if error.difference.value is None:
-        return f"{a} and {b} have too few rows in common, {rows}, to say which is better calibrated."
+        return f"There are too few rows to say whether {a} or {b} is better calibrated."
     if error.better is None:
         return (
             f"{a} and {b} cannot be told apart in calibration {rows}: recalibration would lower the Brier score of {a} "
@@ -110,12 +110,16 @@ def nearer(a: str, b: str, groups: Sequence[GroupPair], counts: NearerCounts) ->
         return None
     if counts.a + counts.b == 0:
         return f"Neither is shown to be better calibrated on any of {_values(total)} of columns."
-    parts = []
-    for name, side, count in ((a, "a", counts.a), (b, "b", counts.b)):
-        named = [one.description for one in groups if one.nearer == side][:NAMED]
-        more = f" (and {count - len(named)} more)" if count > len(named) else ""
-        parts.append(f"{name} where {'; '.join(named)}{more}" if named else f"{name} on {count}")
-    return f"Of {_values(total)} of columns, these runs are shown to be better calibrated: {'; '.join(parts)}."
+    one, two = (
+        _shown_better(name, side, groups, count) for name, side, count in ((a, "a", counts.a), (b, "b", counts.b))
+    )
+    return f"Of {_values(total)} of columns, {one}, and {two}."
+
+
+def _shown_better(name: str, side: str, groups: Sequence[GroupPair], count: int) -> str:
+    named = [one.description for one in groups if one.nearer == side][:NAMED]
+    first = f" (first of them {'; '.join(named)})" if named else ""
+    return f"{name} is shown to be better calibrated on {count or 'none'}{first}"
 
 
 def _values(total: int) -> str:
