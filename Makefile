@@ -47,10 +47,12 @@ test-all: venv
 
 # Each script prints what it measured beside its target, and fails where a target is missed; make -k goes on after a
 # miss. DATA names a folder of real sets (see benchmarks/_data.py; without it the packaged demo
-# data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions. FULL=1 adds the
-# paper's own experiments, some hours, and the large cells of bench_scaling, an hour.
+# data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
+# of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
+# large cells of bench_scaling, an hour.
 BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
-	worlds power real_sets nulls $(if $(DATA),lifeeval) $(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
+	worlds power real_sets nulls planted ledger_nulls $(if $(DATA),lifeeval ledger_sets ledger_replication) \
+	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
 
@@ -70,7 +72,10 @@ bench/bench_scaling: $(VENV)/.done-bench
 bench/bench_scoring: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))
 
-bench/worlds bench/power bench/paper_experiments: $(VENV)/.done-bench
+bench/planted: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
+
+bench/worlds bench/power bench/paper_experiments bench/ledger_nulls: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench

@@ -218,6 +218,13 @@ def test_findings_name_what_no_diagram_shows_from_all_rows(tmp_path):
     assert (own.evidence, own.n) == ("test", 500)
 
 
+def test_the_ledger_keeps_the_promise_that_was_asked_for(data, found):
+    other = discover(data, map_method="pca", seed=1, adjustment="fdr").summary
+    assert "Hochberg" in other.findings_method.adjustment
+    assert "Hochberg" not in found.summary.findings_method.adjustment
+    assert {one.description for one in found.summary.findings} <= {one.description for one in other.findings}
+
+
 def test_options_of_a_method_reach_it_and_are_kept(data, found):
     other = discover(data, map_method="pca", seed=1, options={"ridge": 1e4})
     assert other.summary.settings["options"] == {"ridge": 1e4}
@@ -240,7 +247,7 @@ def test_no_claim_means_nothing_hidden_is_certified(data, monkeypatch):
     assert found.certificate.lower_bound_hidden.value == 0.0
     # the words of the texts tell the sides apart, whatever the field claims
     assert "What no reliability diagram shows: compared with rows of equal confidence, " in found.verdict
-    assert found.verdict.endswith("beyond such groups, the estimated field claims nothing hidden.")
+    assert found.verdict.endswith("Beyond such groups, the estimated field claims nothing hidden.")
     untold = discover(replace(data, text=None), map_method="pca").summary
     assert "No hidden miscalibration was found: " in untold.verdict
 
@@ -277,7 +284,9 @@ def test_a_run_in_use_is_refused(found, tmp_path):
         write_run(found, tmp_path / "run")
 
 
-@pytest.mark.parametrize(("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1)])
+@pytest.mark.parametrize(
+    ("setting", "value"), [("method", "autoo"), ("epsilon", 1.0), ("epsilon", -0.1), ("adjustment", "none")]
+)
 def test_settings_out_of_range_are_refused(data, setting, value):
     with pytest.raises(InputError, match=setting):
         discover(data, **{setting: value})

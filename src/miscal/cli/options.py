@@ -27,6 +27,13 @@ class Evidence(StrEnum):
     test = "test"
 
 
+class Adjustment(StrEnum):
+    """What the ledger of findings promises."""
+
+    family_wise = "family-wise"
+    fdr = "fdr"
+
+
 class Map(StrEnum):
     """Layouts of the 2-D maps."""
 
@@ -144,6 +151,13 @@ EvidenceOption = Annotated[
         "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "
         "and with --method paper).",
         show_default=False,
+    ),
+]
+AdjustmentOption = Annotated[
+    Adjustment,
+    typer.Option(
+        help="Promise of the findings. family-wise: where nothing is hidden, at most one run in twenty names anything. "
+        "fdr: names more; of the groups beyond the cut, at most one in twenty is expected to be false."
     ),
 ]
 Where = Annotated[

@@ -26,6 +26,7 @@ from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator
 from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
+from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,6 +87,7 @@ def discover(
     seed: int = 0,
     epsilon: float = EPSILON,
     evidence: Evidence | None = None,
+    adjustment: str = FAMILY_WISE,
     n_jobs: int | None = None,
     map_method: MapMethod = "auto",
     redact_text: bool = False,
@@ -110,6 +112,10 @@ def discover(
         rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone, from
         which nothing is learned; the default for "paper" and where the triples carry a split. Without one, rows are
         split 80/10/10 by `seed`, equal inputs and groups on one side.
+    adjustment : {"family-wise", "fdr"}, default "family-wise"
+        What the ledger of findings promises. "family-wise": where nothing is hidden, at most one run in twenty names
+        anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to
+        be false; it names more and promises less.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
     map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
@@ -139,7 +145,7 @@ def discover(
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
-    _check_settings(method, options, epsilon)
+    _check_settings(method, options, epsilon, adjustment)
     if redact_text:
         check_redactable(triples)
     clock = _Clock(progress or (lambda name: None))
@@ -161,7 +167,9 @@ def discover(
                 _subregimes(told, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
         with clock.stage("findings"):
-            ledger = write_ledger(honest, own_split=own_split, seed=seed)
+            ledger = write_ledger(
+                honest, own_split=own_split, seed=seed, settings=replace(LEDGER_DEFAULTS, adjustment=adjustment)
+            )
             ledger = without_terms(ledger) if redact_text else ledger
             rows = DescribedRows(told, regime, hidden_regime, parts[0], parts[1], ledger)
         with clock.stage("map"):
@@ -175,11 +183,13 @@ def discover(
     return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger))
 
 
-def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float) -> None:
+def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float, adjustment: str) -> None:
     # made for its checks alone, before any work is done
     make_estimator(method, options=options)
     if not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
+    if adjustment not in ADJUSTMENTS:
+        raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
 
 
 def _subregimes(rows: HonestRows, regime: np.ndarray, by: str, seed: int) -> Subregimes:

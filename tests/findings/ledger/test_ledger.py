@@ -179,3 +179,19 @@ def test_unnamed_or_many_columns_of_the_inputs_are_no_candidates():
     assert with_features({}, X, None) == {}
     assert with_features({}, X, [f"x_{i}" for i in range(50)]) == {}
     assert list(with_features({"age": X[:, 0]}, X[:, :1], ["height"])) == ["height", "age"]
+
+
+def test_values_of_a_feature_column_are_told_as_values_of_that_column():
+    kinds = np.array(["a", "b", "c"])[np.arange(9) % 3]
+    one_hot = (kinds[:, None] == np.array(["a", "b"])).astype(float)
+    columns = with_features({}, np.c_[one_hot, np.arange(9)], ["kind=a", "kind=b", "age"])
+    assert columns["kind"].tolist() == ["a", "b", "(other)"] * 3
+    assert columns["age"].tolist() == list(range(9))
+    assert with_features({"kind": kinds}, one_hot, ["kind=a", "kind=b"])["kind"].tolist() == kinds.tolist()
+
+
+def test_of_two_values_the_rarer_is_a_group():
+    """Both ask the same question of the same rows."""
+    assert named_groups({"flag": np.arange(200) % 4 == 0}).descriptions == ("flag = True",)
+    assert named_groups({"flag": np.arange(200) % 4 > 0}).descriptions == ("flag = False",)
+    assert named_groups({"flag": np.arange(200) % 2}).descriptions == ("flag = 1",)

@@ -22,7 +22,7 @@ NullOption = Annotated[
     typer.Option(
         "--null",
         help="Outcomes to refit on: drawn from the globally corrected confidence, drawn from the confidence "
-        "itself, or permuted among train and validation rows.",
+        "itself, or permuted among the rows that are learned from.",
     ),
 ]
 Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="How many times to refit under the null.")]

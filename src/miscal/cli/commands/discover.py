@@ -32,6 +32,7 @@ def command(
     epsilon: options.Epsilon = 0.05,
     split: options.Split = None,
     evidence: options.EvidenceOption = None,
+    adjustment: options.AdjustmentOption = options.Adjustment.family_wise,
     where: options.Where = None,
     group: options.Group = None,
     on_invalid: options.OnInvalidOption = OnInvalid.error,
@@ -66,6 +67,7 @@ def command(
         "seed": seed,
         "epsilon": epsilon,
         "evidence": None if evidence is None else evidence.value,
+        "adjustment": adjustment.value,
         "map_method": map_method.value,
         "redact_text": redact_text,
     }

@@ -157,8 +157,13 @@ class _Found:
         self.members.append(csc_array(rows[:, None].astype(np.float64)))
 
     def add_cells(self, part: Part, kind: int) -> None:
-        for cell, label in enumerate(part.labels):
-            self.add(f"{part.column} {label}", (part.column,), kind, part.rows(cell))
+        sizes = [int(part.rows(cell).sum()) for cell in range(len(part.labels))]
+        filled = [cell for cell, size in enumerate(sizes) if size]
+        if len(filled) == 2 and sum(sizes) == self.n:
+            # two values are one question: the rarer names the answer, of equals the second (1 of 0 and 1)
+            filled = [min(reversed(filled), key=lambda cell: sizes[cell])]
+        for cell in filled:
+            self.add(f"{part.column} {part.labels[cell]}", (part.column,), kind, part.rows(cell))
 
     def add_missing(self, part: Part) -> None:
         for cell, label in enumerate(part.labels):
@@ -240,6 +245,8 @@ def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int
 
 
 _MISSING = "= (missing)"
+_OTHER = "(other)"
+"""Value of rows of which none of a column's values is true."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,19 +356,30 @@ def with_features(
     metadata : mapping of str to array of shape (n,)
     X : array of shape (n, d)
     names : sequence of d str, optional
-        Names of the columns of X; None for embeddings.
+        Names of the columns of X; None for embeddings. ``"kind=a"`` names the rows of kind a: such columns are one
+        column of values again.
     settings : LedgerSettings, optional
 
     Returns
     -------
     dict of str to array of shape (n,)
+        A name that both have is the metadata's.
 
     Examples
     --------
     >>> sorted(with_features({"year": np.zeros(2)}, np.zeros((2, 1)), ["age"]))
     ['age', 'year']
+    >>> with_features({}, np.array([[1.0, 0.0], [0.0, 1.0]]), ["kind=a", "kind=b"])["kind"].tolist()
+    ['a', 'b']
     """
-    columns = dict(metadata)
-    if names is not None and len(names) <= settings.max_feature_columns:
-        columns = {name: X[:, place] for place, name in enumerate(names)} | columns
-    return columns
+    if names is None or len(names) > settings.max_feature_columns:
+        return dict(metadata)
+    columns: dict[str, np.ndarray] = {}
+    for name, values in zip(names, X.T, strict=True):
+        column, is_value, value = name.rpartition("=")
+        if not is_value or not np.isin(values, (0, 1)).all():
+            columns[name] = values
+            continue
+        kinds = columns.setdefault(column, np.full(len(X), _OTHER, dtype=object))
+        kinds[values == 1] = value
+    return columns | dict(metadata)
