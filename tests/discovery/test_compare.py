@@ -165,6 +165,7 @@ def test_two_sets_are_compared_as_two_samples():
     assert pair.fields is None
     assert pair.regimes is None
     assert "kind = law" in [group.description for group in pair.differences]
+    assert pair.verdict[0].startswith("one is better calibrated than two (each on its own rows): ")
 
 
 def test_rows_of_one_file_are_matched_by_their_numbers():

@@ -189,7 +189,7 @@ def compare_rows(
     values, counts = groups.nearer_values(numbers, better)
     found, listed = groups.differing(numbers), groups.side_by_side(numbers)
     fields = _fields(sides, seed) if sides.match else None
-    where = f"on the {len(sides.a):,} rows that both have" if sides.paired else "each on its own rows"
+    where = f"on the {len(sides.a):,} rows that both have" if sides.paired else "(each on its own rows)"
     first = words.headline(a.name, b.name, measures, rows=where, same_answers=sides.same_answers)
     others = (
         words.averages(a.name, b.name, measures),

@@ -104,7 +104,13 @@ def shown_of(groups: Sequence[GroupPair], sign: str) -> list[GroupPair]:
 
 
 def nearer(a: str, b: str, groups: Sequence[GroupPair], counts: NearerCounts) -> str | None:
-    """Say where each run is better calibrated; None where there are no values of columns."""
+    """Say where each run is better calibrated; None where there are no values of columns.
+
+    Examples
+    --------
+    >>> nearer("new", "old", (), NearerCounts(a=0, b=0, neither=9))
+    'Neither is shown to be better calibrated on any of 9 values of columns.'
+    """
     total = counts.a + counts.b + counts.neither
     if total == 0:
         return None
