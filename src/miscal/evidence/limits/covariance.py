@@ -300,49 +300,49 @@ def _tail_of(
     tie: float = 1.0,
 ) -> Tail:
     """P(sum weight * (y - centre) >= observed) as a function of the probabilities of y; a tie counts as `tie`."""
-    observed = float(weight @ (correct - centre))
-    # sums equal to the observed one must count as such, whatever the order of the additions
-    rounding = 1e-9 * float(np.abs(weight).sum())
     # outcomes that vary more than `centre` says, as where rows were not split at random, are allowed for: the sum is
     # given the missing variance
-    missing = max(0.0, float(weight**2 @ ((correct - centre) ** 2 - centre * (1 - centre))))
-    return (_drawn_tail if drawn else _tail)(weight, centre, observed, rounding, tie, missing, rng, settings)
+    seen = _Seen(
+        weight=weight,
+        centre=centre,
+        observed=float(weight @ (correct - centre)),
+        rounding=1e-9 * float(np.abs(weight).sum()),
+        tie=tie,
+        missing=max(0.0, float(weight**2 @ ((correct - centre) ** 2 - centre * (1 - centre)))),
+    )
+    return (_drawn_tail if drawn else _tail)(seen, rng, settings)
 
 
-def _drawn_tail(
-    weight: Floats,
-    centre: Floats,
-    observed: float,
-    rounding: float,
-    tie: float,
-    missing: float,
-    rng: np.random.Generator,
-    settings: EvidenceSettings,
-) -> Tail:
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A sum, as observed, and what its law must allow for."""
+
+    weight: Floats
+    centre: Floats
+    observed: float
+    # sums equal to the observed one must count as such, whatever the order of the additions
+    rounding: float
+    tie: float
+    # variance of the outcomes beyond what `centre` gives them
+    missing: float
+
+
+def _drawn_tail(seen: _Seen, rng: np.random.Generator, settings: EvidenceSettings) -> Tail:
     """Every row is drawn, once for all probabilities."""
-    n_draws = settings.n_draws
+    weight, n_draws = seen.weight, settings.n_draws
     uniform = rng.random((n_draws, len(weight)), dtype=np.float32)  # float32: up to 40 MB instead of 80
-    more = np.sqrt(missing) * rng.standard_normal(n_draws)
+    more = np.sqrt(seen.missing) * rng.standard_normal(n_draws)
 
     def tail(p: Floats) -> float:
-        sums = (uniform < p.astype(np.float32)) @ weight - weight @ centre + more
-        return ranked(sums, observed, rounding, tie)
+        sums = (uniform < p.astype(np.float32)) @ weight - weight @ seen.centre + more
+        return ranked(sums, seen.observed, seen.rounding, seen.tie)
 
     return tail
 
 
-def _tail(
-    weight: Floats,
-    centre: Floats,
-    observed: float,
-    rounding: float,
-    tie: float,
-    missing: float,
-    rng: np.random.Generator,
-    settings: EvidenceSettings,
-) -> Tail:
+def _tail(seen: _Seen, rng: np.random.Generator, settings: EvidenceSettings) -> Tail:
     """Rows whose sum is near to normal are taken as normal, and need not be drawn."""
-    n_draws = settings.n_draws
+    weight, centre, n_draws = seen.weight, seen.centre, settings.n_draws
     # one seed for every shift: common random numbers, as far as draws of rare outcomes can share them
     seed = int(rng.integers(1 << 62))
     stated = weight**2 * centre * (1 - centre)
@@ -351,13 +351,13 @@ def _tail(
         variance = weight**2 * p * (1 - p)
         # E|y - p|^3 = p (1 - p) (p^2 + (1 - p)^2)
         normal = near_normal(variance, np.abs(weight) * variance * (p**2 + (1 - p) ** 2), settings)
-        spread = float(np.sqrt(max(variance[normal].sum(), stated[normal].sum()) + missing))
-        above = observed - float(weight @ (p - centre))
+        spread = float(np.sqrt(max(variance[normal].sum(), stated[normal].sum()) + seen.missing))
+        above = seen.observed - float(weight @ (p - centre))
         if normal.all() and spread > 0:
-            return float(ndtr((rounding - above) / spread))
+            return float(ndtr((seen.rounding - above) / spread))
         again = np.random.default_rng(seed)
         drawn = bernoulli_sums(weight[~normal], p[~normal], n_draws, again, settings)
         sums = drawn + spread * again.standard_normal(n_draws)
-        return ranked(sums, above, rounding, tie)
+        return ranked(sums, above, seen.rounding, seen.tie)
 
     return tail
