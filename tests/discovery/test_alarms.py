@@ -50,9 +50,7 @@ def test_the_mean_is_an_alarm_beyond_the_distance(says, count):
 def test_the_sentence_has_the_numbers():
     y, f = np.repeat([1.0, 0.0], [88, 12]), np.full(100, 0.12)
     [said] = alarms(y, f)
-    assert said.startswith(
-        "The model says 12 % on average and is right 88 % of the time, which is 76 percentage points"
-    )
+    assert said.startswith("Average confidence (12 %) and accuracy (88 %) are 76 percentage points apart. ")
 
 
 @given(st.integers(0, 10_000), st.integers(1, 3))

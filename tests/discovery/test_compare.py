@@ -1,20 +1,20 @@
 """Laws of comparing runs, on rows made by hand: no field is fitted."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration import metrics
 from miscal.data.triples import Triples
-from miscal.discovery.compare import compare, compare_rows
-from miscal.discovery.comparing.estimates import smece_difference
+from miscal.discovery.compare import _of_rows, compare, compare_rows
+from miscal.discovery.comparing.estimates import recalibration_saving
 from miscal.discovery.comparing.groups import GroupNumbers, candidates, differing, nearer_values
 from miscal.discovery.comparing.rows import RunRows, match_rows
-from miscal.discovery.comparing.sides import sides_of
+from miscal.discovery.comparing.sides import Side, Sides, sides_of
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.measurements import smooth_ece
 from miscal.findings.ledger.scan import cut_into_strata
 
 KINDS = ("art", "law", "sums", "sport", "film")
@@ -40,7 +40,9 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
         correct=triples.correct,
         confidence=triples.confidence,
         delta=X[:, 0] / 10,
+        visible=np.zeros(len(X)),
         field=X[:, 1] / 10,
+        corrected=triples.confidence,
         regime=np.where(X[:, 0] < 0, "over", "under").astype(object),
         hidden_regime=np.where(X[:, 1] < 0, "over", "under").astype(object),
         hidden=triples.correct - expected_outcome(triples, 0),
@@ -76,7 +78,8 @@ def test_a_run_beside_itself_differs_by_nothing():
     pair = compare_rows(one, one)
     assert pair.same_rows
     assert pair.same_answers
-    assert all(m.difference.value == 0 and m.difference.interval == (0, 0) for m in pair.measures.values())
+    assert all(m.difference.value == 0 for m in pair.measures.values())
+    assert all(m.difference.interval == (0, 0) for name, m in pair.measures.items() if name != "smece")
     assert all(m.better is None for m in pair.measures.values())
     assert pair.differences == ()
     assert pair.nearer == ()
@@ -90,7 +93,10 @@ def test_exchanging_the_runs_turns_every_sign():
     for name, forward in there.measures.items():
         backward = back.measures[name].difference
         assert forward.difference.value == pytest.approx(-backward.value)
-        assert forward.difference.interval == pytest.approx([-end for end in backward.interval[::-1]])
+        if name == "smece":
+            assert forward.difference.interval is backward.interval is None
+        else:
+            assert forward.difference.interval == pytest.approx([-end for end in backward.interval[::-1]])
         assert forward.better == {"a": "b", "b": "a", None: None}[back.measures[name].better]
     assert [g.description for g in there.differences] == [g.description for g in back.differences]
     assert [g.hidden.value for g in there.differences] == pytest.approx([-g.hidden.value for g in back.differences])
@@ -128,7 +134,7 @@ def test_a_planted_difference_is_found_and_named():
 def test_the_better_calibrated_run_is_said_first():
     one, two = world(off=0.1)
     pair = compare_rows(one, two)
-    assert pair.measures["smece"].better == "a"
+    assert pair.measures["calibration_error"].better == "a"
     assert pair.verdict[0].startswith("one is better calibrated than two on the 2,000 rows that both have")
     assert compare_rows(two, one).verdict[0].startswith("one is better calibrated than two")
 
@@ -159,6 +165,7 @@ def test_two_sets_are_compared_as_two_samples():
     assert pair.fields is None
     assert pair.regimes is None
     assert "kind = law" in [group.description for group in pair.differences]
+    assert pair.verdict[0].startswith("one is better calibrated than two (each on its own rows): ")
 
 
 def test_rows_of_one_file_are_matched_by_their_numbers():
@@ -209,22 +216,93 @@ def test_where_nothing_differs_nothing_is_named(paired):
     assert better <= 19
 
 
+def sides_of_world(seed, n, wrong_a, wrong_b, paired):
+    """Two runs without groups, and the calibration error of the first less that of the second in this world."""
+    rng = np.random.default_rng((seed, 77))
+    rate = rng.uniform(0.3, 0.9, n)
+    other = np.clip(rate + rng.normal(0, 0.05, n), 0.1, 0.9) if paired else rng.uniform(0.3, 0.9, n)
+    # half of the questions are right under both or under neither, as far as the rates allow
+    first = rng.random(n)
+    second = np.where(rng.random(n) < 0.5, first, rng.random(n)) if paired else rng.random(n)
+    f, g = wrong_a(rate), wrong_b(other)
+    sides = [
+        Side(plain_rows((u < p).astype(float), c), np.arange(n), np.arange(n))
+        for u, p, c in ((first, rate, f), (second, other, g))
+    ]
+    truth = np.mean((f - rate) ** 2) - np.mean((g - other) ** 2)
+    return Sides(*sides, object() if paired else None), truth
+
+
+def plain_rows(correct, confidence):
+    X = np.arange(len(correct), dtype=np.float32)[:, None]
+    return SimpleNamespace(correct=correct, confidence=confidence, X=X, group=None)
+
+
+SHAPES = {
+    "right": lambda p: p,
+    "too sure": lambda p: np.clip(p + 0.1, 0, 1),
+    "unsure": lambda p: p - 0.1,
+    "extreme": lambda p: p**2 / (p**2 + (1 - p) ** 2),
+}
+
+
 @pytest.mark.slow
-def test_the_interval_of_the_smece_difference_covers():
-    # one run is calibrated, so that its smECE is nothing but noise
-    truth = smece_gap(world(0, n=200_000, off=0.1))
+@pytest.mark.parametrize("n", [300, 1_000])
+@pytest.mark.parametrize("paired", [True, False], ids=["paired", "two sets"])
+@pytest.mark.parametrize(
+    ("a", "b"), [("right", "right"), ("right", "too sure"), ("too sure", "unsure"), ("extreme", "too sure")]
+)
+def test_the_interval_of_the_calibration_error_covers(a, b, paired, n):
+    draws = 300
+    truth = sides_of_world(0, 200_000, SHAPES[a], SHAPES[b], paired)[1]
     covered = 0
-    draws = 60
     for seed in range(1, draws + 1):
-        runs = world(seed, n=600, off=0.1)
-        sides = sides_of(*runs, match_rows(*runs))
-        one, two = (smooth_ece(run.correct, run.confidence, seed=0) for run in runs)
-        low, high = smece_difference(sides, one, two, 0, draws=100).interval
+        sides, _ = sides_of_world(seed, n, SHAPES[a], SHAPES[b], paired)
+        low, high = calibration_error_of(sides).difference.interval
         covered += low <= truth <= high
-    # it falls short of 95 %: 33 of 40 draws were counted
-    assert covered >= 42
+    assert binomtest(covered, draws, 0.95, alternative="less").pvalue >= 0.01
 
 
-def smece_gap(runs):
-    one, two = runs
-    return metrics.smece(one.correct, one.confidence) - metrics.smece(two.correct, two.confidence)
+def calibration_error_of(sides):
+    return _of_rows("calibration_error", sides, *(recalibration_saving(side, 0) for side in (sides.a, sides.b)))
+
+
+def test_the_calibration_error_of_a_run_is_what_recalibration_saves():
+    sides, truth = sides_of_world(3, 20_000, SHAPES["right"], SHAPES["too sure"], paired=True)
+    found = calibration_error_of(sides)
+    assert found.a.value == pytest.approx(0, abs=0.001)
+    assert found.b.value == pytest.approx(-truth, abs=0.002)
+    assert found.better == "a"
+
+
+def test_copies_of_a_row_teach_nothing_about_each_other():
+    rng = np.random.default_rng(4)
+    n, copies = 300, 6
+    f = np.repeat(rng.uniform(0.3, 0.9, n), copies)
+    y = np.repeat((rng.random(n) < f[::copies]).astype(float), copies)
+    at = np.arange(n * copies)
+    alone = plain_rows(y, f)
+    equal = SimpleNamespace(**vars(alone) | {"X": alone.X // copies})
+    # each confidence occurs with one outcome only, so copies in other folds would tell it
+    leaking, honest = (recalibration_saving(Side(rows, at, at), 0).mean() for rows in (alone, equal))
+    assert leaking > 0.05
+    assert abs(honest) < 0.02
+
+
+def test_the_local_saving_is_what_the_correction_takes_off_beyond_the_global_map():
+    one, two = world(n=1_000)
+    right = np.clip(one.confidence + 0.2, 0, 1) * one.correct + np.clip(one.confidence - 0.2, 0, 1) * (1 - one.correct)
+    better = replace(one, corrected=right)
+    found = compare_rows(better, two).measures["local_saving"]
+    assert found.a.value == pytest.approx(np.mean((one.correct - one.confidence) ** 2 - (one.correct - right) ** 2))
+    assert found.b.value == 0
+    assert found.difference.interval[0] > 0
+    assert found.better is None
+
+
+def test_few_rows_have_no_calibration_error():
+    sides, _ = sides_of_world(3, 20, SHAPES["right"], SHAPES["too sure"], paired=True)
+    found = calibration_error_of(sides)
+    assert found.difference.value is found.difference.interval is found.better is None
+    one, two = world(n=20)
+    assert "too few rows" in compare_rows(one, two).verdict[0]

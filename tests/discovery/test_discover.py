@@ -249,7 +249,9 @@ def test_no_claim_means_nothing_hidden_is_certified(data, monkeypatch):
     assert "What no reliability diagram shows: compared with rows of equal confidence, " in found.verdict
     assert found.verdict.endswith("Beyond such groups, the estimated field claims nothing hidden.")
     untold = discover(replace(data, text=None), map_method="pca").summary
-    assert "No hidden miscalibration was found: " in untold.verdict
+    # without texts the ends of the estimated field may be named, as groups; the field itself claims nothing
+    assert untold.certificate.p_value == 1.0
+    assert "on rows with" not in untold.verdict
 
 
 def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
@@ -388,4 +390,4 @@ def test_confidences_turned_round_raise_alarms(data, found):
     assert any("ranks right answers below" in alarm for alarm in turned.alarms)
     lines = summary_lines(turned, Path("run"))
     assert lines[0].startswith("ALARM")
-    assert turned.alarms[0] in lines[0]
+    assert turned.alarms[0] in " ".join(line.strip() for line in lines)

@@ -288,9 +288,10 @@ def test_telling_rows_are_sure_and_wrong_where_over_and_unsure_and_right_where_u
         wanted = 0.0 if part.parent == "over" else 1.0
         assert (world["correct"][rows] == wanted).all()
         same = world["tested"] & (found.name == part.name) & (world["correct"] == wanted)
-        most = np.sort(world["confidence"][same])
-        most = most[-5:] if part.parent == "over" else most[:5]
-        assert sorted(world["confidence"][rows]) == most.tolist()
+        # sure (or unsure) where the field is large: neither alone
+        sure = world["confidence"] if part.parent == "over" else 1 - world["confidence"]
+        telling = sure * np.abs(world["delta"])
+        assert np.sort(telling[rows]) == pytest.approx(np.sort(telling[same])[-5:])
 
 
 def test_telling_rows_have_distinct_texts():

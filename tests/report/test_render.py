@@ -173,7 +173,7 @@ def test_the_best_scores_are_marked(make_run):
             summary["correction"][name]["all"]["brier"] = 0.2 + 0.01 * (4 - k)
             summary["correction"][name]["all"]["smece"] = None
 
-    text = render(make_run(300, edit=scores)).read_text(encoding="utf-8")
+    text = render(make_run(1000, edit=scores)).read_text(encoding="utf-8")
     table = text[text.index('class="slice all"') : text.index('class="slice over"')]
     rows = re.findall(r"<tr.*?</tr>", table, flags=re.S)
     best = [re.findall(r"best: </span>([\d.]+)", row) for row in rows if "<td" in row]
@@ -189,7 +189,7 @@ def test_a_registered_metric_is_a_column_that_marks_its_best(make_run, monkeypat
         for place, comparison in enumerate(summary["correction"].values()):
             comparison["all"]["auc"] = 0.6 + 0.01 * place
 
-    page = page_of(make_run(300, edit=score))
+    page = page_of(make_run(1000, edit=score))
     assert page.visible.count("AUC (higher is better)") == len(re.findall("Correction smECE", page.visible)) > 1
     assert "best: 0.640" in page.visible
 

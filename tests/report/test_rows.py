@@ -70,7 +70,8 @@ def test_a_panel_that_would_repeat_that_of_all_rows_is_left_out_and_the_page_say
 @pytest.mark.parametrize(("p_value", "said"), [(0.3, True), (0.01, False), (None, True)])
 def test_well_calibrated_is_not_said_of_rows_whose_residual_differs_from_zero(make_run, p_value, said):
     def judge(summary):
-        next(one for one in summary["regimes"] if one["name"] == "good")["residual"]["p_value"] = p_value
+        for regimes, part in (("regimes", "residual"), ("hidden_regimes", "hidden")):
+            next(one for one in summary[regimes] if one["name"] == "good")[part]["p_value"] = p_value
 
     page = render(make_run(600, edit=judge)).read_text(encoding="utf-8")
     assert bool(re.search("well calibrated", page, flags=re.I)) == said
@@ -109,3 +110,27 @@ def test_a_sheet_for_print_holds_verdict_findings_regimes_and_one_diagram(make_r
     sheet = page.partition('<section id="sheet"')[2].partition("</section>")[0]
     for part in ("Stop.", "Hidden miscalibration was found", "subject = ", "Over-confident", "Reliability diagram"):
         assert part in sheet
+
+
+def test_a_regime_of_a_few_rows_takes_no_space_and_claims_nothing(make_run):
+    def few(summary):
+        under = next(regime for regime in summary["regimes"] if regime["name"] == "under")
+        under |= {"n": 8, "share": 0.001}
+
+    html = render(make_run(1000, edit=few)).read_text(encoding="utf-8")
+    assert "too few rows to measure</span>" in html
+    assert html.count("The under-confident regime has too few rows for a") == 2
+    assert 'class="slice under"' not in html
+    assert 'class="reliability under"' not in html
+
+
+def test_the_verdict_and_the_alarm_are_told_in_two_sizes(make_run):
+    def loud(summary):
+        summary["alarms"] = ["They are 40 points apart. Check the columns."]
+        summary["verdict"] = "The model says 70 %. What no diagram shows: more. And more."
+
+    html = render(make_run(300, edit=loud)).read_text(encoding="utf-8")
+    assert '<p class="sentence">The model says 70 %.</p>' in html
+    assert '<p class="sentence hidden-part">What no diagram shows: more. And more.</p>' in html
+    assert "They are 40 points apart." in html
+    assert '<span class="check">Check the columns.</span>' in html

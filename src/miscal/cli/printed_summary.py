@@ -1,9 +1,19 @@
 """The summary of a run in a few lines for a terminal."""
 
+import textwrap
 from pathlib import Path
 
-from miscal.discovery.summary import Measure, Regime, Summary
+from miscal.calibration.metrics import MIN_ROWS
+from miscal.discovery.summary import MeasureAgainstNull, Regime, Summary
+from miscal.report.legend import REGIMES
+from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import row_words
+from miscal.report.texts import first_sentence
+
+WIDTH = 100
+"""Columns that sentences are wrapped to."""
+SHOWN = 5
+"""Findings that are printed; the report lists all."""
 
 
 def summary_lines(summary: Summary, out: Path) -> list[str]:
@@ -19,21 +29,26 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: alarms, the verdict, what was learned from, the key numbers, warnings, where the report is.
+        Lines to print: alarms, the verdict, the strongest findings, the regimes, the correction, the rows and inputs,
+        warnings, where the report is.
     """
     return [
-        *(line for alarm in summary.alarms for line in (f"ALARM       {alarm}", "")),
-        summary.verdict,
+        *(line for alarm in summary.alarms for line in (*_wrapped(f"ALARM       {alarm}"), "")),
+        *(line for sentence in first_sentence(summary.verdict) for line in _wrapped(sentence, indent=0)),
         "",
-        _rows(summary),
-        *_inputs(summary),
-        f"model       accuracy {_shown(summary.global_.accuracy)}, confidence {_shown(summary.global_.confidence)}",
-        *_regimes(summary),
         *_findings(summary),
-        *_log_loss(summary),
-        *(f"warning     {warning}" for warning in summary.warnings),
+        *(line for regime in _regimes(summary) for line in _wrapped(regime)),
+        *_correction(summary),
+        *_wrapped(_rows(summary)),
+        *(line for inputs in _inputs(summary) for line in _wrapped(inputs)),
+        *(line for warning in summary.warnings for line in _wrapped(f"warning     {warning}")),
+        # a path is never broken: it is there to be copied
         f"report      {out / 'report.html'}",
     ]
+
+
+def _wrapped(text: str, indent: int = 12) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _rows(summary: Summary) -> str:
@@ -48,42 +63,45 @@ def _inputs(summary: Summary) -> list[str]:
     return [f"inputs      {summary.data.x_source}"] if summary.data.x_source else []
 
 
-def _shown(measure: Measure) -> str:
-    if measure.value is None:
-        return "undefined"
-    if measure.interval is None:
-        return f"{measure.value:.3f}"
-    low, high = measure.interval
-    return f"{measure.value:.3f} [{low:.3f}, {high:.3f}]"
-
-
 def _regimes(summary: Summary) -> list[str]:
     rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{regime.share:.0%} of the {rows}, accuracy minus confidence {_shown(regime.residual)}"
-        f"{_hidden(regime)}"
+        f"{regime.name:<12}{REGIMES[regime.name].lower()} on {regime.share:.0%} of the {rows}: accuracy minus "
+        f"confidence {_shown(regime.residual)}{_hidden(regime)}"
         for regime in summary.regimes
-        if regime.name != "good" and regime.n
+        if regime.name != "good" and regime.n >= MIN_ROWS
     ]
 
 
 def _hidden(regime: Regime) -> str:
-    return "" if regime.hidden is None else f", of it hidden {_shown(regime.hidden)}"
+    return "" if regime.hidden is None else f", of which hidden {_shown(regime.hidden)}"
+
+
+def _shown(measure: MeasureAgainstNull) -> str:
+    between = bounds(measure.interval)
+    told = f"{points(measure.value)} points{f' ({between})' if between else ''}"
+    return told.replace(MINUS, "-")
 
 
 def _findings(summary: Summary) -> list[str]:
-    """Say the three strongest findings, and how many more there are."""
+    """Say the strongest findings, a line each, and how many more there are."""
     words = {"over": "less often", "under": "more often"}
     lines = [
         f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
         f"{abs(100 * one.hidden.value):.0f} points {words[one.sign]} than rows of equal confidence"
-        for one in summary.findings[:3]
+        for one in summary.findings[:SHOWN]
     ]
+    wrapped = [part for line in lines for part in _wrapped(line)]
     more = len(summary.findings) - len(lines)
-    return [*lines, f"            and {more} more findings in findings.parquet"] if more > 0 else lines
+    return [*wrapped, f"            and {more} more in the report and in findings.parquet"] if more > 0 else wrapped
 
 
-def _log_loss(summary: Summary) -> list[str]:
-    losses = {name: scores.all.log_loss for name, scores in summary.correction.items()}
-    known = [f"{name} {loss:.4f}" for name, loss in losses.items() if loss is not None]
-    return [f"log loss    {', '.join(known)}"] if known else []
+def _correction(summary: Summary) -> list[str]:
+    """Say how far off the confidences are before and after the correction."""
+    raw, ours = (summary.correction.get(name) for name in ("raw", "miscal"))
+    known = raw is not None and ours is not None and None not in (raw.all.smece, ours.all.smece)
+    if not known:
+        return []
+    told = f"correction  calibration error {size(raw.all.smece)} points before, {size(ours.all.smece)} after"
+    losses = raw.all.log_loss, ours.all.log_loss
+    return [told if None in losses else f"{told}; log loss {losses[0]:.3f} before, {losses[1]:.3f} after"]

@@ -105,7 +105,7 @@ def kept_together(triples: Triples) -> tuple[str, ...]:
     repeated = int((np.bincount(ids)[ids] > 1).sum())
     if not repeated:
         return ()
-    return (f"{repeated} rows have the same input as another row; rows with equal inputs are kept together",)
+    return (f"{repeated:,} rows have the same input as another row; rows with equal inputs are kept together",)
 
 
 def straddling(triples: Triples) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _units(ids: np.ndarray, group: np.ndarray | None) -> tuple[np.ndarray, tuple
     repeated = (size > 1) & ~large
     if repeated.any():
         warnings.append(
-            f"{int(repeated.sum())} rows have the same input as another row; rows with equal inputs are kept in one "
+            f"{int(repeated.sum()):,} rows have the same input as another row; rows with equal inputs are kept in one "
             "split"
         )
     if large.any():

@@ -61,7 +61,7 @@ def alarms(
     >>> sure = np.tile([0.1, 0.2, 0.9], 20)
     >>> right = np.tile([1.0, 1.0, 0.0], 20)
     >>> [low] = alarms(right, sure)
-    >>> low.split(";")[0]
+    >>> low.split(":")[0]
     'Confidence ranks right answers below wrong ones'
     >>> alarms(1 - right, sure)
     ()
@@ -71,15 +71,17 @@ def alarms(
     says, right = float(confidence.mean()), float(correct.mean())
     if abs(says - right) > DISTANCE:
         found.append(
-            f"The model says {_percent(says)} on average and is right {_percent(right)} of the time, which is "
+            f"Average confidence ({_percent(says)}) and accuracy ({_percent(right)}) are "
             f"{abs(100 * (says - right)):.0f} percentage points apart. {check}"
         )
     ranked = ranking(correct, confidence)
     if ranked is not None and ranked.interval[1] < 0.5:
         low, high = ranked.interval
         found.append(
-            "Confidence ranks right answers below wrong ones; the area under the ROC curve is "
-            f"{ranked.area:.2f} (95 % interval {low:.2f} to {high:.2f}), and a ranking that says nothing has 0.50. "
+            "Confidence ranks right answers below wrong ones: in pairs of a right and a wrong answer, the right one "
+            f"is the surer one in {_percent(ranked.area)} of cases, ties counted half (95 % interval {100 * low:.0f} "
+            f"to {_percent(high)}; "
+            f"chance alone gives 50 %). {check}"
             f"{check}"
         )
     return tuple(found)

@@ -147,14 +147,19 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) ->
     ]
     if correct.min() == correct.max():
         remarks.append(
-            f"all {len(correct)} test rows have the outcome {int(correct[0])}, while the rows learned from have both: "
-            "the numbers may say more about how the rows were split than about the model"
+            f"all {len(correct):,} {what}rows have the outcome {int(correct[0])}"
+            + (
+                ", while the rows learned from have both: the numbers may say more about how the rows were split than "
+                "about the model"
+                if what
+                else ""
+            )
         )
     unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
     if unsupported:
         remarks.append(
-            f"{unsupported} of {len(regime)} {what}rows lie too far from the rows learned from for a local estimate: "
-            "their delta comes from the global map, and they belong to no regime"
+            f"{unsupported:,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
+            "estimate: theirs comes from the confidence alone, and they belong to no regime"
         )
     rare = rare_values_warning(rows.triples.confidence[rows.testifies])
     return remarks if rare is None else [*remarks, rare]

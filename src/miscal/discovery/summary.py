@@ -161,7 +161,7 @@ class SubregimeNumbers(_Part):
 
     ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
     field) of train and validation rows. ``p_value`` is adjusted for the number of subregimes; ``confirmed`` says
-    whether it is at most 0.05 and the residual has the parent's sign. ``exemplars`` are row numbers.
+    whether it is at most 0.05 and the interval lies on the parent's side of zero. ``exemplars`` are row numbers.
     """
 
     name: str

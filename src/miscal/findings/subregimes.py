@@ -390,7 +390,7 @@ def _measure(
                 keywords=described.keywords[index],
                 metadata=described.metadata[index],
                 exemplars=_exemplars(rows.take(seen), positions[seen], settings),
-                telling=_telling(rows.take(test), parent, settings),
+                telling=_telling(rows.take(test), by, parent, settings),
             )
         )
     return tuple(table)
@@ -422,12 +422,14 @@ def _exemplars(rows: _Rows, positions: np.ndarray, settings: FindingsSettings) -
     return tuple(int(rows.row[order[at]]) for at in chosen)
 
 
-def _telling(rows: _Rows, parent: str, settings: FindingsSettings) -> tuple[int, ...]:
+def _telling(rows: _Rows, by: str, parent: str, settings: FindingsSettings) -> tuple[int, ...]:
     """Row numbers of the rows that show best what is wrong with the part: distinct texts, of which none is typical."""
     over = parent == "over"
     wrong = np.flatnonzero(rows.correct == (0.0 if over else 1.0))
-    surest = np.lexsort((rows.row[wrong], -rows.confidence[wrong] if over else rows.confidence[wrong]))
-    order = wrong[surest][: settings.exemplar_pool]
+    # sure and wrong (or unsure and right) where the field of the part is large: what its rows are, not only how sure
+    sure = rows.confidence[wrong] if over else 1.0 - rows.confidence[wrong]
+    field = np.maximum((rows.hidden if by == "hidden" else rows.delta)[wrong] * SIGNS[parent], 0.0)
+    order = wrong[np.lexsort((rows.row[wrong], -sure, -sure * field))][: settings.exemplar_pool]
     texts = [str(at) for at in order] if rows.text is None else [_shown(rows.text[at]) for at in order]
     return tuple(int(rows.row[order[at]]) for at in _distinct(texts, (None,), settings.n_exemplars))
 

@@ -123,6 +123,18 @@ def bounds(interval: Any, form: str = "points") -> str:
     return f"{low.removesuffix(f'{THIN}%')} to {high}"
 
 
+def is_opposite(number: Any, side: int) -> bool:
+    """Say whether a measure differs from zero in the direction other than `side` (-1 or +1).
+
+    Examples
+    --------
+    >>> from miscal.discovery.summary import Measure
+    >>> is_opposite(Measure(value=-0.2, interval=(-0.3, -0.1)), 1), is_opposite(Measure(value=-0.2), 1)
+    (True, False)
+    """
+    return number.interval is not None and max(side * end for end in number.interval) < 0
+
+
 def seconds(value: Any) -> str:
     """Write a duration with its unit.
 

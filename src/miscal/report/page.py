@@ -26,7 +26,18 @@ PROGRAMS = (
 FILTERS = {
     **{
         name: getattr(numbers, name)
-        for name in ("points", "size", "brief", "percent", "metric", "count", "p_value", "bounds", "seconds")
+        for name in (
+            "points",
+            "size",
+            "brief",
+            "percent",
+            "metric",
+            "count",
+            "p_value",
+            "bounds",
+            "seconds",
+            "is_opposite",
+        )
     },
     **{name: getattr(texts, name) for name in ("short", "listed")},
     "embed": embed,

@@ -5,6 +5,7 @@ The only place that tells the two apart: every template writes ``words.rows`` an
 
 from dataclasses import dataclass
 
+from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import Summary
 from miscal.report.numbers import count
 
@@ -103,7 +104,9 @@ class Slices:
     Attributes
     ----------
     shown : tuple of str
-        Regimes that hold rows, but not nearly all of them.
+        Regimes that hold enough rows, but not nearly all of them.
+    few : tuple of str
+        Regimes that hold fewer rows than a diagram or a table needs.
     whole : str or None
         The regime that holds nearly all rows, so that its panels would repeat those of all rows.
     share : float
@@ -111,6 +114,7 @@ class Slices:
     """
 
     shown: tuple[str, ...]
+    few: tuple[str, ...]
     whole: str | None
     share: float
 
@@ -119,9 +123,9 @@ def slices(summary: Summary) -> Slices:
     """Return which regimes have panels of their own."""
     filled = [regime for regime in summary.regimes if regime.n]
     whole = next((regime for regime in filled if regime.share > REPEATS), None)
-    # what is left beside such a regime is a handful of rows, but it repeats nothing
     return Slices(
-        shown=tuple(regime.name for regime in filled if regime is not whole),
+        shown=tuple(regime.name for regime in filled if regime is not whole and regime.n >= MIN_ROWS),
+        few=tuple(regime.name for regime in filled if regime.n < MIN_ROWS),
         whole=whole.name if whole else None,
         share=whole.share if whole else 0.0,
     )

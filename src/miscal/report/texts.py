@@ -29,6 +29,18 @@ def short(text: Any, length: int = 80) -> str:
     return clean(text) if len(text) <= length else f"{clean(text[:length])}… ({count(len(text))} characters)"
 
 
+def first_sentence(text: str) -> tuple[str, str]:
+    """Split a text after its first sentence; the rest is empty where there is only one.
+
+    Examples
+    --------
+    >>> first_sentence("It is late. Go home. Now.")
+    ('It is late.', 'Go home. Now.')
+    """
+    first, stop, rest = text.strip().partition(". ")
+    return (f"{first}.", rest.strip()) if stop else (first, "")
+
+
 def listed(items: Sequence[str], last: str = "or") -> str:
     """Write a list as a sentence has it.
 

@@ -253,8 +253,8 @@ def test_a_term_is_labelled_by_its_composition():
     f = rng.uniform(0.3, 0.7, n)
     y = (rng.random(n) < f - 0.25 * inside).astype(float)
     told = find(witnesses(y, f), named_groups({"kind": kind}, text))[0].description
-    assert told.startswith(('"numeral" in the text; ', '"roman" in the text; '))
-    assert " % of them kind = k" in told
+    assert told.startswith(('"numeral" in the text (', '"roman" in the text ('))
+    assert " % have kind = k" in told
     assert told.count("k1") == told.count("k2") == 1
 
 

@@ -13,7 +13,7 @@ p-values rows are the independent units and weights say how much each matters; r
 """
 
 from miscal.calibration.metrics.curve import ReliabilityCurve, reliability_curve
-from miscal.calibration.metrics.gap import GapEstimate, WorstSlice, measure_gap, worst_slice_gap
+from miscal.calibration.metrics.gap import MIN_ROWS, GapEstimate, WorstSlice, measure_gap, worst_slice_gap
 from miscal.calibration.metrics.inference import (
     ErrorEstimate,
     measure_ece,
@@ -45,6 +45,7 @@ from miscal.calibration.metrics.smooth import smece
 
 __all__ = [
     "METRICS",
+    "MIN_ROWS",
     "ErrorEstimate",
     "Estimate",
     "GapEstimate",

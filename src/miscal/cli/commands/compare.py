@@ -68,23 +68,30 @@ def comparison_lines(found: "RunComparison", out: Path) -> list[str]:
     list of str
         Lines to print.
     """
-    return [*(line for pair in found.pairs for line in _pair(pair)), f"{'page':<12}{out / 'compare.html'}"]
+    return [*(line for pair in found.pairs for line in _pair(pair)), f"{'page':<19}{out / 'compare.html'}"]
 
 
 def _pair(pair: "RunPair") -> list[str]:
     compared = f"{pair.n_a:,}" if pair.same_rows else f"{pair.n_a:,} and {pair.n_b:,}"
-    alone = f", {pair.left_out_a:,} and {pair.left_out_b:,} without a match" if pair.same_rows else ""
+    alone = f"; {pair.left_out_a:,} and {pair.left_out_b:,} have no match" if pair.same_rows else ""
     return [
         *pair.verdict,
         "",
-        f"{'rows':<12}{compared}{alone} ({pair.matched_by})",
+        f"{'rows':<19}{compared} ({pair.matched_by}){alone}",
         *(_measure(name.replace("_", " "), one) for name, one in pair.measures.items()),
-        *(f"{'note':<12}{note}" for note in pair.notes),
+        *(f"{'note':<19}{note}" for note in pair.notes),
         "",
     ]
 
 
 def _measure(name: str, one: "MeasurePair") -> str:
+    if one.a.value is None or one.b.value is None:
+        return f"{name:<19}too few rows"
     ends = one.difference.interval
-    shown = "" if ends is None or None in ends else f" [{ends[0]:+.3f}, {ends[1]:+.3f}]"
-    return f"{name:<12}{one.a.value:.3f} and {one.b.value:.3f}, difference {one.difference.value:+.3f}{shown}"
+    shown = "" if ends is None or None in ends else f" [{_signed(ends[0])}, {_signed(ends[1])}]"
+    return f"{name:<19}{one.a.value:.3f} and {one.b.value:.3f}, difference {_signed(one.difference.value)}{shown}"
+
+
+def _signed(value: float) -> str:
+    # no minus before what rounds to zero
+    return f"{round(value, 3) + 0.0:+.3f}"

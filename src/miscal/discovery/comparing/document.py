@@ -15,7 +15,6 @@ from miscal.discovery.summary import (
     Global,
     Measure,
     MeasureAgainstNull,
-    Number,
     Probability,
     Share,
 )
@@ -47,7 +46,10 @@ class RunNumbers(_Part):
 
 
 class MeasurePair(_Part):
-    """A number of both runs; ``better`` is set where the interval of the difference excludes 0."""
+    """A number of both runs; ``better`` is set where the interval of the difference excludes 0.
+
+    The difference of smECE has no interval: noise makes smECE larger, by a different amount in each run.
+    """
 
     a: Measure
     b: Measure
@@ -66,13 +68,12 @@ class RegimeAgreement(_Part):
     """Regimes of the shared rows under both runs.
 
     ``counts`` has a line for each regime of `a` and in it a number for each regime of `b`, in the order of ``names``.
-    ``agreement`` is the share of rows in the same regime, ``kappa`` that agreement beyond chance (Cohen, 1960).
+    ``agreement`` is the share of rows in the same regime.
     """
 
     names: tuple[str, ...]
     counts: tuple[tuple[NonNegativeInt, ...], ...]
     agreement: Share
-    kappa: Number
 
 
 class GroupSide(_Part):

@@ -49,8 +49,10 @@ class RunRows:
         Metadata, and named features where they are few.
     group : array of shape (n,), or None
         Rows that count as one.
-    correct, confidence, delta, field : float64 arrays of shape (n,)
-        Outcome, confidence, field and its hidden part, all honest.
+    correct, confidence : float64 arrays of shape (n,)
+        Outcome, 0 or 1, and confidence, in [0, 1].
+    delta, visible, field, corrected : float64 arrays of shape (n,)
+        The whole field, its visible and its hidden part, and the corrected confidence, by fits without the row.
     regime, hidden_regime : object arrays of shape (n,)
         Cut from the whole field, and from its hidden part.
     hidden : float64 array of shape (n,)
@@ -69,7 +71,9 @@ class RunRows:
     correct: np.ndarray
     confidence: np.ndarray
     delta: np.ndarray
+    visible: np.ndarray
     field: np.ndarray
+    corrected: np.ndarray
     regime: np.ndarray
     hidden_regime: np.ndarray
     hidden: np.ndarray
@@ -122,7 +126,9 @@ def read_rows(run: Run, name: str) -> RunRows:
         correct=table["correct"].to_numpy().astype(np.float64),
         confidence=confidence,
         delta=table["delta"].to_numpy(),
+        visible=table["visible"].to_numpy(),
         field=table["hidden"].to_numpy(),
+        corrected=table["corrected"].to_numpy(),
         regime=np.array(table["regime"].to_list(), dtype=object),
         # runs of earlier versions have no regimes of the hidden part
         hidden_regime=np.array(

@@ -47,6 +47,13 @@ class Side:
         return self.rows.hidden[self.at]
 
     @property
+    def local_saving(self) -> Floats:
+        """Brier score that the local correction saves beyond the global map; both learned from other rows."""
+        y, rows = self.correct, self.rows
+        visible = (rows.confidence + rows.visible)[self.at]
+        return (y - visible) ** 2 - (y - rows.corrected[self.at]) ** 2
+
+    @property
     def stratum(self) -> np.ndarray:
         """Strata of near-equal confidence, numbered from 0 without gaps."""
         return np.unique(self.rows.stratum[self.at], return_inverse=True)[1]

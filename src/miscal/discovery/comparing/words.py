@@ -12,33 +12,36 @@ NAMED = 2
 
 
 def headline(a: str, b: str, measures: dict[str, MeasurePair], *, rows: str, same_answers: bool) -> str:
-    """Say which run is better calibrated.
+    """Say which run is better calibrated, and by how much.
 
     Examples
     --------
     >>> from miscal.discovery.summary import MeasureAgainstNull
-    >>> smece = MeasurePair(a=Measure(value=0.08), b=Measure(value=0.12), better="a",
-    ...     difference=MeasureAgainstNull(value=-0.04, interval=(-0.05, -0.03)))
-    >>> print(headline("new", "old", {"smece": smece}, rows="on 900 shared rows", same_answers=False))
-    new is better calibrated than old on 900 shared rows: its smECE is 0.040 lower [0.030, 0.050], 0.080 against 0.120.
+    >>> error = MeasurePair(a=Measure(value=0.02), b=Measure(value=0.05), better="a",
+    ...     difference=MeasureAgainstNull(value=-0.03, interval=(-0.04, -0.02)))
+    >>> print(headline("new", "old", {"calibration_error": error}, rows="on 900 rows", same_answers=False))
+    new is better calibrated than old on 900 rows: recalibration would lower its Brier score by 0.020 and that of old \
+by 0.050, a difference of 0.030 [0.020, 0.040].
     """
     if same_answers:
         return (
             f"{a} and {b} have the same confidences and outcomes {rows}, so they are calibrated alike; only the fields "
             "estimated from them can differ."
         )
-    smece = measures["smece"]
-    if smece.better is None:
+    error = measures["calibration_error"]
+    if error.difference.value is None:
+        return f"There are too few rows to say whether {a} or {b} is better calibrated."
+    if error.better is None:
         return (
-            f"{a} and {b} cannot be told apart in calibration {rows}: the smECE of {a} is {_lower(smece.difference)}, "
-            f"{_value(smece.a)} against {_value(smece.b)}."
+            f"{a} and {b} cannot be told apart in calibration {rows}: recalibration would lower the Brier score of {a} "
+            f"by {_saving(error.a)} and that of {b} by {_saving(error.b)}, a difference of {_apart(error.difference)}."
         )
-    first, second = (a, b) if smece.better == "a" else (b, a)
-    values = (smece.a, smece.b) if smece.better == "a" else (smece.b, smece.a)
-    lower = smece.difference if smece.better == "a" else turned(smece.difference)
+    one, two = (a, b) if error.better == "a" else (b, a)
+    less, more = (error.a, error.b) if error.better == "a" else (error.b, error.a)
+    larger = error.difference if error.better == "b" else turned(error.difference)
     return (
-        f"{first} is better calibrated than {second} {rows}: its smECE is {_lower(lower)}, "
-        f"{_value(values[0])} against {_value(values[1])}."
+        f"{one} is better calibrated than {two} {rows}: recalibration would lower its Brier score by {_saving(less)} "
+        f"and that of {two} by {_saving(more)}, a difference of {_apart(larger)}."
     )
 
 
@@ -100,15 +103,33 @@ def shown_of(groups: Sequence[GroupPair], sign: str) -> list[GroupPair]:
     return [one for one in groups if one.both == sign][:NAMED]
 
 
-def nearer(a: str, b: str, counts: NearerCounts) -> str | None:
-    """Say of how many values of columns each run is better calibrated; None where there are no values."""
-    if counts.a + counts.b + counts.neither == 0:
-        return None
+def nearer(a: str, b: str, groups: Sequence[GroupPair], counts: NearerCounts) -> str | None:
+    """Say where each run is better calibrated; None where there are no values of columns.
+
+    Examples
+    --------
+    >>> nearer("new", "old", (), NearerCounts(a=0, b=0, neither=9))
+    'Neither is shown to be better calibrated on any of 9 values of columns.'
+    """
     total = counts.a + counts.b + counts.neither
-    return (
-        f"Of {total:,} values of columns, {a} is shown to be better calibrated on average on {counts.a:,}, {b} on "
-        f"{counts.b:,}."
+    if total == 0:
+        return None
+    if counts.a + counts.b == 0:
+        return f"Neither is shown to be better calibrated on any of {_values(total)} of columns."
+    one, two = (
+        _shown_better(name, side, groups, count) for name, side, count in ((a, "a", counts.a), (b, "b", counts.b))
     )
+    return f"Of {_values(total)} of columns, {one}, and {two}."
+
+
+def _shown_better(name: str, side: str, groups: Sequence[GroupPair], count: int) -> str:
+    named = [one.description for one in groups if one.nearer == side][:NAMED]
+    first = f" (first of them {'; '.join(named)})" if named else ""
+    return f"{name} is shown to be better calibrated on {count or 'none'}{first}"
+
+
+def _values(total: int) -> str:
+    return f"{total:,} value{'' if total == 1 else 's'}"
 
 
 def fields(agreement: FieldAgreement | None) -> str | None:
@@ -121,12 +142,14 @@ def fields(agreement: FieldAgreement | None) -> str | None:
     )
 
 
-def _lower(difference: Measure) -> str:
-    """Write a difference as so much lower or higher, with the interval on that side."""
-    if difference.value > 0:
-        return f"{difference.value:.3f} higher {_ends(difference.interval)}"
-    turned_round = turned(difference)
-    return f"{abs(turned_round.value):.3f} lower {_ends(turned_round.interval)}"
+def _apart(difference: Measure) -> str:
+    # no minus before what rounds to zero
+    return f"{round(difference.value, 3) + 0.0:.3f} {_ends(difference.interval)}"
+
+
+def _saving(measure: Measure) -> str:
+    # what is below zero is zero up to noise
+    return f"{max(measure.value, 0.0):.3f}"
 
 
 def _ends(interval: Interval, digits: int = 3) -> str:
@@ -135,10 +158,6 @@ def _ends(interval: Interval, digits: int = 3) -> str:
     # no minus before what rounds to zero
     low, high = (f"{round(end, digits) + 0.0:.{digits}f}" for end in interval)
     return f"[{low}, {high}]"
-
-
-def _value(measure: Measure) -> str:
-    return f"{measure.value:.3f}"
 
 
 def _hidden(side: GroupSide | None) -> str:

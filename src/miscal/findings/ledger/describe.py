@@ -89,7 +89,7 @@ def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGE
     >>> from miscal.findings.ledger.groups import named_groups
     >>> kind = np.repeat(["art", "law", "sums", "war"], 40)
     >>> made_of((np.arange(160) > 50) & (np.arange(160) < 90), named_groups({"kind": kind}))
-    '74 % of them kind = law'
+    '74 % have kind = law'
     """
     best, told = 0.0, ""
     for part in groups.parts:
@@ -102,7 +102,7 @@ def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGE
             # a second value has to earn its words
             if telling and share > best + (0 if count == 1 else 2 * settings.gain_of_part):
                 best = share
-                told = f"{_percent(share)} of them {_joined([f'{part.column} {part.labels[cell]}' for cell in top])}"
+                told = f"{_percent(share)} have {_joined([f'{part.column} {part.labels[cell]}' for cell in top])}"
     return told
 
 

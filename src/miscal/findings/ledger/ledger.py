@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from miscal.findings.ledger.scan import ChosenGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 
 NAMED, FOUND = "named", "found"
+_MADE_OF = re.compile(r" \(\d+ % have .*\)$")
 """Where a finding comes from."""
 
 _GIVEN_ABOVE = "each finding is tested given those above it"
@@ -98,7 +100,9 @@ class Finding:
     @property
     def told(self) -> str:
         """What its rows are, in the middle of a sentence: ``"rows with subject = law"``."""
-        return f"rows with {self.description}" if self.source == NAMED else self.description.partition(", mixed")[0]
+        if self.source == NAMED:
+            return f"rows with {_MADE_OF.sub('', self.description)}"
+        return self.description.partition(", mixed")[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding in the shape of ``summary.json``."""
@@ -211,7 +215,7 @@ def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerS
             description = f"{description}; rows {typical} are typical"
     elif kind == TERM:
         told_of_it = made_of(inside, groups, settings)
-        description = f"{description}; {told_of_it}" if told_of_it else description
+        description = f"{description} ({told_of_it})" if told_of_it else description
     return _Picked(inside, description, source, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level)
 
 

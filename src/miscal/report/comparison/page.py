@@ -27,9 +27,14 @@ GLOSSARY = (
         "shows.",
     ),
     (
+        "Calibration error",
+        "The average square of the distance between the confidence and the accuracy to be expected at it. By as much a "
+        "perfect recalibration, one that sees nothing but the confidence, would lower the Brier score.",
+    ),
+    (
         "Better",
-        "Of all rows: the difference has a 95 % interval without 0. Of a group: one run's average confidence is nearer "
-        "to its accuracy, with an adjusted p of at most 0.05.",
+        "Of all rows: less calibration error, with a 95 % interval of the difference without 0. Of a group: one run's "
+        "average confidence is nearer to its accuracy, with an adjusted p of at most 0.05.",
     ),
     (
         "p, adjusted",
@@ -46,6 +51,12 @@ GLOSSARY = (
         "Field",
         "The residual to be expected at a given input, estimated from similar inputs. Its hidden part is what the "
         "confidence alone does not give.",
+    ),
+    (
+        "What rests on what",
+        "The correlation of the fields, the regimes and the saving by the local correction come from fits that did not "
+        "see the row, but many rows share a fit: their intervals are those of these fits, and say nothing of "
+        "others. Everything else comes from outcomes and confidences, and from the accuracy expected at a confidence.",
     ),
 )
 

@@ -16,11 +16,13 @@ from miscal.report.panels.verdict import rounded_down
 from miscal.report.texts import short
 
 LABELS = {
+    "calibration_error": "Calibration error: Brier score that recalibration would save",
+    "smece": "smECE",
     "accuracy": "Accuracy",
     "confidence": "Confidence",
-    "smece": "smECE",
     "brier": "Brier score",
     "log_loss": "Log loss",
+    "local_saving": "Brier score that the local correction saves beyond recalibration",
 }
 IN_PERCENT = ("accuracy", "confidence")
 MAX_GROUPS, MAX_NEARER = 15, 8
@@ -179,7 +181,7 @@ def pair_view(pair: RunPair) -> PairView:
     # one axis for all hidden residuals of the page, one for all residuals
     hidden, residual = _Drawing(pair, "hidden", (*pair.differences, *groups)), _Drawing(pair, "residual", nearer)
     counts = pair.nearer_counts
-    better = pair.measures["smece"].better
+    better = pair.measures["calibration_error"].better
     return PairView(
         pair=pair,
         measures=[MeasureRow(name, one, _name(pair, one.better) or DASH) for name, one in pair.measures.items()],

@@ -21,6 +21,10 @@ alone; miscal also uses the input.
 The {{ view.repeated }} regime holds {{ view.repeated_share | percent(0) }} of the {{ words.rows }}; its table would be
 that of all rows and is left out.
 {% endif %}
+{% if view.few %}
+The {{ view.few | listed("and") }} regime{{ "s have" if view.few | length > 1 else " has" }} too few rows for a table of
+{{ "their" if view.few | length > 1 else "its" }} own.
+{% endif %}
 </p>
 <div class="quad">
 {% for table in view.tables %}
@@ -91,6 +95,7 @@ class CorrectionsView:
     metrics: list[Metric]
     repeated: str
     repeated_share: float
+    few: tuple[str, ...]
     in_points: frozenset[str] = IN_POINTS
 
 
@@ -104,6 +109,7 @@ def view(source: Source) -> CorrectionsView:
         metrics=metrics,
         repeated=names[told.whole].lower() if told.whole else "",
         repeated_share=told.share,
+        few=tuple(names[name].lower() for name in told.few),
     )
 
 

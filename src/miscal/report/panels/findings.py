@@ -14,6 +14,8 @@ from miscal.report.texts import listed, short
 
 SHOWN = 20
 MAX_EXAMPLES = 3
+#: Shares of the hidden field below this, which would be printed as 0 %, are not told.
+LEAST_EXPLAINED = 0.005
 
 TEMPLATE = (
     EXAMPLES
@@ -24,22 +26,21 @@ inputs form, on {{ view.n | count }} {{ view.kind }}. Not one of them is right m
 confidence, beyond what chance explains.</p>
 {% else %}
 <p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
-diagram shows it. {{ view.candidates | count }} groups were tested on {{ view.n | count }} {{ view.kind }}; with nothing
-hidden, a list like this would name any group at all in at most {{ view.level | percent(0) }} of data sets. Each group
-is tested given those above it.</p>
+diagram shows it. {{ view.candidates | count }} groups were tested on {{ view.n | count }} {{ view.kind }}. Where
+nothing is hidden, this list stays empty in at least {{ (1 - view.level) | percent(0) }} of data sets.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">Accuracy</th><th scope="col" class="number">Confidence</th>
 <th scope="col" class="number">Residual = visible + hidden</th>
 <th scope="col" class="drawn">Hidden, points</th>
-<th scope="col">Against rows of equal confidence</th></tr>
+<th scope="col">Odds of being right, against rows of equal confidence</th></tr>
 </thead>
 <tbody>
 {% for row in view.rows %}
 {% set one = row.finding %}
 <tr class="{{ one.sign }}">
-<th scope="row"><span class="mark" aria-hidden="true"></span>{{ one.description | short(80) }}
+<th scope="row"><span class="mark" aria-hidden="true"></span>{{ one.description | short(160) }}
 <span class="aside origin">{{ row.origin }}</span>
 {% if one.aliases %}<span class="aside also">also: {{ one.aliases | join("; ") | short(120) }}</span>{% endif %}</th>
 <td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
@@ -61,13 +62,14 @@ is tested given those above it.</p>
 <circle class="right" cx="{{ view.axis.inside(one.hidden.value) }}" cy="8" r="4"/>
 {% endif %}
 </svg></td>
-<td data-label="Odds">{{ row.odds }}
-<span class="aside">adjusted {{ one.p_adjusted | p_value }}{% if one.explained is not none and one.explained >= 0.005
+<td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}{%
+if one.explained is not none and one.explained >= view.least
 %}; explains {{ one.explained | percent(0) }} of what is hidden{% endif %}</span></td>
 </tr>
 {% if row.examples %}
 <tr class="{{ one.sign }} beneath"><td colspan="7"><details><summary>{{ row.telling }}: {{ row.examples | length }}
-example{{ "s" if row.examples | length > 1 }} of {{ one.description | short(60) }}</summary>
+example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
+</summary>
 {{ examples(row.examples) }}</details></td></tr>
 {% endif %}
 {% endfor %}
@@ -75,8 +77,12 @@ example{{ "s" if row.examples | length > 1 }} of {{ one.description | short(60) 
 </table>
 <p class="caption">The residual is accuracy minus confidence. Visible is the part that a reliability diagram shows:
 the accuracy expected at these confidences, minus the confidence. Hidden is the rest: groups below zero are right less
-often than rows of equal confidence. The 95&nbsp;% intervals allow for the choice of the groups
-among many.{% if view.more %} {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
+often than rows of equal confidence. The 95&nbsp;% intervals are of whole groups, and wide enough for the choice among
+many. The p-values are adjusted for that choice too, and are given the groups above: they ask whether a group differs
+beyond what those explain. So an interval can reach zero although p is small.{% if view.explains %} What a group
+explains is its share in the variation of the estimated hidden field. Groups overlap and estimates are cautious, so the
+shares can add up to more than 100&nbsp;%.{% endif %}{% if view.more %} {{ view.more | count }} more findings are in
+findings.parquet.{% endif %}</p>
 {% endif %}
 """
 )
@@ -121,6 +127,12 @@ class FindingsView:
     kind: str
     level: float
     axis: Scale
+    least: float = LEAST_EXPLAINED
+
+    @property
+    def explains(self) -> bool:
+        """Whether any group is said to explain a share of what is hidden."""
+        return any((row.finding.explained or 0.0) >= LEAST_EXPLAINED for row in self.rows)
 
 
 def odds_in_words(ratio: float | None) -> str:
@@ -129,11 +141,11 @@ def odds_in_words(ratio: float | None) -> str:
     Examples
     --------
     >>> odds_in_words(0.37), odds_in_words(2.0)
-    ('0.37 times the odds of rows of equal confidence', '2 times the odds of rows of equal confidence')
+    ('0.37 times', '2 times')
     """
     if ratio is None:
-        return "The odds cannot be compared: all rows of equal confidence have one outcome"
-    return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times the odds of rows of equal confidence"
+        return "not defined: all rows of equal confidence have one outcome"
+    return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times"
 
 
 def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:

@@ -16,9 +16,9 @@ from miscal.report.panels.verdict import view as verdict_view
 from miscal.report.source import Source
 
 #: What fits on the sheet together with alarms and a long verdict.
-MAX_FINDINGS = 8
+MAX_FINDINGS = 7
 MAX_ALARMS = 3
-MAX_VERDICT = 520
+MAX_VERDICT = 600
 
 TEMPLATE = """
 {% if view.alarms %}
@@ -46,12 +46,13 @@ row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n |
 <td class="number">{{ row.finding.accuracy | percent(0) }}</td><td class="number">{{ row.finding.confidence | percent(0)
 }}</td><td class="number"><b>{{ row.finding.hidden.value | points }}</b> <span class="aside">{{
 row.finding.hidden.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
-"%.2g times" | format(row.finding.odds_ratio) }}</td></tr>
+"%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
 <p class="caption">Hidden: right more (+) or less (−) often than rows of equal confidence, with 95&nbsp;% intervals;
-odds of being right, against those rows.{% if view.more %} {{ view.more | count }} more below.{% endif %}</p>
+and their odds of being right, divided by those of such rows.{% if view.more %} {{ view.more | count }} more
+below.{% endif %}</p>
 {% elif view.tested %}
 <p>Not one of the {{ view.tested | count }} groups that were tested is right more or less often than rows of equal
 confidence, beyond what chance explains.</p>

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import Confirmed, GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
-from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES
+from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES, regime_names
 from miscal.report.numbers import brief
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
@@ -23,7 +24,8 @@ TEMPLATE = """
 <span class="aside">{{ number.p_value | p_value }}</span>
 {% endif %}
 {% if sided and confirmed is not none %}
-<span class="aside mark-word{{ " proven" if confirmed }}">{{ "confirmed" if confirmed else "not confirmed" }}</span>
+<span class="aside mark-word{{ " proven" if confirmed }}">{{ "confirmed" if confirmed else "opposite" if number |
+is_opposite(sided) else "not confirmed" }}</span>
 {% endif %}
 {% endif %}
 {% endmacro %}
@@ -48,7 +50,8 @@ height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></sv
 <tbody>
 {% for row in rows %}
 <tr class="{{ row.kind }}">
-<th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(60) }}</th>
+<th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(60) }}
+{% if row.few %}<span class="aside">too few rows to measure</span>{% endif %}</th>
 <td class="number" data-label="Rows">{{ row.n | count }}
 {% if row.share is not none %}<span class="aside">{{ row.share | percent }}{{ words.of }}</span>{% endif %}</td>
 <td class="number" data-label="Accuracy">{{ row.accuracy | percent }}</td>
@@ -120,7 +123,8 @@ right than rows of equal confidence. No reliability diagram shows these groups.<
 over-confident.
 {% if view.parts or view.hidden_rows %}
 It is the sum of what a reliability diagram shows (visible) and of the difference from rows of equal confidence
-(hidden); each is called confirmed where it differs from zero in the direction of the regime.
+(hidden). Each of them is called confirmed where it differs from zero in the direction of the regime beyond chance, and
+opposite where its interval lies on the other side of zero.
 {% endif %}
 The whisker is a 95&nbsp;% interval, drawn from the open circle; where it does not reach it, the interval excludes zero.
 smECE is the smooth calibration error; its floor is what a perfectly calibrated model would show by chance on as many
@@ -133,7 +137,7 @@ p_value }}).
 {% if view.missing and not view.none %}
 No {{ words.row }} belongs to the {{ view.missing | listed }} regime.
 {% endif %}
-{% if view.unsupported %}
+{% if view.unsupported >= 0.0005 %}
 {{ view.unsupported | percent }} of the {{ words.rows }} are too far from the rows learned from for a local estimate, so
 they belong to no regime.
 {% endif %}
@@ -164,9 +168,14 @@ class RegimeRow:
     drawn: Measure
 
     @property
-    def sided(self) -> bool:
-        """Whether its residual has a direction that can be confirmed."""
-        return self.kind in ("over", "under")
+    def sided(self) -> int:
+        """The direction that its residual claims: -1 over, +1 under, 0 none."""
+        return {"over": -1, "under": 1}.get(self.kind, 0)
+
+    @property
+    def few(self) -> bool:
+        """Whether it has too few rows for its residual to be measured."""
+        return self.share is not None and self.n < MIN_ROWS
 
     @property
     def accuracy_at(self) -> float | None:
@@ -220,8 +229,7 @@ def view(source: Source) -> RegimesView:
     return RegimesView(
         rows=[_all_row(summary), *(_row(regime, names.get(regime.name, regime.name)) for regime in shown)],
         hidden_rows=[
-            _hidden_row(regime, HIDDEN_SHORT.get(regime.name, regime.name))
-            for regime in _filled(summary.hidden_regimes)
+            _hidden_row(regime, _hidden_label(regime, source.epsilon)) for regime in _filled(summary.hidden_regimes)
         ],
         missing=[label.lower() for name, label in names.items() if name not in found],
         none=not found & {"over", "under"},
@@ -239,7 +247,17 @@ def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
     return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
 
 
+def _measured(regime: Regime) -> Regime:
+    """Leave out what so few rows cannot tell."""
+    if regime.n >= MIN_ROWS:
+        return regime
+    nothing = MeasureAgainstNull(value=None)
+    parts = {name: nothing for name in ("visible", "hidden") if getattr(regime, name) is not None}
+    return regime.model_copy(update={"residual": nothing, "smece": SmoothEce(value=None), **parts})
+
+
 def _row(regime: Regime, label: str) -> RegimeRow:
+    regime = _measured(regime)
     return RegimeRow(
         *(regime.name if regime.name in REGIMES else "all", label, regime.n, regime.share),
         *(regime.accuracy, regime.confidence, regime.residual, regime.visible, regime.hidden, regime.confirmed),
@@ -247,8 +265,17 @@ def _row(regime: Regime, label: str) -> RegimeRow:
     )
 
 
+def _hidden_label(regime: Regime, epsilon: float | None) -> str:
+    """Return what a hidden regime is called: not "about as often" where it differs from zero all the same."""
+    label = HIDDEN_SHORT.get(regime.name, regime.name)
+    p_value = regime.hidden.p_value if regime.hidden is not None else None
+    band = regime_names(p_value, epsilon)["good"]
+    return band if regime.name == "good" and band != REGIMES["good"] else label
+
+
 def _hidden_row(regime: Regime, label: str) -> RegimeRow:
     """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
+    regime = _measured(regime)
     known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
     expected = regime.accuracy - regime.hidden.value if known else None
     return RegimeRow(

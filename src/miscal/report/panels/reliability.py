@@ -24,6 +24,10 @@ of all rows and become visible in the diagrams of the regimes.
 The {{ view.repeated }} regime holds {{ view.repeated_share | percent(0) }} of the {{ words.rows }}; its diagram would
 be that of all rows and is left out.
 {% endif %}
+{% if view.few %}
+The {{ view.few | listed("and") }} regime{{ "s have" if view.few | length > 1 else " has" }} too few rows for a diagram
+of {{ "their" if view.few | length > 1 else "its" }} own.
+{% endif %}
 </p>
 {% for row in view.rows %}
 {% if row.heading %}
@@ -104,6 +108,7 @@ class ReliabilityView:
     rows: list[CurveRow]
     repeated: str
     repeated_share: float
+    few: tuple[str, ...]
     x: Scale = X
     y: Scale = Y
     ticks: Any = TICKS
@@ -122,7 +127,8 @@ def view(source: Source) -> ReliabilityView:
     if len(shown) == 1:
         rows = [CurveRow("", [row.diagrams[0] for row in rows])]
     repeated = SLICES[told.whole].lower() if told.whole in CURVES else ""
-    return ReliabilityView(rows=rows, repeated=repeated, repeated_share=told.share)
+    few = tuple(SLICES[name].lower() for name in told.few if name in CURVES)
+    return ReliabilityView(rows=rows, repeated=repeated, repeated_share=told.share, few=few)
 
 
 def _diagram(summary: Summary, name: str, state: str, n: int) -> Diagram:

@@ -26,7 +26,7 @@ TEMPLATE = (
 {% set part = card.part %}
 <article class="card {{ card.kind }}{{ "" if card.confirmed else " unsure" }}">
 <header>
-<h3 title="{{ part.name | short(300) }}">{{ part.name | short(90) }}</h3>
+<h3 title="{{ part.name | short(300) }}">{{ part.name | short(200) }}</h3>
 <p class="badge"><span class="mark" aria-hidden="true"></span>{{ card.label | short(60) }}, {{ "confirmed" if
 card.confirmed else "not confirmed" }}{{ words.kind }}</p>
 </header>
@@ -55,7 +55,7 @@ interval {{ line.number.interval | bounds or "not defined" }}">
 {% endif %}
 </svg>
 <span class="aside{{ " proven" if line.confirmed }}">{{ "" if line.confirmed is none else "confirmed" if line.confirmed
-else "not confirmed" }}</span></td></tr>
+else "opposite" if line.number | is_opposite(card.side) else "not confirmed" }}</span></td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -91,7 +91,7 @@ else "not confirmed" }}</span></td></tr>
 {{ examples(card.telling) }}
 {% endif %}
 {% if card.typical %}
-<details class="typical"{% if not card.telling %} open{% endif %}><summary>Typical</summary>
+<details class="typical"{% if not card.telling %} open{% endif %}><summary>Typical rows</summary>
 {{ examples(card.typical) }}
 </details>
 {% endif %}
@@ -107,8 +107,10 @@ map</button>
 {% else %}
 <p class="lead">Each card shows a part of a regime: rows that lie close together. The parts were found without looking
 at the outcomes that they are measured on; the p-values are adjusted for their number. The residual (total) is the sum
-of what a reliability diagram shows (visible) and of the difference from rows of equal confidence (hidden). The scale of
-every card goes from {{ (0 - view.reach) | points(0) }} to {{ view.reach | points(0) }} points.</p>
+of what a reliability diagram shows (visible) and of the difference from rows of equal confidence (hidden). Each is
+confirmed where it differs from zero in the direction of its regime beyond chance, and opposite where its interval lies
+on the other side of zero. The scale of every card goes from {{ (0 - view.reach) | points(0) }} to {{ view.reach |
+points(0) }} points.</p>
 {% for group in view.groups %}
 {% if view.groups | length > 1 or group.field == "hidden" %}
 <h3>{{ group.title }}</h3>
@@ -180,6 +182,11 @@ class Card:
     enriched: list[EnrichedText]
     telling: list[Example]
     typical: list[Example]
+
+    @property
+    def side(self) -> int:
+        """The direction that the part claims: -1 less, +1 more often right."""
+        return -1 if self.kind == "over" else 1
 
     @property
     def telling_label(self) -> str:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from miscal.discovery.summary import Measure, Summary
 from miscal.report.panel import Panel
 from miscal.report.source import Source
-from miscal.report.texts import short
+from miscal.report.texts import first_sentence, short
 
 TEMPLATE = """
-<p class="sentence">{{ view.sentence }}</p>
+<p class="sentence">{{ view.shown }}</p>
+{% if view.hidden %}<p class="sentence hidden-part">{{ view.hidden }}</p>{% endif %}
 <dl class="tiles">
 {% for limit in view.limits %}
 <div class="tile">
@@ -85,12 +86,15 @@ class VerdictLimit:
 
 @dataclass(frozen=True)
 class VerdictView:
-    """The verdict sentence, the certified limits, and the summary for the headline numbers.
+    """The verdict, the certified limits, and the summary for the headline numbers.
+
+    `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest.
 
     `before` and `after` are the smECE of all rows that testify, uncorrected and corrected; `losses` their log losses.
     """
 
-    sentence: str
+    shown: str
+    hidden: str
     limits: tuple[VerdictLimit, VerdictLimit]
     summary: Summary
     before: float | None
@@ -112,8 +116,10 @@ def view(source: Source) -> VerdictView:
     hidden = "mean absolute miscalibration that the confidence alone does not explain"
     raw, ours = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     losses = (raw.log_loss, ours.log_loss) if raw and ours else ()
+    shown, hidden_part = first_sentence(summary.verdict)
     return VerdictView(
-        sentence=short(summary.verdict, 2000),
+        shown=short(shown, 2000),
+        hidden=short(hidden_part, 2000),
         limits=(
             VerdictLimit("Miscalibration", total, rounded_down(proof.lower_bound_total), proof.p_value_total),
             VerdictLimit("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
