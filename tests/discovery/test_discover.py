@@ -218,6 +218,13 @@ def test_findings_name_what_no_diagram_shows_from_all_rows(tmp_path):
     assert (own.evidence, own.n) == ("test", 500)
 
 
+def test_rows_without_columns_and_texts_have_clusters_to_find():
+    rows = triples(1000, strength=0.35)
+    found = discover(replace(rows, text=None, metadata={}), map_method="pca").summary
+    assert found.findings_method.candidates > 0
+    assert {one.source for one in found.findings} <= {"found"}
+
+
 def test_the_ledger_keeps_the_promise_that_was_asked_for(data, found):
     other = discover(data, map_method="pca", seed=1, adjustment="fdr").summary
     assert "Hochberg" in other.findings_method.adjustment

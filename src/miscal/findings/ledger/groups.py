@@ -225,12 +225,14 @@ def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int
     --------
     >>> kind = np.repeat(["a", "b"], 30)
     >>> with_clusters(named_groups({"kind": kind}), [(np.arange(60) % 2 == 0, (4, 8))]).descriptions
-    ('kind = a', 'kind = b', 'a cluster of 30 similar inputs')
+    ('kind = b', 'a cluster of 30 similar inputs')
     """
     if not clusters:
         return groups
     many = len(clusters)
     rows = [csc_array(inside[:, None].astype(np.float64)) for inside, _ in clusters]
+    # without any column and text, the named groups are none, of no rows
+    named = [groups.member] if len(groups) else []
     return replace(
         groups,
         descriptions=(
@@ -240,7 +242,7 @@ def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int
         columns=(*groups.columns, *((),) * many),
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
-        member=csc_array(hstack([groups.member, *rows])),
+        member=csc_array(hstack([*named, *rows])),
         typical=(*groups.typical, *(centre for _, centre in clusters)),
     )
 
