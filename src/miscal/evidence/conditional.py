@@ -90,7 +90,8 @@ def given_count(correct: Floats, expected: Floats, stratum: Ints) -> Floats:
 
     Examples
     --------
-    >>> given_count(np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.9, 0.8, 0.5, 0.5]), np.array([0, 0, 1, 1])).tolist()
+    >>> y, rate = np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.9, 0.8, 0.5, 0.5])
+    >>> given_count(y, rate, np.array([0, 0, 1, 1])).round(6).tolist()
     [0.0, 0.0, 0.5, -0.5]
     """
     hits, rows = np.bincount(stratum, correct), np.bincount(stratum)

@@ -60,8 +60,8 @@ def detectable_size(blocks: Sequence[Design], settings: EvidenceSettings = EVIDE
     Examples
     --------
     >>> rows = Design(np.full(800, 0.5), np.arange(800) // 8)
-    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(8, 0.5), np.zeros(8, dtype=int))])
-    (0.047, None)
+    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(4, 0.5), np.zeros(4, dtype=int))])
+    (0.049, None)
     """
     low, high = 0.0, 0.5
     if _surplus(blocks, high, settings) < 0:
