@@ -20,7 +20,7 @@ MAX_FINDINGS = 7
 MAX_ALARMS = 3
 MAX_VERDICT = 600
 
-TEMPLATE = """
+TEMPLATE = """{% from "axes.html" import axes %}
 {% if view.alarms %}
 <ul class="sheet-alarms">
 {% for text in view.alarms %}
@@ -82,14 +82,7 @@ class="number">Right</th><th scope="col" class="number">Says</th><th scope="col"
 {% if view.dots %}
 <figure class="reliability">
 <svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram of all {{ words.rows }}">
-{% for x, y, label in view.ticks %}
-<path class="grid" d="M{{ x }} {{ view.y.start }}V{{ view.y.stop }}M{{ view.x.start }} {{ y }}H{{ view.x.stop }}"/>
-<text class="tick" x="{{ x }}" y="234" text-anchor="middle">{{ label }}</text>
-<text class="tick" x="33" y="{{ y + 3.5 }}" text-anchor="end">{{ label }}</text>
-{% endfor %}
-<path class="diagonal" d="M{{ view.x.start }} {{ view.y.start }}L{{ view.x.stop }} {{ view.y.stop }}"/>
-<text class="axis" x="143" y="252" text-anchor="middle">confidence, %</text>
-<text class="axis" transform="translate(9 115) rotate(-90)" text-anchor="middle">accuracy, %</text>
+{{ axes(view.x, view.y, view.ticks) }}
 <path class="whisker" d="{% for dot in view.dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
 {% for dot in view.dots %}
 <circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"/>

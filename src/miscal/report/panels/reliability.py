@@ -16,7 +16,7 @@ Y = Scale(0.0, 1.0, 220.0, 10.0)
 TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.25, 0.5, 0.75, 1))
 STATES = {"raw": "before", "corrected": "after"}
 
-TEMPLATE = """
+TEMPLATE = """{% from "axes.html" import axes %}
 <p class="lead">Each dot stands for a group of {{ words.rows }} with similar confidence. On the diagonal, accuracy
 equals confidence; below it the model is over-confident, above it under-confident. Opposite errors cancel in the diagram
 of all rows and become visible in the diagrams of the regimes.
@@ -42,14 +42,7 @@ of {{ "their" if view.few | length > 1 else "its" }} own.
 <svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram, {{ plot.label | lower }}, {{ plot.when }}
 correction:
 {{ plot.dots | length }} groups of rows, smECE {{ plot.smece.value | size }} points">
-{% for x, y, label in view.ticks %}
-<path class="grid" d="M{{ x }} {{ view.y.start }}V{{ view.y.stop }}M{{ view.x.start }} {{ y }}H{{ view.x.stop }}"/>
-<text class="tick" x="{{ x }}" y="234" text-anchor="middle">{{ label }}</text>
-<text class="tick" x="33" y="{{ y + 3.5 }}" text-anchor="end">{{ label }}</text>
-{% endfor %}
-<path class="diagonal" d="M{{ view.x.start }} {{ view.y.start }}L{{ view.x.stop }} {{ view.y.stop }}"/>
-<text class="axis" x="143" y="252" text-anchor="middle">confidence, %</text>
-<text class="axis" transform="translate(9 115) rotate(-90)" text-anchor="middle">accuracy, %</text>
+{{ axes(view.x, view.y, view.ticks) }}
 {% if plot.name == "all" and plot.when == "before" %}
 <text class="zone" x="244" y="213" text-anchor="end">over-confident</text>
 <text class="zone" x="43" y="22">under-confident</text>
