@@ -51,7 +51,7 @@ test-all: venv
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
 BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
-	worlds power real_sets nulls planted ledger_nulls $(if $(DATA),lifeeval ledger_sets ledger_replication) \
+	worlds power real_sets nulls whole_runs bench_layout planted ledger_nulls $(if $(DATA),lifeeval ledger_sets ledger_replication) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)

@@ -113,8 +113,8 @@ def shown(args: argparse.Namespace, records: list[dict]) -> list[str]:
 
 
 def claims_of(records: list[dict]) -> list[str]:
-    """Names of the claims, in order."""
-    return [name for name in (records[0] if records else ()) if name not in (*FIELDS, "seconds")]
+    """Names of the claims, in order; what else is stored is no yes or no."""
+    return [name for name in (records[0] if records else ()) if any(isinstance(r[name], bool) for r in records)]
 
 
 def main() -> None:
