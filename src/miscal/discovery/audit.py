@@ -9,7 +9,7 @@ import numpy as np
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL, estimate_again, expected_outcome
+from miscal.discovery.estimating import ALL, estimate_again, expected_outcome, testifying
 from miscal.discovery.json_values import plain
 from miscal.discovery.run import Run
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
@@ -104,7 +104,7 @@ def audit_run(
     nulls = _nulls(run, triples, null, n_draws, epsilon, settings, tell)
     tell("other seeds")
     seeds = _seeds(triples, n_seeds, settings, tell)
-    correct, confidence, delta, supported = _testifying(run)
+    correct, confidence, delta, supported = _measured_rows(run)
     return Audit(
         null=null,
         nulls=nulls,
@@ -126,7 +126,7 @@ def _rows(run: Run) -> Triples:
     return replace(triples, split=run.table["split"].to_numpy().astype(str))
 
 
-def _testifying(run: Run) -> tuple[np.ndarray, ...]:
+def _measured_rows(run: Run) -> tuple[np.ndarray, ...]:
     rows = run.table if run.summary.evidence == ALL else run.table.filter(run.table["split"] == "test")
     return tuple(rows[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))
 
@@ -134,7 +134,7 @@ def _testifying(run: Run) -> tuple[np.ndarray, ...]:
 def _nulls(
     run: Run, triples: Triples, null: str, n_draws: int, epsilon: float, settings: dict, tell: Callable[[str], None]
 ) -> dict[str, NullStatistic]:
-    testify = np.ones(len(triples), dtype=bool) if triples.split is None else triples.split == "test"
+    testify = testifying(triples)
     count = iter(range(n_draws + 1))
 
     def statistics(outcomes: np.ndarray) -> dict[str, float]:

@@ -76,14 +76,27 @@ class HonestRows:
     @property
     def testifies(self) -> np.ndarray:
         """Mask of the rows that testify: bool, shape (n,)."""
-        split = self.triples.split
-        return np.ones(len(self.triples), dtype=bool) if split is None else split == "test"
+        return testifying(self.triples)
 
     @property
     def teaches(self) -> np.ndarray:
         """Mask of the rows that the model learned from: bool, shape (n,)."""
         split = self.triples.split
         return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
+
+
+def testifying(triples: Triples) -> np.ndarray:
+    """Mark the rows that testify: the test rows of a split, all rows where there is none; bool, shape (n,).
+
+    Examples
+    --------
+    >>> rows = {"confidence": [0.5, 0.9], "correct": [1, 0]}
+    >>> testifying(Triples.of([[0.0], [1.0]], **rows)).tolist()
+    [True, True]
+    >>> testifying(Triples.of([[0.0], [1.0]], **rows, split=["train", "test"])).tolist()
+    [False, True]
+    """
+    return np.ones(len(triples), dtype=bool) if triples.split is None else triples.split == "test"
 
 
 def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evidence:

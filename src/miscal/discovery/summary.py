@@ -22,11 +22,27 @@ Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Probability = Share | None
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """A part of a document: frozen, and without keys that it does not name."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class Measure(_Part):
+class Document(Part):
+    """A document that is written as a file of its own."""
+
+    def to_json(self) -> str:
+        """Return the document as JSON text, the same bytes for the same content.
+
+        Returns
+        -------
+        str
+            Indented JSON, ASCII only, ending in a newline, without NaN or infinity.
+        """
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False) + "\n"
+
+
+class Measure(Part):
     """A measured number and its 95 % interval; both null where undefined."""
 
     value: Number
@@ -45,7 +61,7 @@ class SmoothEce(MeasureAgainstNull):
     floor: Number = None
 
 
-class Global(_Part):
+class Global(Part):
     """Test rows as a whole, before any correction; metrics registered beyond these six are measures too."""
 
     model_config = ConfigDict(extra="allow")
@@ -70,7 +86,7 @@ class Global(_Part):
         return SmoothEce if name == "smece" else Measure
 
 
-class FieldNumbers(_Part):
+class FieldNumbers(Part):
     """The estimated field over the test rows.
 
     ``structure`` says whether the estimator claims a local structure, that is, one a global map of f does not give.
@@ -87,7 +103,7 @@ class FieldNumbers(_Part):
     structure: bool
 
 
-class Confirmed(_Part):
+class Confirmed(Part):
     """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut."""
 
     total: bool = False
@@ -95,7 +111,7 @@ class Confirmed(_Part):
     hidden: bool = False
 
 
-class Regime(_Part):
+class Regime(Part):
     """The testifying rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``."""
 
     name: str
@@ -117,7 +133,7 @@ class GapNumbers(SmoothEce):
     worst: str | None = None
 
 
-class CertificateNumbers(_Part):
+class CertificateNumbers(Part):
     """Lower limits of the mean absolute miscalibration, from test rows alone."""
 
     lower_bound_total: Measure
@@ -128,7 +144,7 @@ class CertificateNumbers(_Part):
     detectable: Number = None
 
 
-class Score(_Part):
+class Score(Part):
     """How one correction does on one slice of the test rows; metrics registered beyond these three are numbers too."""
 
     model_config = ConfigDict(extra="allow")
@@ -140,7 +156,7 @@ class Score(_Part):
     n: NonNegativeInt
 
 
-class Comparison(_Part):
+class Comparison(Part):
     """One correction on every slice; slices are those of the uncorrected field."""
 
     all: Score
@@ -149,14 +165,14 @@ class Comparison(_Part):
     good: Score
 
 
-class Selection(_Part):
+class Selection(Part):
     """The chosen settings and every candidate that was compared."""
 
     chosen: dict[str, Any]
     candidates: tuple[dict[str, Any], ...]
 
 
-class SubregimeNumbers(_Part):
+class SubregimeNumbers(Part):
     """A coherent, named part of a regime: cut on train and validation rows, measured on test rows.
 
     ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
@@ -185,7 +201,7 @@ class SubregimeNumbers(_Part):
     telling: tuple[NonNegativeInt, ...] = ()
 
 
-class CurveNumbers(_Part):
+class CurveNumbers(Part):
     """A reliability curve with its 95 % band, one entry per bin."""
 
     confidence: tuple[FiniteFloat, ...]
@@ -195,14 +211,14 @@ class CurveNumbers(_Part):
     n: tuple[NonNegativeInt, ...]
 
 
-class CurvePair(_Part):
+class CurvePair(Part):
     """Reliability before and after the correction."""
 
     raw: CurveNumbers | None
     corrected: CurveNumbers | None
 
 
-class Curves(_Part):
+class Curves(Part):
     """Reliability of all test rows and of the two miscalibrated regimes."""
 
     all: CurvePair
@@ -210,7 +226,7 @@ class Curves(_Part):
     under: CurvePair
 
 
-class Histogram(_Part):
+class Histogram(Part):
     """Counts of the test rows' delta by regime; ``edges`` has one entry more than the counts."""
 
     edges: tuple[FiniteFloat, ...]
@@ -219,7 +235,7 @@ class Histogram(_Part):
     under: tuple[NonNegativeInt, ...]
 
 
-class Columns(_Part):
+class Columns(Part):
     """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
 
     confidence: str | None
@@ -229,7 +245,7 @@ class Columns(_Part):
     metadata: tuple[str, ...] = ()
 
 
-class Data(_Part):
+class Data(Part):
     """The source of the rows."""
 
     path: str | None
@@ -239,7 +255,7 @@ class Data(_Part):
     n_features: NonNegativeInt
 
 
-class MapInfo(_Part):
+class MapInfo(Part):
     """The 2-D maps stored beside the summary."""
 
     file: str
@@ -249,7 +265,7 @@ class MapInfo(_Part):
     n_total: NonNegativeInt
 
 
-class FindingNumbers(_Part):
+class FindingNumbers(Part):
     """A named group that is right more or less often than rows of equal confidence."""
 
     description: str
@@ -271,7 +287,7 @@ class FindingNumbers(_Part):
     rows: tuple[int, ...] = ()
 
 
-class FindingsMethod(_Part):
+class FindingsMethod(Part):
     """How the findings were chosen."""
 
     candidates: NonNegativeInt
@@ -281,7 +297,7 @@ class FindingsMethod(_Part):
     n: NonNegativeInt
 
 
-class Summary(_Part):
+class Summary(Document):
     """Everything a run found, as in ``summary.json``.
 
     Examples
@@ -319,16 +335,6 @@ class Summary(_Part):
     settings: dict[str, Any]
     versions: dict[str, str]
     timing: dict[str, FiniteFloat]
-
-    def to_json(self) -> str:
-        """Return the document as JSON text, the same bytes for the same content.
-
-        Returns
-        -------
-        str
-            Indented JSON, ASCII only, ending in a newline, without NaN or infinity.
-        """
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False) + "\n"
 
 
 def read_summary(path: str | Path) -> Summary:

@@ -218,8 +218,7 @@ def permutation_p_value(
     0.0005
     """
     e, a = centred(residual, stratum), centred(field, stratum)
-    rows = np.bincount(stratum)
-    variances = _variances(e, a, stratum)
+    variances = shuffle_variances(e, a, stratum)
     variance = float(np.sum(variances))
     if variance <= 1e-24 * len(e):
         return 1.0
@@ -227,9 +226,7 @@ def permutation_p_value(
     if len(e) <= settings.drawn_rows:
         sums = _shuffled_sums(e, a, stratum, rng, settings)
     else:
-        # E|e a|^3 of a row and the field that it is dealt, summed over the stratum
-        third = np.bincount(stratum, np.abs(e) ** 3) * np.bincount(stratum, np.abs(a) ** 3) / np.maximum(rows, 1)
-        normal = near_normal(variances, third, settings)
+        normal = near_normal(variances, shuffle_thirds(e, a, stratum), settings)
         if normal.all():
             # a p-value is never 0
             return float(max(ndtr(-observed / deviation), np.finfo(float).tiny))
@@ -248,13 +245,33 @@ def comparable(residual: Floats, field: Floats, stratum: Ints) -> bool:
     >>> comparable(np.array([0.0, 1.0]), np.array([0.2, 0.1]), np.array([0, 1]))
     False
     """
-    variance = _variances(centred(residual, stratum), centred(field, stratum), stratum).sum()
+    variance = shuffle_variances(centred(residual, stratum), centred(field, stratum), stratum).sum()
     return bool(variance > 1e-24 * len(residual))
 
 
-def _variances(e: Floats, a: Floats, stratum: Ints) -> Floats:
-    """Exact variance of the sum of e a under shuffles, stratum by stratum."""
+def shuffle_variances(e: Floats, a: Floats, stratum: Ints) -> Floats:
+    """Exact variance of the sum of e a under shuffles within strata, stratum by stratum; both are centred there.
+
+    Examples
+    --------
+    >>> e = np.array([0.5, -0.5])
+    >>> shuffle_variances(e, e, np.zeros(2, dtype=int)).tolist()
+    [0.25]
+    """
     return np.bincount(stratum, e**2) * np.bincount(stratum, a**2) / np.maximum(np.bincount(stratum) - 1, 1)
+
+
+def shuffle_thirds(e: Floats, a: Floats, stratum: Ints) -> Floats:
+    """E|e a|^3 of a row and the value that it is dealt, summed over each stratum: for `near_normal`.
+
+    Examples
+    --------
+    >>> e = np.array([0.5, -0.5])
+    >>> shuffle_thirds(e, e, np.zeros(2, dtype=int)).tolist()
+    [0.03125]
+    """
+    rows = np.bincount(stratum)
+    return np.bincount(stratum, np.abs(e) ** 3) * np.bincount(stratum, np.abs(a) ** 3) / np.maximum(rows, 1)
 
 
 def ranked(sums: Floats, observed: float, rounding: float, tie: float = 1.0) -> float:

@@ -97,7 +97,7 @@ def bernoulli_sums(
             number = min(step, n_draws - start)
             draw, row = np.divmod(_hits(number * len(rows), largest, rng), len(rows))
             row = rows[row]
-            # thinning: hits came at the largest rate of the octave, and are kept in proportion to their own
+            # thinning: hits were drawn at the largest rate of the octave; each row keeps its own share of them
             hit = rng.random(len(row)) * largest < rare[row]
             sums[start : start + number] += np.bincount(draw[hit], weight[row[hit]], minlength=number)
     return sums

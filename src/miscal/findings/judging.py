@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from miscal.evidence.conditional import centred, strata
+from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
 from miscal.evidence.sums import near_normal
-from miscal.findings.ledger.scan import exact_p_value
+from miscal.findings.ledger.exact import exact_p_value
 from miscal.findings.residuals import Residual, binomial_residual, holm, proportion_residual
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
@@ -243,12 +243,11 @@ def _shuffled(correct: np.ndarray, expected: np.ndarray, rows: np.ndarray, strat
         return 0.0, 1.0
     stratum = np.unique(stratum[telling], return_inverse=True)[1]
     y, member, rate = correct[telling], rows[telling].astype(np.float64), expected[telling]
-    size, e, a = np.bincount(stratum), centred(y - rate, stratum), centred(member, stratum)
-    variances = np.bincount(stratum, e**2) * np.bincount(stratum, a**2) / (size - 1)
-    third = np.bincount(stratum, np.abs(e) ** 3) * np.bincount(stratum, np.abs(a) ** 3) / size
+    e, a = centred(y - rate, stratum), centred(member, stratum)
+    variances = shuffle_variances(e, a, stratum)
     excess = float(e @ a)
     normal = max(float(2.0 * ndtr(-abs(excess) / np.sqrt(variances.sum()))), np.finfo(float).tiny)
-    if near_normal(variances, third).all():
+    if near_normal(variances, shuffle_thirds(e, a, stratum)).all():
         return excess, normal
     # the exact law knows nothing of a trend of E[y | f] within a stratum, the normal one nothing of rare outcomes
     return excess, max(normal, exact_p_value(y, member > 0, stratum))

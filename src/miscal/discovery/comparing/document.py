@@ -4,17 +4,18 @@ Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive mea
 value of `a` minus that of `b`.
 """
 
-import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
+from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.discovery.summary import (
     CertificateNumbers,
     CurveNumbers,
+    Document,
     Global,
     Measure,
     MeasureAgainstNull,
+    Part,
     Probability,
     Share,
 )
@@ -23,12 +24,8 @@ COMPARISON_VERSION = 1
 """Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class RunNumbers(_Part):
-    """One run: where it came from, and its numbers on all of its rows.
+class RunNumbers(Part):
+    """One run: its source, and its numbers on all of its rows.
 
     ``certificate`` and ``findings`` (how many) are those of its own summary.
     """
@@ -45,7 +42,7 @@ class RunNumbers(_Part):
     findings: NonNegativeInt
 
 
-class MeasurePair(_Part):
+class MeasurePair(Part):
     """A number of both runs; ``better`` is set where the interval of the difference excludes 0.
 
     The difference of smECE has no interval: noise makes smECE larger, by a different amount in each run.
@@ -57,14 +54,14 @@ class MeasurePair(_Part):
     better: Literal["a", "b"] | None = None
 
 
-class FieldAgreement(_Part):
+class FieldAgreement(Part):
     """Correlations of the two fields over the shared rows; null where one of them is constant."""
 
     delta: Measure
     hidden: Measure
 
 
-class RegimeAgreement(_Part):
+class RegimeAgreement(Part):
     """Regimes of the shared rows under both runs.
 
     ``counts`` has a line for each regime of `a` and in it a number for each regime of `b`, in the order of ``names``.
@@ -76,7 +73,7 @@ class RegimeAgreement(_Part):
     agreement: Share
 
 
-class GroupSide(_Part):
+class GroupSide(Part):
     """A named group under one run; ``residual`` = what a reliability diagram shows of it + ``hidden``."""
 
     n: NonNegativeInt
@@ -86,7 +83,7 @@ class GroupSide(_Part):
     hidden: Measure
 
 
-class GroupPair(_Part):
+class GroupPair(Part):
     """A named group under both runs.
 
     ``found_in`` names the ledgers that list it, ``"a"`` and ``"b"``. ``residual`` and ``hidden`` are the differences;
@@ -111,7 +108,7 @@ class GroupPair(_Part):
     aliases: tuple[str, ...] = ()
 
 
-class NearerCounts(_Part):
+class NearerCounts(Part):
     """Of how many values of columns the one or the other run is better calibrated, and of how many neither is shown."""
 
     a: NonNegativeInt
@@ -119,14 +116,14 @@ class NearerCounts(_Part):
     neither: NonNegativeInt
 
 
-class CurveSides(_Part):
+class CurveSides(Part):
     """Reliability of the compared rows under both runs."""
 
     a: CurveNumbers | None
     b: CurveNumbers | None
 
 
-class RunPair(_Part):
+class RunPair(Part):
     """Two runs beside each other.
 
     ``same_rows`` says whether rows were matched, so that differences are paired; else all rows of both runs are
@@ -161,7 +158,7 @@ class RunPair(_Part):
     notes: tuple[str, ...] = ()
 
 
-class RunComparison(_Part):
+class RunComparison(Document):
     """Runs beside each other, as in ``compare.json``.
 
     Attributes
@@ -194,13 +191,3 @@ class RunComparison(_Part):
     def verdict(self) -> tuple[str, ...]:
         """What a person wants to know first: the first sentences about every pair."""
         return tuple(pair.verdict[0] for pair in self.pairs)
-
-    def to_json(self) -> str:
-        """Return the document as JSON text, the same bytes for the same content.
-
-        Returns
-        -------
-        str
-            Indented JSON, ASCII only, ending in a newline, without NaN or infinity.
-        """
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False) + "\n"

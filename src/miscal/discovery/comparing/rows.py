@@ -94,7 +94,7 @@ class RunRows:
 
     @property
     def source(self) -> dict[str, Any]:
-        """Where the rows came from, as the run noted it."""
+        """The source of the rows, as the run noted it."""
         return self.run.summary.settings["source"]
 
 

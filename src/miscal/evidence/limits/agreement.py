@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.evidence.blocks import spend
+from miscal.evidence.limits.bisection import largest_rejected
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -86,11 +87,7 @@ def _combined(blocks: Sequence[Agreement], settings: EvidenceSettings, rng: np.r
     p_value = together(0.0)
     if p_value >= alpha:
         return 0.0, p_value
-    low, high = 0.0, 1.0
-    for _ in range(settings.halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if together(middle) < alpha else (low, middle)
-    return low, p_value
+    return largest_rejected(lambda size: together(size) < alpha, settings.halvings), p_value
 
 
 def _size_p_value(block: Agreement, size: float, tie: float, settings: EvidenceSettings) -> float:
@@ -183,11 +180,9 @@ def agreement_limit(probability: Floats, count: int, *, settings: EvidenceSettin
     alpha = 1 - settings.confidence_level
     if count_p_value(probability, count, settings=settings) >= alpha:
         return 0.0
-    low, high = float(probability.min()), 1.0
-    for _ in range(settings.halvings):
-        height = (low + high) / 2
-        if count_p_value(np.maximum(probability, height), count, settings=settings) < alpha:
-            low = height
-        else:
-            high = height
+
+    def rejects(height: float) -> bool:
+        return count_p_value(np.maximum(probability, height), count, settings=settings) < alpha
+
+    low = largest_rejected(rejects, settings.halvings, low=float(probability.min()))
     return float(np.mean(np.maximum(probability, low) - probability))

@@ -16,6 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from miscal.evidence.blocks import spend
 from miscal.evidence.conditional import centred, comparable, given_count, permutation_p_value, ranked, strata
+from miscal.evidence.limits.bisection import largest_rejected
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import bernoulli_sums, near_normal
@@ -218,10 +219,8 @@ def shift_limit(
 
     if tail(shifted(0.0)) > alpha:
         return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(settings.drawn_halvings if drawn else settings.halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if tail(shifted(middle)) <= alpha else (low, middle)
+    halvings = settings.drawn_halvings if drawn else settings.halvings
+    low = largest_rejected(lambda size: tail(shifted(size)) <= alpha, halvings)
     return float(np.mean(weight * (shifted(low) - centre)))
 
 
@@ -261,11 +260,8 @@ def common_limit(
 
     if together(0.0) > alpha:
         return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(settings.drawn_halvings if drawn else settings.halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if together(middle) <= alpha else (low, middle)
-    return low
+    halvings = settings.drawn_halvings if drawn else settings.halvings
+    return largest_rejected(lambda size: together(size) <= alpha, halvings)
 
 
 Tail = Callable[[Floats], float]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from miscal.evidence.conditional import centred
+from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
@@ -196,9 +196,8 @@ class _Test:
 
     def _normal(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         stratum = self.strata[place]
-        size = np.bincount(stratum)
         e, a = centred(self.residual[inside], stratum), centred(group.astype(np.float64), stratum)
-        variance = np.sum(np.bincount(stratum, e**2) * np.bincount(stratum, a**2) / np.maximum(size - 1, 1))
+        variance = np.sum(shuffle_variances(e, a, stratum))
         return float(e @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
 
     def _exact(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:

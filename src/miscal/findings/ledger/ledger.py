@@ -188,7 +188,7 @@ def find(
 
 @dataclass(frozen=True, eq=False)
 class _Picked:
-    """A group that is a finding, whatever it came from."""
+    """A group that is a finding: named, a cluster, or a cut on the field."""
 
     inside: np.ndarray
     description: str

@@ -1,0 +1,32 @@
+"""The largest size that a test rejects: how every limit is inverted from its test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def largest_rejected(rejects: Callable[[float], bool], halvings: int, *, low: float = 0.0, high: float = 1.0) -> float:
+    """Bisect for the size at which a test stops to reject.
+
+    Parameters
+    ----------
+    rejects : callable
+        Whether a size is rejected; sizes below one that is are rejected too. `low` is taken to be.
+    halvings : int
+        Steps: the answer is within (high - low) / 2 ** halvings.
+    low, high : float, default 0 and 1
+
+    Returns
+    -------
+    float
+        The largest size found that is rejected, or `low`.
+
+    Examples
+    --------
+    >>> round(largest_rejected(lambda size: size < 0.3, 20), 5)
+    0.3
+    """
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rejects(middle) else (low, middle)
+    return low
