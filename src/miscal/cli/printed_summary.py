@@ -92,8 +92,12 @@ def _findings(summary: Summary) -> list[str]:
         for one in summary.findings[:SHOWN]
     ]
     wrapped = [part for line in lines for part in _wrapped(line)]
-    more = len(summary.findings) - len(lines)
-    return [*wrapped, f"            and {more} more in the report and in findings.parquet"] if more > 0 else wrapped
+    if (more := len(summary.findings) - len(lines)) > 0:
+        wrapped.append(f"            and {more} more in the report and in findings.parquet")
+    if alone := summary.accounted_for:
+        what = "one more value differs" if len(alone) == 1 else f"{len(alone)} more values differ"
+        wrapped.append(f"            {what} alone, but not clearly beyond these findings: see the report")
+    return wrapped
 
 
 def _correction(summary: Summary) -> list[str]:
