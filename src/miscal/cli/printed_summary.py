@@ -85,10 +85,9 @@ def _shown(measure: MeasureAgainstNull) -> str:
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
-    words = {"over": "less often", "under": "more often"}
     lines = [
         f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
-        f"{abs(100 * one.hidden.value):.0f} points {words[one.sign]} than rows of equal confidence"
+        f"{abs(100 * one.hidden.value):.0f} points {'less' if one.hidden.value < 0 else 'more'} often than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]
     wrapped = [part for line in lines for part in _wrapped(line)]

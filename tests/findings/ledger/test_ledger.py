@@ -217,6 +217,20 @@ def test_a_value_that_differs_by_itself_is_a_finding_or_accounted_for():
     assert one.hidden == pytest.approx(np.mean((y - expected)[shadow]))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_finding_differs_in_the_same_direction_by_itself_as_given_those_above(seed):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["low", "middle", "high"], N, p=[0.35, 0.5, 0.15])
+    f = rng.uniform(0.4, 0.8, N)
+    # given that low is worse, middle is worse than the rest too, which is high; by itself it is better than all
+    y = (rng.random(N) < f + np.select([kind == "low", kind == "high"], [-0.25, 0.2], 0.02)).astype(float)
+    expected = crossfitted(y, f)
+    found = find(Witnesses(y, f, expected, y * 0, np.arange(N)), named_groups({"kind": kind}), seed=seed).findings
+    assert {one.description: one.sign for one in found} == {"kind = low": "over", "kind = high": "under"}
+    for one in found:
+        assert (one.hidden < 0) == (one.sign == "over")
+
+
 def test_with_nothing_found_nothing_is_accounted_for():
     for seed in range(40):
         groups, y, f = nothing_hidden("not monotone", seed, 400)

@@ -10,7 +10,9 @@ has, under permutations within strata, mean 0 and covariances
 
 where S_s is the sum of squares of centred e, m_s the number of rows, and g~ the centred indicator: a Mantel-Haenszel
 test of outcome by group given confidence. Groups chosen before are projected out of both T and its variance, all
-together, so that a later one is tested given those above it. The cut is Bonferroni's over all candidates at every step,
+together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
+by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by the
+rows that it is compared with. The cut is Bonferroni's over all candidates at every step,
 weighted: clusters of inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights).
 A cluster waits as long as a value of a column is beyond the cut: one that mixes several values may be stronger
 than each, but says less. Where columns have values to describe it by and none do, it waits for all other candidates,
@@ -226,9 +228,10 @@ class _Scan:
     def choose(self) -> Iterator[ChosenGroup]:
         share = self.share * self._rejected()
         least = -ndtri(self.settings.significance * share / 2)
-        refused = np.zeros(len(self.groups), bool)
+        refused, alone = np.zeros(len(self.groups), bool), self._by_themselves()
         while len(self.chosen) < self.settings.max_findings:
-            z = np.where(refused, 0.0, self._given_chosen())
+            z = self._given_chosen()
+            z = np.where(refused | (z * alone < 0), 0.0, z)
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
