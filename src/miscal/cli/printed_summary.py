@@ -4,7 +4,7 @@ import textwrap
 from pathlib import Path
 
 from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import MeasureAgainstNull, Regime, Summary
+from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.report.legend import REGIMES
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import row_words
@@ -83,11 +83,15 @@ def _shown(measure: MeasureAgainstNull) -> str:
     return told.replace(MINUS, "-")
 
 
+def _often(finding: FindingNumbers) -> str:
+    return "less often" if finding.hidden.value < 0 else "more often"
+
+
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
         f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
-        f"{abs(100 * one.hidden.value):.0f} points {'less' if one.hidden.value < 0 else 'more'} often than rows of equal confidence"
+        f"{abs(100 * one.hidden.value):.0f} points {_often(one)} than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]
     wrapped = [part for line in lines for part in _wrapped(line)]
