@@ -10,11 +10,13 @@ has, under permutations within strata, mean 0 and covariances
 
 where S_s is the sum of squares of centred e, m_s the number of rows, and g~ the centred indicator: a Mantel-Haenszel
 test of outcome by group given confidence. Groups chosen before are projected out of both T and its variance, all
-together, so that a later one is tested given those above it. A group is chosen only if it differs in the same
-direction by itself: what is right more often than all rows of equal confidence, but less often given a group above, is
-told by the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters
-of inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long
-as a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told at most.
+together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
+by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
+the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
+inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
+a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
+columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
+at most.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
