@@ -99,12 +99,7 @@ def paper_run(tmp_path_factory) -> Path:
     rows = read_triples(place / "a.csv", features="x_*")
     options = {"sigmas": [0.3], "lambdas": [0.01], "max_epochs": 2}
 
-    def make():
-        return discover(
-            read_triples(place / "a.csv", features="x_*"), method="paper", options=options, map_method="pca", n_jobs=1
-        )
-
-    write_run(make, place / "run")
+    write_run(discover(rows, method="paper", options=options, map_method="pca", n_jobs=1), place / "run")
     return place
 
 
