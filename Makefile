@@ -1,5 +1,5 @@
 # Everything runs in one virtual environment made from lock files; nothing is resolved on the way. `make demo` installs
-# core alone, which is what `pip install miscal` brings; what tests and checks need is added to it, in either order.
+# core alone, which is what `pip install miscal` brings; what tests and checks need is added to it when they are run.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -17,7 +17,7 @@ SOURCES := src tests benchmarks examples scripts
 .PHONY: help venv demo test test-all bench check format clean
 
 help:
-	@echo "make demo      run miscal on the packaged real data; leaves demo/report.html"
+	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
 	@echo "make test      the fast tests"
 	@echo "make test-all  all tests, the statistical ones too"
 	@echo "make bench     the benchmarks, each with what it is measured against"
@@ -60,7 +60,7 @@ test-all: venv
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
-BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
+BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
 	worlds power real_sets nulls whole_runs bench_layout planted ledger_nulls $(if $(DATA),lifeeval ledger_sets ledger_replication) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
