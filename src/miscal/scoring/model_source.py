@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from miscal.base.errors import FileError, InputError, MiscalError, TrustError
+from miscal.base.extras import need
 from miscal.scoring.registry import BASE_MODELS, SMOLLM2, resolve_name
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class ModelSpec:
         Whether code that a checkpoint brings may run.
     threads : int, optional
         Threads of torch on the CPU; default: as torch is set.
+
+    Raises
+    ------
+    InputError
+        If the dtype is not one of these, or the extra ``miscal[llm]`` is not installed.
     """
 
     model: str
@@ -55,6 +61,8 @@ class ModelSpec:
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        # whoever is to load a model makes one of these first, before any question is read
+        need("llm", f"model {redact(self.model)}", "torch", "transformers")
         if self.dtype not in DTYPES:
             raise InputError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError, MissingColumn
+from miscal.base.extras import need
 from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
 from miscal.scoring.model_source import first_line, redact, retried
@@ -235,10 +236,8 @@ def read_table(path: Path) -> pl.DataFrame:
 
 
 def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
-    try:
-        import datasets
-    except ImportError as error:
-        raise InputError(f"task {task.dataset} needs an extra; run pip install 'miscal[datasets]'") from error
+    need("datasets", f"task {task.dataset}", "datasets")
+    import datasets
     from huggingface_hub import HfApi
 
     what = f"data set {task.dataset} cannot be fetched from the hub"

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.errors import InputError
+from miscal.base.extras import need
 from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.baselines.views import fit_view
@@ -80,9 +80,8 @@ def _loss(X, f, y, pair, settings, seed) -> float:
 
 
 def _package():
-    try:
-        from mcgrad import methods
-    except ImportError as error:
-        raise InputError("the baseline mcgrad needs the package mcgrad: pip install 'miscal[compare]'") from error
+    need("compare", "the baseline mcgrad", "mcgrad")
+    from mcgrad import methods
+
     logging.getLogger("mcgrad").setLevel(logging.ERROR)
     return methods

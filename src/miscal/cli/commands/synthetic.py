@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from miscal.base.errors import InputError
+from miscal.base.extras import need
 from miscal.cli.options import Method, fraction, numbers, whole
 
 _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
@@ -106,6 +107,8 @@ def command(
     for name in _MEANINGLESS.get(experiment.value, ("capacities",)):
         if chosen[name] is not None:
             raise InputError(f"--{name} has no effect on {experiment.value}: leave it out")
+    # before hours of computing, not where the figures are drawn
+    need("paper", "miscal synthetic")
     with stages() as progress:
         progress("loading")
         from miscal.synthetic.run import run

@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from miscal.base.checks import check_features
-from miscal.base.errors import FileError, InputError, MismatchError, TrustError
+from miscal.base.errors import FileError, MismatchError, TrustError
+from miscal.base.extras import installed, need
 from miscal.base.files import digest
 from miscal.data.encoders.protocol import State
 
@@ -105,7 +106,7 @@ class TextSentenceTransformer:
 
 def default_sentence_model() -> str | None:
     """Find a sentence model on this machine: a folder, an id in the local hub cache, or None."""
-    if importlib.util.find_spec("sentence_transformers") is None:
+    if not installed("sentence-transformers"):
         return None
     spec = importlib.util.find_spec(BUNDLED_SENTENCE_MODEL)
     for place in (spec.submodule_search_locations or []) if spec else []:
@@ -118,8 +119,7 @@ def default_sentence_model() -> str | None:
 
 
 def _load_sentence_model(model: str, *, fetch: bool) -> Any:
-    if importlib.util.find_spec("sentence_transformers") is None:
-        raise InputError("sentence embeddings need an extra: install it with pip install 'miscal[embed]'")
+    need("embed", "the encoder of sentences")
     if Path(model).is_dir() and not any(Path(model).rglob("*.safetensors")):
         raise TrustError(
             f"{model} holds no .safetensors weights; other formats can run code when loaded, so they never are"

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from miscal.base.errors import CorruptFile, InputError, ResourceError
+from miscal.base.errors import CorruptFile, ResourceError
+from miscal.base.extras import need
 from miscal.data.readers.table import damage, fits
 
 MAGIC = b"PK\x03\x04"
@@ -127,11 +128,8 @@ def _bounded(stream: IO[bytes], size: int) -> bytes:
 
 
 def _zstandard(path: Path):
-    try:
-        import zstandard
-    except ImportError:
-        raise InputError(
-            f"{path} is compressed with Zstandard: run pip install 'miscal[logs]', or convert the log to JSON "
-            "(inspect log convert --to json)"
-        ) from None
+    convert = ", or convert the log to JSON (inspect log convert --to json)"
+    need("logs", f"{path}, which is compressed with Zstandard,", otherwise=convert)
+    import zstandard
+
     return zstandard

@@ -1,0 +1,39 @@
+"""The lock files agree with pyproject.toml and with one another."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+ASKED = [Requirement(need) for need in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]]
+VERSIONS = ("", "-3.12", "-3.13")
+
+
+def pins(name: str) -> dict[str, str]:
+    lines = (ROOT / name).read_text().splitlines()
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
+@pytest.mark.parametrize("name", [f"requirements-core{v}.lock" for v in (*VERSIONS, "-oldest")])
+def test_core_is_locked_within_its_bounds_and_without_what_extras_bring(name):
+    locked = pins(name)
+    for need in ASKED:
+        assert need.specifier.contains(locked[canonicalize_name(need.name)]), need
+    assert not {"torch", "matplotlib", "transformers", "pyarrow", "pandas"} & set(locked)
+
+
+def test_the_oldest_versions_are_the_lower_bounds():
+    locked = pins("requirements-core-oldest.lock")
+    for need in ASKED:
+        [lowest] = [bound.version for bound in need.specifier if bound.operator == ">="]
+        assert locked[canonicalize_name(need.name)] == lowest, need
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_lock_of_the_tests_adds_to_that_of_core(version):
+    every = pins(f"requirements{version}.lock")
+    for part in (f"requirements-core{version}.lock", "requirements-build.lock"):
+        assert pins(part).items() <= every.items()
