@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-INTERVAL = 0.2
-"""Seconds between looks at the memory; a look reads one small file per process."""
+INTERVAL = 0.05
+"""Seconds between looks at the memory, and the most that a time is too long by; a look reads one small file per
+process."""
 
 
 @dataclass(frozen=True)

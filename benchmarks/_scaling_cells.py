@@ -32,7 +32,7 @@ def discover_cell(n: int, d: int, setting: str) -> dict:
         data, x, out = (Path(folder) / name for name in ("rows.parquet", "x.npy", "run"))
         apart(_write_world, data, x, n, d)
         busy = os.getloadavg()[0]
-        given = f"--metadata topic --map pca --method {setting} --seed {SEED}".split()
+        given = f"--metadata topic --method {setting} --seed {SEED}".split()
         command = [sys.executable, "-m", "miscal", "discover", str(data), "--embeddings", str(x), *given]
         used = measured([*command, "--out", str(out)])
         summary = json.loads((out / "summary.json").read_text())
@@ -60,12 +60,13 @@ def nystrom_flops(n: int, d: int) -> float:
 
     Per fit: covariance and rotation to 384 components where d > 384; per kernel score the kernel between rows and
     landmarks, the whitening, and one normal matrix (the folds' are sums of its parts); the kernel at the rows
-    estimated. Fits: one on all rows that are not test rows, and one a fold.
+    estimated. Fits, where every row testifies: one on all rows, one on all folds but each, and one on the folds before
+    each but the first and the last.
     """
-    known = 0.9 * n
-    folds = 10 if known < 1_000 else 4 if known <= 50_000 else 3
-    in_fold = known * (folds - 1) / folds
-    return _fit_flops(known, n - known, d) + folds * _fit_flops(in_fold, known - in_fold, d)
+    folds = 10 if n < 1_000 else 4 if n <= 50_000 else 3
+    fold = n / folds
+    forward = sum(_fit_flops(k * fold, fold, d) for k in range(1, folds - 1))
+    return _fit_flops(n, 0.0, d) + folds * _fit_flops(n - fold, fold, d) + forward
 
 
 def _fit_flops(rows: float, queries: float, d: int) -> float:

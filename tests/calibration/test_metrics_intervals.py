@@ -199,6 +199,15 @@ def test_gap_slices_equal_smece_of_their_rows():
     assert found.slices[found.worst] == max(found.slices.values())
 
 
+@pytest.mark.parametrize("name", ["over less off", "both right"])
+def test_intervals_known_before_are_those_found_again(name):
+    y, f, regime = off(np.random.default_rng(3), *BELOW_ZERO[name])
+    parts = {part: regime == part for part in ("over", "under") if part in regime} | {"all": np.full(len(y), True)}
+    known = {part: measure_smece(y[rows], f[rows], random_state=5).interval for part, rows in parts.items()}
+    again, reused = (measure_gap(y, f, regime, random_state=5, known=given).interval for given in (None, known))
+    assert reused == pytest.approx(again, abs=1e-9)
+
+
 def test_small_slices_do_not_count():
     y, f, regime = hidden(300, 2)
     regime = np.where(np.arange(300) < 29, "over", np.where(regime == "under", "under", "good"))

@@ -53,12 +53,19 @@ def test_what_a_run_leaves(finished):
     check_seal(out)
 
 
-def test_it_says_the_verdict_and_where_the_report_is_and_nothing_on_stderr(finished, summary):
+def test_it_says_the_verdict_and_where_the_report_is(finished, summary):
     ended, out = finished
     assert summary["verdict"] in ended.out
     assert summary["data"]["x_source"] in ended.out
     assert str(out / "report.html") in ended.out
-    assert ended.err == ""
+
+
+def test_a_log_gets_one_plain_line_for_each_stage(finished, summary, table):
+    lines = finished[0].err.splitlines()
+    assert [line.split()[0] for line in lines] == ["reading", *summary["timing"], "report"]
+    assert all(line.isprintable() for line in lines)
+    assert f"{len(table):,} rows" in lines[0]
+    assert summary["verdict"].split(". ")[0] in lines[2]
 
 
 def test_one_row_per_input_row_in_order(field, table):

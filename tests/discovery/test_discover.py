@@ -2,6 +2,7 @@
 the real one goes the same way in tests/cli/test_discover.py."""
 
 from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from miscal.cli.printed_summary import summary_lines
 from miscal.data.encoders.tfidf import TextTfidfSvd
 from miscal.data.triples import Triples
 from miscal.discovery import estimating
+from miscal.discovery.progress import Progress
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
 from miscal.estimators.estimate import FieldEstimate
@@ -100,16 +102,30 @@ def data():
     return triples()
 
 
-STAGES: list[str] = []
+TOLD: list[Progress] = []
 
 
 @pytest.fixture(scope="module")
 def found(data):
-    return discover(data, map_method="pca", seed=1, progress=STAGES.append)
+    return discover(data, map_method="pca", seed=1, progress=TOLD.append)
 
 
 def test_stages_are_announced_and_timed(found):
-    assert list(found.summary.timing) == STAGES
+    assert list(found.summary.timing) == [now.stage for now in TOLD if now.share == 0]
+    assert list(found.summary.timing) == [now.stage for now in TOLD if now.share == 1]
+
+
+def test_the_field_tells_every_fit_and_the_time_left(found):
+    field = [now for now in TOLD if now.stage == "field"]
+    shares = [now.share for now in field]
+    # the start, the fit on all rows, ten folds and seven or eight of earlier folds, the end
+    assert len(field) > 12
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert all(before < after for before, after in pairwise(shares))
+    assert all(now.left is not None and now.left >= 0 for now in TOLD)
+    assert field[-1].found.startswith("The model says")
+    assert TOLD[-1].left < TOLD[0].left
 
 
 ESTIMATED = ("delta", "mass", "corrected", "visible", "hidden", "supported")

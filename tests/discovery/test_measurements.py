@@ -35,7 +35,9 @@ def test_an_empty_regime_is_null_not_zero():
         assert empty.accuracy is empty.brier is empty.smece.value is empty.smece.floor is None
         assert empty.residual.value is empty.visible.value is empty.hidden.value is None
     assert good.share == 1.0
-    assert measurements.gap(Y, F, np.full(N, "good", dtype=object), seed=0).value is None
+    regime = np.full(N, "good", dtype=object)
+    whole = measurements.global_numbers(Y, F, seed=0)
+    assert measurements.gap(Y, F, regime, seed=0, whole=whole, regimes=()).value is None
 
 
 def test_corrections_are_scored_on_the_same_slices():

@@ -4,28 +4,28 @@ With evidence "all" every row is judged by fits that never saw its outcome, and 
 evidence "test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.base.telling import listening
 from miscal.base.threads import one_thread
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
-from miscal.discovery.findings import findings_table, write_ledger
+from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.layout import MapMethod
+from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator
-from miscal.findings import EPSILON, Subregimes, cut, find_subregimes
+from miscal.findings import EPSILON, Subregimes, averages, cut, find_subregimes
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
 if TYPE_CHECKING:
@@ -64,21 +64,6 @@ class Discovery:
     findings: "pl.DataFrame"
 
 
-@dataclass
-class _Clock:
-    """Announces the stages as they start, and times them."""
-
-    progress: Callable[[str], None]
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        self.progress(name)
-        start = time.monotonic()
-        yield
-        self.seconds[name] = round(time.monotonic() - start, 3)
-
-
 def discover(
     triples: Triples,
     *,
@@ -91,7 +76,7 @@ def discover(
     n_jobs: int | None = None,
     map_method: MapMethod = "auto",
     redact_text: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Discovery:
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
 
@@ -124,7 +109,8 @@ def discover(
         Leave out texts and the terms made of them. Groups that terms describe are still tested and counted. The model
         may hold the words that its inputs are made of: then a warning says so.
     progress : callable, optional
-        Called with the name of each stage as it starts.
+        Called with a :class:`~miscal.discovery.progress.Progress` as each stage starts and ends, and after every fit of
+        the field: the stage, how much of it is done, the seconds that the run still takes, and what was found.
 
     Returns
     -------
@@ -148,29 +134,37 @@ def discover(
     _check_settings(method, options, epsilon, adjustment)
     if redact_text:
         check_redactable(triples)
-    clock = _Clock(progress or (lambda name: None))
+    expected = expected_seconds(*triples.X.shape)
+    if method != "auto":
+        # it takes minutes or hours, by its settings: its first fit says more than any guess
+        del expected["field"]
+    clock = Clock(progress or (lambda now: None), expected)
     with clock.stage("split"):
         own_split = triples.split is not None
         testifying = evidence_of(triples, method, evidence)
         triples, warnings = prepared(triples, testifying, seed)
-    with clock.stage("field"):
+    with clock.stage("field") as part, listening(part.tell):
         honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs)
+        part.found = averages(triples.correct, triples.confidence)
     # what follows is many small sums, which threads only slow down
     with one_thread():
-        with clock.stage("regimes"):
+        with clock.stage("regimes") as part:
             estimate = honest.estimate
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.supported) for values in (estimate.delta, estimate.hidden)
             )
+            shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
+            part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")
             told = replace(honest, triples=without_texts(triples)) if redact_text else honest
             parts = [
                 _subregimes(told, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
-        with clock.stage("findings"):
+        with clock.stage("findings") as part:
             ledger = write_ledger(
                 honest, own_split=own_split, seed=seed, settings=replace(LEDGER_DEFAULTS, adjustment=adjustment)
             )
             ledger = without_terms(ledger) if redact_text else ledger
+            part.found = _told(ledger)
             rows = DescribedRows(told, regime, hidden_regime, parts[0], parts[1], ledger)
         with clock.stage("map"):
             table = field_table(rows)
@@ -190,6 +184,14 @@ def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: flo
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if adjustment not in ADJUSTMENTS:
         raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
+
+
+def _told(ledger: Ledger) -> str:
+    findings = ledger.findings
+    if not findings:
+        return "No finding."
+    count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
+    return f"{count}, the strongest: {findings[0].description}."
 
 
 def _subregimes(rows: HonestRows, regime: np.ndarray, by: str, seed: int) -> Subregimes:

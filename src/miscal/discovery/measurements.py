@@ -1,6 +1,6 @@
 """Numbers of a run, measured on rows that nothing has learned from: arrays in, parts of the summary out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -270,7 +270,15 @@ def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
     return Histogram(edges=edges.tolist(), **counts)
 
 
-def gap(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed: int) -> GapNumbers:
+def gap(
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    regime: np.ndarray,
+    *,
+    seed: int,
+    whole: Global,
+    regimes: Sequence[Regime],
+) -> GapNumbers:
     """Measure the worst-slice gap; null where neither regime has 30 test rows.
 
     Parameters
@@ -281,13 +289,20 @@ def gap(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, *, seed
         Regime of each.
     seed : int
         Of the null draws.
+    whole : Global
+        From :func:`global_numbers`, of the same rows and seed.
+    regimes : sequence of Regime
+        From :func:`regime_numbers`, of the same rows and seed. The intervals of smECE of both are not drawn again.
 
     Returns
     -------
     GapNumbers
         Value, interval, floor, p-value and the worse slice.
     """
-    return _stored(metrics.measure_gap(correct, confidence, regime, min_rows=MIN_ROWS, random_state=seed), GapNumbers)
+    measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
+    known = {name: ends for name, ends in measured.items() if ends is not None}
+    found = metrics.measure_gap(correct, confidence, regime, min_rows=MIN_ROWS, random_state=seed, known=known)
+    return _stored(found, GapNumbers)
 
 
 def _stored(estimate: Any, kind: type[Measure]) -> Any:

@@ -71,6 +71,7 @@ def summarise(
     delta, visible, hidden = estimate.delta[testify], estimate.visible[testify], estimate.hidden[testify]
     predictions = {name: values[testify] for name, values in honest.corrections.items()}
     regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed)
+    whole = measurements.global_numbers(correct, confidence, triples, seed=seed)
     claimed = claim_of(honest, seed=seed)
     return Summary(
         n=len(triples),
@@ -81,12 +82,12 @@ def summarise(
         verdict=_verdict(rows, claimed, regimes),
         alarms=_alarms(triples),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(honest, regimes, regime)])),
-        global_=measurements.global_numbers(correct, confidence, triples, seed=seed),
+        global_=whole,
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
         hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None),
-        gap=measurements.gap(correct, confidence, regime, seed=seed),
+        gap=measurements.gap(correct, confidence, regime, seed=seed, whole=whole, regimes=regimes),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(correct, predictions, regime),
         selection=_selection(model),

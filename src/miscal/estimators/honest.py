@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.folds import assign_folds, row_groups
+from miscal.base.telling import told
 from miscal.base.threads import n_workers, one_thread
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
@@ -199,7 +200,9 @@ def _in_parallel(n_jobs: int | None, tasks: Sequence[tuple]) -> list:
 
     # each task on one thread, so that no number depends on how many run at a time
     calls = (delayed(_one_thread)(*task) for task in tasks)
-    return list(Parallel(n_jobs=n_workers(n_jobs, len(tasks)))(calls))
+    parallel = Parallel(n_jobs=n_workers(n_jobs, len(tasks)), return_as="generator")
+    # the work of a task grows with the rows that it learns from: all, or those that its first mask marks
+    return list(told(parallel(calls), [masks[0].sum() if masks else len(rows) for _, _, rows, *masks in tasks]))
 
 
 def _one_thread(function: Callable, *arguments: Any) -> Any:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.calibration.metrics.heat import SMALLEST_SIGMA, cosine_moments, smoothed
+from miscal.calibration.metrics.heat import INTEGRATION_ERROR, SMALLEST_SIGMA, cosine_moments, smoothed
 
 TOLERANCE = 4e-6
 """Where the search stops: the distance |smECE_sigma - sigma| that the next step would leave, forecast from the last
@@ -66,12 +66,16 @@ class _Bracket:
         """Whether each trial lies inside, bool of shape (B,)."""
         return (self.lower <= trial) & (trial <= self.upper)
 
+    def of(self, rows: np.ndarray) -> _Bracket:
+        """Return the bracket of some rows, a mask of shape (B,)."""
+        return _Bracket(self.lower[rows], self.upper[rows])
+
     def middle(self) -> np.ndarray:
         """Return the geometric middle: errors span five decades, so it is their logarithm that is halved."""
         return np.sqrt(self.lower * self.upper)
 
 
-def solve(nodes: np.ndarray, noise: float) -> np.ndarray:
+def solve(nodes: np.ndarray, noise: float, *, integration_error: float = INTEGRATION_ERROR) -> np.ndarray:
     """Find the sigma with smECE_sigma = sigma for each row of binned residuals.
 
     Parameters
@@ -80,6 +84,8 @@ def solve(nodes: np.ndarray, noise: float) -> np.ndarray:
         Binned residuals, weights summing to 1 in each row.
     noise : float
         Least value to expect, > 0, such as `expected_floor`: where the search starts if nothing coarser shows.
+    integration_error : float, default 1.2e-7
+        Allowed error of each smECE_sigma; below `TOLERANCE`.
 
     Returns
     -------
@@ -92,36 +98,43 @@ def solve(nodes: np.ndarray, noise: float) -> np.ndarray:
     array([0.2])
     """
     step = max(1, _BLOCK // nodes.shape[1])
-    return np.concatenate([_solve_block(nodes[i : i + step], noise) for i in range(0, len(nodes), step)])
+    blocks = [nodes[i : i + step] for i in range(0, len(nodes), step)]
+    return np.concatenate([_solve_block(block, noise, integration_error) for block in blocks])
 
 
-def _solve_block(nodes: np.ndarray, noise: float) -> np.ndarray:
+def _solve_block(nodes: np.ndarray, noise: float, integration_error: float) -> np.ndarray:
     """Solve a few rows together; those of one sign need no search."""
     mean, absolute = np.abs(nodes.sum(axis=1)), np.abs(nodes).sum(axis=1)
     mixed = absolute - mean > ONE_SIGN * absolute
     if not mixed.all():
-        mean[mixed] = _solve_block(nodes[mixed], noise) if mixed.any() else 0.0
+        mean[mixed] = _solve_block(nodes[mixed], noise, integration_error) if mixed.any() else 0.0
         return mean
     smallest = max(SMALLEST_SIGMA, 0.25 / nodes.shape[1])  # a narrower kernel would see single cells
     bracket = _Bracket(np.maximum(mean, smallest), np.maximum(absolute, smallest))
     start = np.clip(np.maximum(_coarse_error(nodes), noise), bracket.lower, bracket.upper)
     # the search starts no lower than `smallest`; the answer may lie below
-    return np.clip(_search(cosine_moments(nodes), start, bracket, smallest), mean, np.maximum(absolute, mean))
+    found = _search(cosine_moments(nodes), start, bracket, smallest, integration_error)
+    return np.clip(found, mean, np.maximum(absolute, mean))
 
 
-def _search(moments: np.ndarray, x: np.ndarray, bracket: _Bracket, smallest: float) -> np.ndarray:
-    """Return the last proposal of each row, shape (B,), all rows searching until the slowest is done.
+def _search(
+    moments: np.ndarray, x: np.ndarray, bracket: _Bracket, smallest: float, integration_error: float
+) -> np.ndarray:
+    """Return the last proposal of each row, shape (B,).
 
-    The proposal is returned rather than the trial before it, whose value it already uses.
+    The proposal is returned rather than the trial before it, whose value it already uses. Rows that are done are left
+    behind once they are the half: a row more or less costs nothing beside a copy of all moments.
     """
+    found, row = np.empty(len(x)), np.arange(len(x))
     last, open_ = np.zeros(len(x)), np.ones(len(x), dtype=bool)
     for step in range(_MAX_STEPS):
-        s, derivative = smoothed(moments, x)
+        s, derivative = smoothed(moments, x, integration_error)
         s = np.maximum(s, _ROUNDING)
         proposal = _power_law_step(x, s, derivative)
         distance = np.maximum(np.abs(s - x), _ROUNDING)
         ratio = np.clip(distance / last, _BEST_RATIO, 1.0) if step else np.ones(len(x))
         open_ &= (_remaining(distance, ratio) > TOLERANCE) & (np.maximum(s, x) > smallest)
+        found[row] = proposal
         if not open_.any():
             break
         bracket, last = bracket.narrowed(x, s), distance
@@ -129,7 +142,10 @@ def _search(moments: np.ndarray, x: np.ndarray, bracket: _Bracket, smallest: flo
         following = np.where(bracket.holds(proposal) & ~slow, proposal, bracket.middle())
         # A row that is done keeps its trial: moving it on would change nothing but the resolution of the others.
         x = np.where(open_, np.maximum(following, smallest), x)
-    return proposal
+        if 2 * open_.sum() <= len(x):
+            moments, row, x, last, bracket = moments[open_], row[open_], x[open_], last[open_], bracket.of(open_)
+            open_ = np.ones(len(x), dtype=bool)
+    return found
 
 
 def _power_law_step(x: np.ndarray, s: np.ndarray, derivative: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ slices and of all rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,6 +202,7 @@ def measure_gap(
     sample_weight: Any = None,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
+    known: Mapping[str, tuple[float, float]] | None = None,
 ) -> GapEstimate:
     """Gap with interval, floor and p-value.
 
@@ -212,6 +214,9 @@ def measure_gap(
         Draws for floor and p-value; the interval uses at most 300 at each of its scales.
     random_state : int or numpy.random.Generator, default 0
         Source of randomness.
+    known : mapping of str to (float, float), optional
+        Intervals of smECE that were found before, of the slices (``"over"``, ``"under"``) and of all rows (``"all"``):
+        those that are needed and missing are found here, by `smece_interval`.
 
     Returns
     -------
@@ -235,36 +240,29 @@ def measure_gap(
     cells = merge(y, f, weight, label)
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
-    in_slice = [label == SLICES.index(name) for name in found.slices]
+    in_slice = {name: label == SLICES.index(name) for name in found.slices}
     shape, n_draws = _sliced_shape(cells), min(n_draws, INTERVAL_DRAWS)
     tested = None
     if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
         # no smECE is below its |mean residual|, so neither is a slice's upper end
-        least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice) - found.smece
+        least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice.values()) - found.smece
         tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
     if tested and tested[0] > 0:
         interval = tested
     else:
-        low, high = _combined(y, f, weight, in_slice, n_draws, random_state)
+        everyone = np.ones(len(y), dtype=bool)
+        ends = {
+            name: (known or {}).get(name)
+            or smece_interval(y[rows], f[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state)
+            for name, rows in {**in_slice, "all": everyone}.items()
+        }
+        low, high = _combined(ends)
         interval = min(0.0, low), tested[1] if tested else high
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
 
 
-def _combined(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    weight: np.ndarray,
-    in_slice: list[np.ndarray],
-    n_draws: int,
-    random_state: RandomState,
-) -> tuple[float, float]:
+def _combined(ends: dict[str, tuple[float, float]]) -> tuple[float, float]:
     """Return the least and the largest gap that the intervals of smECE of the slices and of all rows allow."""
-    ends = [
-        smece_interval(
-            correct[rows], confidence[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state
-        )
-        for rows in (*in_slice, np.ones(len(correct), dtype=bool))
-    ]
-    low, high = np.max(ends[:-1], axis=0).tolist()
-    return low - ends[-1][1], high - ends[-1][0]
+    low, high = np.max([interval for name, interval in ends.items() if name != "all"], axis=0).tolist()
+    return low - ends["all"][1], high - ends["all"][0]

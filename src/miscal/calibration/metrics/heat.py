@@ -25,10 +25,14 @@ of cells; it equals the accuracy that `smece` promises."""
 _MODES_PER_SIGMA = 2.2
 """Cosines kept per 1 / sigma: those beyond are damped by exp(-(pi * 2.2)^2 / 2) = 4e-11, far below any tolerance."""
 
-_INTEGRATION_ERROR, _POINTS_PER_SIGMA, _LEAST_INTERVALS = 1.2e-7, 6, 256
+INTEGRATION_ERROR, _POINTS_PER_SIGMA, _LEAST_INTERVALS = 1.2e-7, 6, 256
 """Allowed error of the integral of |g|, which is about (h / sigma)^3 sigma / 50 on a grid of step h (checked against
 grids 16 times as fine), and the coarsest grids that may be asked for. A smaller error costs longer transforms; this one
 is far below the tolerance of the search, which would otherwise follow the error."""
+
+DRAW_ERROR = 2e-6
+"""The same for one of many random draws: below the tolerance of the search, and a fraction of a thousandth of the noise
+that the draws are made to show. Their grids are two to four times as coarse."""
 
 _BIN_BLOCK = 1 << 15
 """Rows binned at a time. Temporaries of 256 KB are used again, larger ones are fresh memory pages each time: the column
@@ -77,9 +81,9 @@ def cells_needed(sigma: float, absolute: float = 0.5) -> int:
     return min(max(LEAST_CELLS, power_of_two(per_sigma / max(sigma, SMALLEST_SIGMA))), _MAX_CELLS)
 
 
-def _intervals_needed(sigma: float) -> int:
+def _intervals_needed(sigma: float, error: float) -> int:
     """Return the size of the grid on which |g| is integrated, by the error that `_integral_of_absolute` leaves."""
-    h = min(sigma / _POINTS_PER_SIGMA, sigma * (50 * _INTEGRATION_ERROR / sigma) ** (1 / 3))
+    h = min(sigma / _POINTS_PER_SIGMA, sigma * (50 * error / sigma) ** (1 / 3))
     return max(_LEAST_INTERVALS, power_of_two(1 / h))
 
 
@@ -162,7 +166,9 @@ def _integral_of_absolute(g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (total - np.bincount(row, corner, len(g))) / n, np.bincount(row, rise, len(g)) * n
 
 
-def smoothed(moments: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def smoothed(
+    moments: np.ndarray, sigma: np.ndarray, integration_error: float = INTEGRATION_ERROR
+) -> tuple[np.ndarray, np.ndarray]:
     """Return smECE_sigma and its derivative by sigma, one bandwidth per row of moments.
 
     The smoothed residuals obey the heat equation, dg / dsigma = sigma g'', and g' is 0 at both ends: the integral of
@@ -174,6 +180,8 @@ def smoothed(moments: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.nda
         A_0 to A_{K-1} of each problem.
     sigma : float array of shape (B,)
         Bandwidths, at least `SMALLEST_SIGMA`.
+    integration_error : float, default 1.2e-7
+        Allowed error of the value.
 
     Returns
     -------
@@ -187,11 +195,13 @@ def smoothed(moments: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.nda
     >>> smoothed(np.array([[0.2, 0.0, 0.0]]), np.array([0.5]))
     (array([0.2]), array([-0.]))
     """
-    value, crossings = _integral_of_absolute(smoothed_density(moments, sigma))
+    value, crossings = _integral_of_absolute(smoothed_density(moments, sigma, integration_error))
     return value, -2 * sigma * crossings
 
 
-def smoothed_density(moments: np.ndarray, sigma: np.ndarray | float) -> np.ndarray:
+def smoothed_density(
+    moments: np.ndarray, sigma: np.ndarray | float, integration_error: float = INTEGRATION_ERROR
+) -> np.ndarray:
     """Return g_sigma on an even grid of [0, 1], both ends included, fine enough for the smallest sigma.
 
     Parameters
@@ -200,6 +210,8 @@ def smoothed_density(moments: np.ndarray, sigma: np.ndarray | float) -> np.ndarr
         A_0 to A_{K-1} of each problem.
     sigma : float array of shape (B,), or float
         Bandwidths, at least `SMALLEST_SIGMA`.
+    integration_error : float, default 1.2e-7
+        Allowed error of the integral of |g_sigma| over the grid; a larger one makes it coarser.
 
     Returns
     -------
@@ -218,7 +230,7 @@ def smoothed_density(moments: np.ndarray, sigma: np.ndarray | float) -> np.ndarr
     exponent = np.square(np.arange(n_modes) * (math.pi / math.sqrt(2)))
     # zeros for the modes left out: one transform then gives g on a grid of any fineness, which holds all modes kept as
     # it has 6 points per sigma for their 2.2
-    padded = np.zeros((len(moments), _intervals_needed(smallest) + 1))
+    padded = np.zeros((len(moments), _intervals_needed(smallest, integration_error) + 1))
     damping = np.maximum(-exponent * np.reshape(np.square(sigma), (-1, 1)), -200.0)  # denormal numbers are slow
     np.multiply(moments[:, :n_modes], np.exp(damping, out=damping), out=padded[:, :n_modes])
     return dct(padded, type=1, axis=1, overwrite_x=True)

@@ -14,6 +14,7 @@ of the interval of the mean residual.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,11 +46,11 @@ INTERVAL_DRAWS = 300
 """Draws at each scale of an interval. More cost time in proportion; at 300 the share in a tail, 0.025, has a standard
 error of 0.009. `test_intervals_cover` (slow) shows that the intervals cover with it. Not tuned beyond that."""
 
-_DOWN = np.array([1.5, 1.0, 0.7, 0.45, 0.25])
-_UP = np.array([0.25, 0.45, 0.7, 1.0, 1.5, 2.5])
+_DOWN = (0.25, 0.45, 0.7, 1.0, 1.5)
+_UP = (0.25, 0.45, 0.7, 1.0, 1.5, 2.5)
 """Where the scales lie below and above 1, in widths of the central 95 % of the draws at scale 1, over their error. An
 end lies about half a width from 1, so the grid is densest there and interpolation does the rest; a finer grid costs
-draws. Not tuned."""
+draws. Only the scales on either side of an end are tried. Not tuned."""
 
 _WIDEST = 0.65
 """Widths below 1 count as no more than this: with the outermost of `_DOWN`, 1.5, the least scale is 0.025, just above
@@ -57,6 +58,9 @@ the 0 that is tried in any case."""
 
 _LEAST_WIDTH = 8
 """In rows: where all draws are equal, the grid is still this wide, so that it can leave the value seen. Not tuned."""
+
+_TIE = 1e-9
+"""A quantile that equals the value seen to this much is a tie, whatever rounding did to either."""
 
 _DOUBLINGS = 8
 """Times that the largest scale may be doubled until it brackets the upper end, so that the search ends. Not tuned."""
@@ -368,7 +372,11 @@ def invert(
 def _invert(
     cells: Population, statistic: Statistic, shape: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Try scales, in units of the one that gives the error seen (before clipping), on a grid as wide as its draws."""
+    """Try scales, in units of the one that gives the error seen (before clipping), on a grid as wide as its draws.
+
+    A quantile increases with the scale, so of the grid it takes only the two neighbours between which it crosses the
+    value seen: about six scales of thirteen.
+    """
     seen = observed(cells, statistic)
     full = expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0))
     if full <= 0:  # no error is seen, so `least_high` alone says how large it may be
@@ -377,26 +385,41 @@ def _invert(
     unit = min(max(seen, 1 / cells.count.sum()) / full, 1 / np.abs(shape).max())
     points: dict[float, list[float]] = {}
 
-    def visit(scale: float) -> None:
+    def visit(scale: float) -> list[float]:
         if scale not in points:
             rate = np.clip(cells.location + scale * unit * shape, 0.0, 1.0)
             draws = simulate(cells, rate, statistic, n_draws, rng, resample=True)
             quantiles = np.quantile(draws, [(1 - CONFIDENCE_LEVEL) / 2, 0.5, (1 + CONFIDENCE_LEVEL) / 2])
             points[scale] = [expected(cells, statistic, rate), *quantiles.tolist()]
+        return points[scale]
 
-    visit(1.0)
-    truth, lower_tail, _, upper_tail = points[1.0]
+    truth, lower_tail, _, upper_tail = visit(1.0)
     width = max(upper_tail - lower_tail, _LEAST_WIDTH / float(cells.count.sum())) / max(truth, 1e-12)
-    for scale in [0.0, *(1 - min(width, _WIDEST) * _DOWN), *(1 + width * _UP)]:
-        visit(scale)
+    _, _, typical, upper_tail = visit(0.0)
+    target = max(seen, typical)
+    # where the error seen is within what calibrated rows show, the low end is 0, whatever lies between
+    if upper_tail < seen - _TIE:
+        _walk([1 - min(width, _WIDEST) * share for share in _DOWN], lambda scale: visit(scale)[3] < seen - _TIE)
+    _walk([1 + width * share for share in _UP], lambda scale: visit(scale)[1] > target + _TIE)
     for _ in range(_DOUBLINGS):
         last, before = sorted(points)[-1], sorted(points)[-2]
-        if points[last][1] > seen or points[last][0] <= points[before][0]:  # bracketed, or clipped everywhere
+        if points[last][1] > target + _TIE or points[last][0] <= points[before][0]:  # bracketed, or clipped everywhere
             break
         visit(2 * last)
     # quantiles of few draws can dip between scales; made monotone, each has one crossing
-    theta, tail_low, typical, tail_high = np.maximum.accumulate(np.array([points[s] for s in sorted(points)]), axis=0).T
-    return _crossing(tail_high, theta, seen, "left"), _crossing(tail_low, theta, max(seen, typical[0]), "right")
+    theta, tail_low, _, tail_high = np.maximum.accumulate(np.array([points[s] for s in sorted(points)]), axis=0).T
+    return _crossing(tail_high, theta, seen, "left"), _crossing(tail_low, theta, target, "right")
+
+
+def _walk(scales: Sequence[float], beyond: Callable[[float], bool]) -> None:
+    """Try scales, given from the middle outwards, until the two neighbours between which an end lies have been tried.
+
+    An end mostly lies next to the second scale, so the walk starts there.
+    """
+    if beyond(scales[1]):
+        beyond(scales[0])
+    else:
+        next((scale for scale in scales[2:] if beyond(scale)), None)
 
 
 def _crossing(tail: np.ndarray, theta: np.ndarray, seen: float, side: Literal["left", "right"]) -> float:
@@ -406,15 +429,14 @@ def _crossing(tail: np.ndarray, theta: np.ndarray, seen: float, side: Literal["l
     seen, the crossing can lie anywhere up to the next scale outwards, and that scale is taken, which errs on the safe
     side.
     """
-    tie = 1e-9
-    after = int(np.searchsorted(tail, seen + (tie if side == "right" else -tie), side=side))
+    after = int(np.searchsorted(tail, seen + (_TIE if side == "right" else -_TIE), side=side))
     if after == 0:
         return float(max(theta[0], 0.0))
     if after == len(tail):
         return float(theta[-1])
-    if side == "right" and seen - tail[after - 1] <= tie:
+    if side == "right" and seen - tail[after - 1] <= _TIE:
         return float(theta[after])
-    if side == "left" and tail[after] - seen <= tie:
+    if side == "left" and tail[after] - seen <= _TIE:
         return float(theta[after - 1])
     share = (seen - tail[after - 1]) / (tail[after] - tail[after - 1])
     return float(theta[after - 1] + share * (theta[after] - theta[after - 1]))

@@ -97,21 +97,31 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
     overwrite, json : bool
         Replace an existing run; print the summary as JSON.
     """
-    from miscal.cli.progress import stages
+    import time
+
+    from miscal.cli.progress import discovery_stages
+    from miscal.discovery.progress import Progress
     from miscal.report import write_run
 
+    start = time.monotonic()
+
     def make() -> "Discovery":
-        progress("reading")
+        nonlocal start
+        progress(Progress("reading"))
         triples = read()
         # the heavy import comes after the folder is known to be writable and the data to be sound
         from miscal.discovery.discover import discover
 
+        size = f"{len(triples):,} rows with {triples.X.shape[1]:,} columns."
+        progress(Progress("reading", 1.0, time.monotonic() - start, found=size))
         found = discover(triples, progress=progress, **settings)
-        progress("report")
+        progress(Progress("report"))
+        start = time.monotonic()
         return found
 
-    with stages() as progress:
+    with discovery_stages() as progress:
         found = write_run(make, out, overwrite=overwrite)
+        progress(Progress("report", 1.0, time.monotonic() - start))
     print_discovery(found, Path(out), json=json)
 
 

@@ -1,0 +1,61 @@
+"""How far long work has come, told to whoever listens, without a parameter in every function in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+_LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Callable[[float], None]) -> Iterator[None]:
+    """Have the share of the work that is done told to a function, for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    listener : callable
+        Called with a share in (0, 1] after each piece.
+    """
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def told(results: Iterable[Result], sizes: Sequence[float]) -> Iterator[Result]:
+    """Pass results on as they come, and tell what share of the work they were.
+
+    Parameters
+    ----------
+    results : iterable
+        One for each piece of the work, made as they are asked for.
+    sizes : sequence of float
+        How much work each piece is, in any unit.
+
+    Yields
+    ------
+    object
+        Each result.
+
+    Examples
+    --------
+    >>> shares = []
+    >>> with listening(shares.append):
+    ...     list(told(["first", "second"], [3, 1]))
+    ['first', 'second']
+    >>> shares
+    [0.75, 1.0]
+    """
+    done, total = 0.0, float(sum(sizes))
+    for result, size in zip(results, sizes, strict=True):
+        done += size
+        listener = _LISTENER.get()
+        if listener is not None:
+            listener(done / total)
+        yield result

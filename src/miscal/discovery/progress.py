@@ -1,0 +1,198 @@
+"""How far a discovery has come: its stages, the time that is left, and what was found so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+STAGES = ("split", "field", "regimes", "findings", "map", "measures")
+"""The stages of a discovery, in their order. The command adds "reading" before them and "report" after them."""
+
+_ROWS = (500, 2_000, 12_000, 50_000, 200_000)
+_SECONDS = {
+    "split": (0.01, 0.01, 0.02, 0.1, 0.5),
+    "field": (3.0, 5.0, 17.0, 60.0, 150.0),
+    "regimes": (0.3, 0.6, 1.0, 1.5, 3.0),
+    "findings": (0.02, 0.1, 0.4, 1.0, 4.0),
+    "map": (0.7, 1.4, 1.8, 2.0, 2.0),
+    "measures": (0.8, 1.0, 3.0, 6.0, 15.0),
+    "report": (0.3, 0.3, 0.4, 0.5, 0.7),
+}
+"""Seconds of each stage on two idle cores at these numbers of rows and 384 columns. They only say how long the stages
+are beside each other: how fast this machine is, is learned from the stages that it has done."""
+
+_COLUMNS = 384
+"""Columns behind `_SECONDS`. About half of the time of the field grows with the columns."""
+
+_NEARLY = 0.99
+"""The most that a stage says to have done before its end."""
+
+_LEAST_TIMED = 0.5
+"""A stage expected to take fewer seconds says nothing of how fast the machine is."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a discovery has come.
+
+    Attributes
+    ----------
+    stage : str
+        The stage that runs: one of `STAGES`, or "reading" or "report" in the command.
+    share : float
+        How much of this stage is done: 0 where it starts, 1 where it has ended. The field tells every fit in between,
+        the other stages nothing.
+    seconds : float
+        That this stage has taken so far.
+    left : float or None
+        Estimate of the seconds until the end of the run; None where nothing is known of it. It rests on the numbers of
+        rows and columns, and from the first fit on, on how long the fits took.
+    found : str
+        What the stage found, in a few words; empty before its end and where there is nothing to tell.
+    """
+
+    stage: str
+    share: float = 0.0
+    seconds: float = 0.0
+    left: float | None = None
+    found: str = ""
+
+
+Tell = Callable[[Progress], None]
+"""Whoever is to know how far a discovery has come."""
+
+
+@dataclass
+class Part:
+    """A stage that runs: it may tell how far it is, and say at its end what it found.
+
+    Attributes
+    ----------
+    name : str
+        Of the stage.
+    tell : callable
+        Called with the share of the stage that is done.
+    found : str
+        What was found; set it before the stage ends.
+    """
+
+    name: str
+    tell: Callable[[float], None]
+    found: str = ""
+
+
+def expected_seconds(n: int, n_columns: int) -> dict[str, float]:
+    """Return about how long the stages take on two idle cores.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    n_columns : int
+        Columns of the inputs.
+
+    Returns
+    -------
+    dict of str to float
+        Seconds by stage, of those with method "auto" and evidence of all rows.
+
+    Examples
+    --------
+    >>> round(expected_seconds(2_000, 384)["field"], 1)
+    5.0
+    """
+    at = np.log(np.clip(n, _ROWS[0], None))
+    known = np.log(_ROWS)
+    found = {name: float(np.exp(np.interp(at, known, np.log(seconds)))) for name, seconds in _SECONDS.items()}
+    # beyond the table, in proportion to the rows
+    more = max(1.0, n / _ROWS[-1])
+    found = {name: seconds * more for name, seconds in found.items()}
+    found["field"] *= 0.5 + 0.5 * n_columns / _COLUMNS
+    return found
+
+
+@dataclass
+class Clock:
+    """Announces the stages of a discovery as they start and end, times them, and estimates what is left.
+
+    Attributes
+    ----------
+    tell : callable
+        Called with a :class:`Progress`.
+    expected : dict of str to float
+        About how long each stage takes, as from :func:`expected_seconds`, in the order of the stages; without an entry
+        for "field" nothing is said of the time left before a fit is done.
+    seconds : dict of str to float
+        What the stages took.
+    """
+
+    tell: Tell
+    expected: dict[str, float]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Part]:
+        """Announce a stage and time it.
+
+        Parameters
+        ----------
+        name : str
+            One of `STAGES`.
+
+        Yields
+        ------
+        Part
+            For the stage to say how far it is and what it found.
+        """
+        start = time.monotonic()
+
+        def tell(share: float, found: str = "") -> None:
+            passed = time.monotonic() - start
+            self.tell(Progress(name, share, passed, self.left(name, share, passed), found))
+
+        # 1 is for the end alone, after what follows the last piece
+        part = Part(name, lambda share: tell(min(share, _NEARLY)))
+        tell(0.0)
+        yield part
+        self.seconds[name] = round(time.monotonic() - start, 3)
+        tell(1.0, part.found)
+
+    def left(self, name: str, share: float, passed: float) -> float | None:
+        """Estimate the seconds until the end of the run.
+
+        Parameters
+        ----------
+        name : str
+            The stage that runs.
+        share : float
+            How much of it is done, in [0, 1].
+        passed : float
+            Seconds that it has taken.
+
+        Returns
+        -------
+        float or None
+            None where the stage has no expected length and has not told how far it is.
+        """
+        done = self.seconds
+        if share:
+            done = done | {name: passed / share}
+        elif name not in self.expected:
+            return None
+        speed = self._speed(done)
+        own = max(done[name] - passed, 0.0) if share else max(self.expected[name] * speed - passed, 0.0)
+        names = list(_SECONDS)
+        later = names[names.index(name) + 1 :]
+        if any(one not in self.expected for one in later):
+            return None
+        return own + speed * sum(self.expected[one] for one in later)
+
+    def _speed(self, done: dict[str, float]) -> float:
+        """Return how much longer than expected the stages take here, by those that were long enough to tell."""
+        timed = [one for one in done if self.expected.get(one, 0.0) >= _LEAST_TIMED]
+        expected = sum(self.expected[one] for one in timed)
+        return sum(done[one] for one in timed) / expected if timed else 1.0
