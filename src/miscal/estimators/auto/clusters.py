@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ Array = NDArray[np.floating]
 # stream of the rows and starts of k-means
 _CENTRES = 98
 _BLOCK_ROWS = 4_096
+_FILTERING = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +183,8 @@ def _centres(learning: LearningRows) -> list[NDArray[np.float32]]:
         # a table too small for clusters is one cluster, and has one shift
         return [rows.mean(0, keepdims=True)]
     seed, passes = int(rng.integers(2**31)), AUTO.centre_passes
-    with warnings.catch_warnings():
+    # filters of warnings belong to the whole process: two threads at a time could leave theirs behind
+    with _FILTERING, warnings.catch_warnings():
         # centres of rows that differ by rounding alone coincide; the second of a pair holds no rows, and no shift
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [KMeans(k, n_init=1, max_iter=passes, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
