@@ -39,3 +39,24 @@ class FieldEstimate:
     corrected: np.ndarray
     coordinates: np.ndarray
     standard_error: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Corrected confidences of n rows, with no more than they need; float64 arrays of shape (n,) unless said otherwise.
+
+    Attributes
+    ----------
+    delta : in [-1, 1]
+        Estimate of E[Y - f | X]; negative where over-confident, positive where under-confident.
+    corrected : in [0, 1]
+    supported : bool
+        Whether there are rows enough nearby for a local estimate; where not, `corrected` is the global map's.
+    mass : not negative, or None
+        Sum of kernel weights; None where the kernel has no weight in the answer, so that it was not computed.
+    """
+
+    delta: np.ndarray
+    corrected: np.ndarray
+    supported: np.ndarray
+    mass: np.ndarray | None

@@ -15,7 +15,7 @@ from miscal.base.errors import InputError
 from miscal.base.state_folder import load_state, save_state
 from miscal.base.threads import n_workers
 from miscal.data.triples import Triples, check_group, check_split
-from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import estimator_class, make_estimator
 
@@ -223,7 +223,24 @@ class MiscalibrationField(BaseEstimator):
 
     def calibrate(self, X: Any, confidence: Any) -> np.ndarray:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
-        return self.estimate(X, confidence).corrected
+        return self.correct(X, confidence).corrected
+
+    def correct(self, X: Any, confidence: Any) -> Correction:
+        """Correct confidences, and say how: delta, support and mass, without what has no weight in the answer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        confidence : array-like of shape (n,), in [0, 1]
+
+        Returns
+        -------
+        Correction
+            What :meth:`estimate` says, within 1e-4, at a fraction of its cost.
+        """
+        fitted = self._fitted()
+        check_lengths(X=X, confidence=confidence)
+        return fitted.correct(self._inputs(X), check_confidence(confidence, copy=False))
 
     def transform(self, X: Any) -> np.ndarray:
         """phi(X): rows in the learned geometry, float64 (n, k)."""

@@ -13,7 +13,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate
 
 
 class AutoField:
@@ -104,21 +104,21 @@ class AutoField:
             `corrected` = confidence + `delta`, in [0, 1]. Where no structure is claimed or a row is not supported,
             `delta` is the global map's and `hidden` is 0. `standard_error` is that of the local readout.
         """
-        model = self.model_
-        (at, place), base = model.query(X, confidence), model.base(confidence)
-        supported = model.support.holds(at.inputs.x)
-        corrected = model.corrected(at, base, supported)
-        return FieldEstimate(
-            delta=corrected - confidence,
-            mass=at.readout.mass,
-            supported=supported,
-            visible=base - confidence,
-            hidden=corrected - base,
-            corrected=corrected,
-            coordinates=model.local.coordinates(place).astype(np.float64),
-            # delta method: the derivative of sigmoid is p (1 - p)
-            standard_error=corrected * (1 - corrected) * at.readout.shift_error,
-        )
+        return self.model_.estimate(X, confidence)
+
+    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
+        """Correct confidences, as :meth:`estimate` does within 1e-4, without what has no weight in the answer.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        confidence : ndarray of shape (n,), in [0, 1]
+
+        Returns
+        -------
+        Correction
+        """
+        return self.model_.correct(X, confidence)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""
@@ -126,7 +126,7 @@ class AutoField:
             raise InputError(
                 'confidence is missing: the field of method="auto" depends on it. Pass confidence=, one number per row'
             )
-        return self.estimate(X, confidence).delta
+        return self.correct(X, confidence).delta
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows in the learned geometry, float64 (n, k); inputs miscalibrated alike lie close."""
