@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from miscal.base.errors import InputError
 from miscal.base.state_folder import load_state, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
-from miscal.data.readers import NewRows, read_inputs
+from miscal.data.readers import NewSource, open_new_rows
 from miscal.estimators.field import MiscalibrationField
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class SavedModel:
     encoder: Encoder | None
     confidence: str | None = None
 
-    def read(self, source: Any, *, confidence: str | None = None, **columns: Any) -> NewRows:
-        """Read new rows from the columns that the model was fitted on.
+    def open(self, source: Any, *, confidence: str | None = None, **options: Any) -> NewSource:
+        """Open new rows, to be read from the columns that the model was fitted on.
 
         Parameters
         ----------
@@ -46,12 +46,12 @@ class SavedModel:
             As for :func:`miscal.data.readers.read_triples`.
         confidence : str, optional
             Another column for the confidence than the model's own.
-        **columns
-            Where x comes from, and other options of :func:`miscal.data.readers.read_inputs`.
+        **options
+            Where x comes from, and other options of :func:`miscal.data.readers.open_new_rows`.
 
         Returns
         -------
-        NewRows
+        NewSource
 
         Raises
         ------
@@ -62,26 +62,29 @@ class SavedModel:
         if self.encoder is None:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
         own = {"fitted_on": self.confidence, "confidence": confidence}
-        return read_inputs(source, encoder=self.encoder, **own, **columns)
+        return open_new_rows(source, encoder=self.encoder, **own, **options)
 
-    def correct(self, inputs: NewRows) -> "pl.DataFrame":
-        """Correct new rows.
+    def correct(self, source: Any, **options: Any) -> "pl.DataFrame":
+        """Correct new rows that fit into memory.
 
         Parameters
         ----------
-        inputs : NewRows
-            From :meth:`read`.
+        source : path or table
+            As for :func:`miscal.data.readers.read_triples`.
+        **options
+            Those of :meth:`open`.
 
         Returns
         -------
         polars.DataFrame
-            ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``.
+            ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``,
+            ``reason``.
         """
-        import polars as pl
+        from miscal.discovery.correcting.batch import correct_rows
 
-        estimate = self.field.estimate(inputs.X, inputs.confidence)
-        names = ("delta", "corrected", "mass", "supported")
-        return pl.DataFrame({"row": inputs.row, **{name: getattr(estimate, name) for name in names}})
+        opened = self.open(source, **options)
+        (piece,) = opened.pieces(1 << 62)
+        return correct_rows(self.field, opened.read(piece))
 
 
 def save_model(
@@ -106,6 +109,12 @@ def save_model(
         save_state(Path(folder) / INPUT, _INPUT_FORM, {"encoder": content, "confidence": confidence}, arrays)
 
 
+def model_folder(folder: str | Path) -> Path:
+    """Return the folder of the model in a run folder, or the folder itself."""
+    folder = Path(folder)
+    return folder / "model" if (folder / "model").is_dir() else folder
+
+
 def load_model(folder: str | Path) -> SavedModel:
     """Load a saved model.
 
@@ -124,8 +133,7 @@ def load_model(folder: str | Path) -> SavedModel:
     FileError, CorruptFile, TrustError, MismatchError
         If it is not a model, was damaged or changed, holds what miscal does not write, or is newer than this miscal.
     """
-    folder = Path(folder)
-    folder = folder / "model" if (folder / "model").is_dir() else folder
+    folder = model_folder(folder)
     field = MiscalibrationField.load(folder, beside=(INPUT,))
     if not (folder / INPUT).is_dir():
         return SavedModel(field, None)

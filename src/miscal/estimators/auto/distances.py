@@ -24,7 +24,7 @@ def squared_distances(A: Array, B: Array) -> NDArray[np.float32]:
     distance = A @ (B * np.float32(-2)).T
     distance += np.einsum("ij,ij->i", A, A)[:, None]
     distance += np.einsum("ij,ij->i", B, B)
-    # rounding can leave a distance of almost 0 negative; numpy compares with a row three times faster than with a number
+    # rounding can leave a distance of almost 0 negative; numpy is three times faster with a row than with a number
     return np.maximum(distance, np.zeros(len(B), np.float32), out=distance)
 
 

@@ -13,7 +13,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
 
 
 class AutoField:
@@ -119,6 +119,16 @@ class AutoField:
         Correction
         """
         return self.model_.correct(X, confidence)
+
+    def unlike(self, X: np.ndarray) -> Unlike:
+        """Say how new rows differ from those learned from, column by column and as a whole."""
+        far, changed = self.model_.far_values(X)
+        return Unlike(far, changed, self.model_.known_directions(X))
+
+    def spread(self, column: int) -> tuple[float, float]:
+        """Mean and standard deviation of a column of X among the rows learned from; 0 where it was constant."""
+        inverse = float(self.model_.scaler.inverse_sd[column])
+        return float(self.model_.scaler.mean[column]), 1 / inverse if inverse else 0.0
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""

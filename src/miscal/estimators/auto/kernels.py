@@ -84,7 +84,7 @@ class KernelRecipe:
         return np.concatenate([at.inputs.x, self.seen(at)[:, None]], 1)
 
     def seen(self, at: Query) -> NDArray[np.float32]:
-        """The confidence as the kernel sees it, (n,); 0 where it does not."""
+        """Return the confidence as the kernel sees it, (n,); 0 where it does not."""
         views = {"line": at.inputs.level, "level": at.inputs.level, "rank": at.inputs.rank}
         return views.get(self.view, np.zeros(len(at.inputs.x), np.float32))
 
@@ -226,7 +226,7 @@ class KernelMember:
         return Placed(np.ascontiguousarray(self.landmarks[:, :-1]))
 
     def _smooth(self, distance: NDArray[np.float32], seen: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Kernel to the landmarks times the coefficients, (n,), from squared distances (n, m), which are not written to."""
+        """Kernel sums over the landmarks, (n,), from squared distances (n, m), which are not written to."""
         K = gaussian_of(distance, self.recipe.bandwidth)
         if self.recipe.view in ("none", "line"):
             return K @ self.coefficients

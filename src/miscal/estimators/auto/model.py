@@ -219,6 +219,33 @@ class AutoModel:
             standard_error=corrected * (1 - corrected) * at.readout.shift_error,
         )
 
+    def far_values(self, X: Array) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Count by column, (d,) each, values far from those learned from, and new values where all were one."""
+        scaler, far, changed = self.scaler, 0, 0
+        constant = scaler.inverse_sd == 0
+        for part in blocks(len(X)):
+            apart = X[part] - scaler.mean
+            far = far + (np.abs(apart) * scaler.inverse_sd > AUTO.far_value).sum(0)
+            # a value that differs by rounding is the same
+            changed = changed + (constant & (np.abs(apart) > 1e-4 * np.abs(scaler.mean))).sum(0)
+        return far, changed
+
+    def known_directions(self, X: Array) -> float | None:
+        """How much of the rows' variance lies along the leading components, over the same of the rows learned from.
+
+        None where the components are all there is to the inputs.
+        """
+
+        def share(x: Array) -> float:
+            apart = x - x.mean(0)
+            return float(((apart @ axes) ** 2).sum() / max(float((apart**2).sum()), 1e-30))
+
+        # orthonormal: the components themselves are in other units
+        axes = np.linalg.qr(self.scaler.component_axes)[0]
+        if axes.shape[1] >= axes.shape[0]:
+            return None
+        return share(self.inputs(X).x) / max(share(self.support.landmarks), 1e-30)
+
     def answer(self, at: Query, base: Array, supported: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Corrected confidences in [0, 1]; those of the global map, `base`, where the local support is missing."""
         if self.portfolio is None:

@@ -81,7 +81,7 @@ class QuickReader:
         return D, mass
 
     def _moments(self, z: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Sums over the bank, (n, 2 + terms)."""
+        """Sum over the bank, (n, 2 + terms)."""
         out = np.empty((len(z), self.sums.shape[1]))
         left = np.concatenate([z, np.ones((len(z), 1), np.float32), -np.einsum("ij,ij->i", z, z)[:, None]], 1)
         buffer = np.empty((_QUERIES, _BANK), np.float32)

@@ -63,7 +63,7 @@ class Support:
         return float((self.landmarks.astype(np.float64) ** 2).sum(1).max())
 
     def _parts(self, spanning: Placed | None) -> tuple[Placed, ...]:
-        """The landmarks, those whose distances are known before the others."""
+        """Return the landmarks, those whose distances are known before the others."""
         parts = self.__dict__.setdefault("parts", {})
         key = b"" if spanning is None else spanning.key
         if key not in parts:
