@@ -265,8 +265,8 @@ class DelimitedPieces(_TextPieces):
             )
         if len(frame) != piece.rows:
             raise CorruptFile(
-                f"{self.path}, from line {line_of(self.path, piece.begin)} on: {piece.rows} records were found by their "
-                f"ends, but {len(frame)} can be read; a quotation mark is probably not closed"
+                f"{self.path}, from line {line_of(self.path, piece.begin)} on: {piece.rows} records were found by "
+                f"their ends, but {len(frame)} can be read; a quotation mark is probably not closed"
             )
         return frame.select(columns)
 
