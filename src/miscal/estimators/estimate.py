@@ -74,7 +74,7 @@ class Unlike:
         New rows with another value than the only one that was learned from.
     known_directions : float or None
         Share of the rows' variance along the leading components, over the same share of the rows learned from: about
-        1 where they are alike, near 0 where the columns mean something else. None where the components are everything.
+        1 where they are alike, near 0 where the columns mean something else. None where columns are few.
     """
 
     far: np.ndarray

@@ -102,7 +102,8 @@ class NewSource:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns taken for confidence and x."""
-        return {"confidence": self.confidence, "x": list(self.inputs.features) or self.inputs.text}
+        x = {"text": self.inputs.text, "features": list(self.inputs.features)}.get(self.inputs.kind)
+        return {"confidence": self.confidence, "x": x}
 
     @property
     def notes(self) -> tuple[str, ...]:

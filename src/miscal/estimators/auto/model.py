@@ -43,6 +43,11 @@ def blocks(n: int) -> list[slice]:
     return [slice(i, i + _BLOCK_ROWS) for i in range(0, max(n, 1), _BLOCK_ROWS)]
 
 
+def _overflowing() -> np.errstate:
+    """Let numbers of rows that lie beyond all bounds overflow in silence: such rows are not supported."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 @dataclass(frozen=True)
 class ScoreCandidate:
     """One row of the table of candidates.
@@ -180,7 +185,8 @@ class AutoModel:
 
     def correct(self, X: Array, confidence: Array) -> Correction:
         """Correct confidences, computing nothing that has no weight in the answer."""
-        parts = [self._corrected(X[part], confidence[part]) for part in blocks(len(X))]
+        with _overflowing():
+            parts = [self._corrected(X[part], confidence[part]) for part in blocks(len(X))]
         corrected, supported, mass = (np.concatenate(column) for column in zip(*parts, strict=True))
         return Correction(corrected - confidence, corrected, supported, mass if self.local_weighs else None)
 
@@ -196,7 +202,8 @@ class AutoModel:
 
     def estimate(self, X: Array, confidence: Array) -> FieldEstimate:
         """Everything that is known of rows, parts without weight included."""
-        parts = [self._estimated(X[part], confidence[part]) for part in blocks(len(X))]
+        with _overflowing():
+            parts = [self._estimated(X[part], confidence[part]) for part in blocks(len(X))]
         return FieldEstimate(
             **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
         )
@@ -233,7 +240,7 @@ class AutoModel:
     def known_directions(self, X: Array) -> float | None:
         """How much of the rows' variance lies along the leading components, over the same of the rows learned from.
 
-        None where the components are all there is to the inputs.
+        None where the inputs are too few for the components to be a choice among many directions.
         """
 
         def share(x: Array) -> float:
@@ -241,8 +248,8 @@ class AutoModel:
             return float(((apart @ axes) ** 2).sum() / max(float((apart**2).sum()), 1e-30))
 
         # orthonormal: the components themselves are in other units
-        axes = np.linalg.qr(self.scaler.component_axes)[0]
-        if axes.shape[1] >= axes.shape[0]:
+        axes = np.linalg.qr(self.scaler.component_axes[:, : AUTO.leading_components])[0]
+        if AUTO.few_directions * axes.shape[1] > axes.shape[0]:
             return None
         return share(self.inputs(X).x) / max(share(self.support.landmarks), 1e-30)
 
@@ -250,9 +257,7 @@ class AutoModel:
         """Corrected confidences in [0, 1]; those of the global map, `base`, where the local support is missing."""
         if self.portfolio is None:
             return base
-        # what lies far outside may overflow; it is not supported
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.where(supported, expit(at.offset + self.portfolio.shift(at)), base)
+        return np.where(supported, expit(at.offset + self.portfolio.shift(at)), base)
 
     def state(self) -> State:
         """Return everything learned: JSON values, and arrays."""
