@@ -1,11 +1,7 @@
-"""`miscal calibrate`: every way in which new rows may differ from those the model was fitted on, and what is said of it."""
+"""`miscal calibrate`: what is said of every way in which new rows may differ from those the model was fitted on."""
 
-import json
 import os
 import re
-import shutil
-import signal
-import time
 
 import numpy as np
 import polars as pl
@@ -16,8 +12,6 @@ from miscal.cli import main
 from miscal.data.readers import read_triples
 from miscal.discovery.saved_model import save_model
 from miscal.estimators.field import MiscalibrationField
-
-from .conftest import start
 
 N = 300
 COLUMNS = ["row", "delta", "corrected", "mass", "supported", "reason"]
@@ -74,7 +68,7 @@ class Told:
         self.table = read[out.suffix](out) if out.exists() else None
 
 
-@pytest.fixture()
+@pytest.fixture
 def calibrate(models, tmp_path, capsys):
     def call(model, data, *options, out="out.parquet", write=None):
         path = tmp_path / "new.parquet"
@@ -119,72 +113,138 @@ DIFFERENCES = {
     "whole numbers for floats": (with_column(one=pl.lit(3)), [], NOTHING, 0),
     "floats for whole numbers": (with_column(count=pl.col("count").cast(pl.Float32)), [], NOTHING, 0),
     "a missing column": (lambda data: data.drop("age"), [], r"features: there is no column 'age'", None),
-    "a column renamed": (lambda data: data.rename({"age": "Age"}), [], r"no column 'age' \(did you mean 'Age'\?\)", None),
+    "a column renamed": (
+        lambda data: data.rename({"age": "Age"}),
+        [],
+        r"no column 'age' \(did you mean 'Age'\?\)",
+        None,
+    ),
     "the confidence renamed": (
-        lambda data: data.rename({"confidence": "conf"}), [], r"--confidence COL names another\): there is no column 'confidence'", None,
+        lambda data: data.rename({"confidence": "conf"}),
+        [],
+        r"--confidence COL names another\): there is no column 'confidence'",
+        None,
     ),
     "the confidence renamed, and said so": (
-        lambda data: data.rename({"confidence": "conf"}), ["--confidence", "conf"], r"confidence from 'conf'", 0,
+        lambda data: data.rename({"confidence": "conf"}),
+        ["--confidence", "conf"],
+        r"confidence from 'conf'",
+        0,
     ),
     "outcomes only": (lambda data: data.select("correct"), [], r"there is no column 'confidence'", None),
     "a column named twice": (lambda data: data, ["--features", "age,age,count,one,kind"], r"300 rows corrected", 0),
     "other features named": (lambda data: data, ["--features", "count"], r"these must be given, in this order", None),
     "numbers as text": (
-        with_column(age=pl.col("age").cast(pl.String)), [], r"column 'age' must be numbers; got text .*store it as num", None,
+        with_column(age=pl.col("age").cast(pl.String)),
+        [],
+        r"column 'age' must be numbers; got text .*store it as num",
+        None,
     ),
-    "words for numbers": (with_column(age=pl.lit("old")), [], r"column 'age' must be numbers; got text \('old'\)", None),
+    "words for numbers": (
+        with_column(age=pl.lit("old")),
+        [],
+        r"column 'age' must be numbers; got text \('old'\)",
+        None,
+    ),
     "numbers for text": (with_column(kind=pl.lit(1)), [], r"column 'kind' held text when the model was fitted", None),
     "booleans for numbers": (with_column(one=pl.lit(True)), [], r"column 'one' was 3 in every row.*300 of 300 rows", 0),
-    "confidence in per cent": (with_column(confidence=100 * pl.col("confidence")), [], r"percentages: divide by 100", None),
+    "confidence in per cent": (
+        with_column(confidence=100 * pl.col("confidence")),
+        [],
+        r"percentages: divide by 100",
+        None,
+    ),
     "confidence in per cent, null": (
-        with_column(confidence=100 * pl.col("confidence")), ["--on-invalid", "null"], r"percentages: divide by 100", None,
+        with_column(confidence=100 * pl.col("confidence")),
+        ["--on-invalid", "null"],
+        r"percentages: divide by 100",
+        None,
     ),
     "confidence in log-odds": (
-        with_column(confidence=8 * pl.col("confidence") - 5), ["--on-invalid", "null"], r"these look like log-odds", None,
+        with_column(confidence=8 * pl.col("confidence") - 5),
+        ["--on-invalid", "null"],
+        r"these look like log-odds",
+        None,
     ),
     "confidence as text": (
-        with_column(confidence=pl.col("confidence").cast(pl.String)), [], r"confidence must be numbers; got text", None,
+        with_column(confidence=pl.col("confidence").cast(pl.String)),
+        [],
+        r"confidence must be numbers; got text",
+        None,
     ),
     "another unit": (
-        with_column(age=1_000 * pl.col("age")), [],
-        r"300 of 300 rows are far.*\n.*column 'age' lies more than 10 standard deviations.*is it in the same unit\?", 300,
+        with_column(age=1_000 * pl.col("age")),
+        [],
+        r"300 of 300 rows are far.*\n.*column 'age' lies more than 10 standard deviations.*is it in the same unit\?",
+        300,
     ),
     "one value far out of range": (set_cells("age", 1e30), [], r"2 of 300 rows are far from all rows", 2),
     "an unseen category": (
-        set_cells("kind", "art", (1, 2, 3)), [],
-        r"3 of 300 rows hold an unseen category of 'kind': 'art' \(3\); they get the global correction only", 3,
+        set_cells("kind", "art", (1, 2, 3)),
+        [],
+        r"3 of 300 rows hold an unseen category of 'kind': 'art' \(3\); they get the global correction only",
+        3,
     ),
     "a missing confidence": (
-        set_cells("confidence", None), [],
-        r"confidence: 2 of 300 values are missing \(rows 3, 7\).*--on-invalid drop.*--on-invalid null", None,
+        set_cells("confidence", None),
+        [],
+        r"confidence: 2 of 300 values are missing \(rows 3, 7\).*--on-invalid drop.*--on-invalid null",
+        None,
     ),
     "a missing confidence, null": (
-        set_cells("confidence", None), ["--on-invalid", "null"],
-        r"the confidence is missing in 2 of 300 rows; they are kept without a value\n298 of 300 rows corrected", 2,
+        set_cells("confidence", None),
+        ["--on-invalid", "null"],
+        r"the confidence is missing in 2 of 300 rows; they are kept without a value\n298 of 300 rows corrected",
+        2,
     ),
     "a missing confidence, drop": (
-        set_cells("confidence", None), ["--on-invalid", "drop"],
-        r"the confidence is missing in 2 of 300 rows; they are left out\n298 of 300 rows corrected", 0,
+        set_cells("confidence", None),
+        ["--on-invalid", "drop"],
+        r"the confidence is missing in 2 of 300 rows; they are left out\n298 of 300 rows corrected",
+        0,
     ),
     "a confidence outside": (
-        set_cells("confidence", 1.5), ["--on-invalid", "null"], r"the confidence lies outside \[0, 1\] in 2 of 300", 2,
+        set_cells("confidence", 1.5),
+        ["--on-invalid", "null"],
+        r"the confidence lies outside \[0, 1\] in 2 of 300",
+        2,
     ),
-    "rounding": (set_cells("confidence", 1 + 1e-8), [], r"2 confidences were up to 1e-06 outside \[0, 1\] and were clip", 0),
+    "rounding": (
+        set_cells("confidence", 1 + 1e-8),
+        [],
+        r"2 confidences were up to 1e-06 outside \[0, 1\] and were clip",
+        0,
+    ),
     "a missing number": (set_cells("age", None), [], r"column 'age': 2 of 300 values are missing \(rows 3, 7\)", None),
     "a missing number, null": (
-        set_cells("age", None), ["--on-invalid", "null"],
-        r"'age' is missing in 2 of 300 rows; they are kept with the global correction only\n300 rows corrected", 2,
+        set_cells("age", None),
+        ["--on-invalid", "null"],
+        r"'age' is missing in 2 of 300 rows; they are kept with the global correction only\n300 rows corrected",
+        2,
     ),
     "an infinite number": (
-        set_cells("age", float("inf")), ["--on-invalid", "null"], r"'age' is infinite or too large for float32 in 2 of 300", 2,
+        set_cells("age", float("inf")),
+        ["--on-invalid", "null"],
+        r"'age' is infinite or too large for float32 in 2 of 300",
+        2,
     ),
     "a missing category": (set_cells("kind", None), ["--on-invalid", "drop"], r"'kind' is missing in 2 of 300 rows", 0),
     "a condition": (lambda data: data, ["--where", "count < 25"], r"\n\d+ rows corrected", 0),
-    "a condition that keeps nothing": (lambda data: data, ["--where", "count < 0"], r"keeps none of the 300 rows", None),
+    "a condition that keeps nothing": (
+        lambda data: data,
+        ["--where", "count < 0"],
+        r"keeps none of the 300 rows",
+        None,
+    ),
     "no rows": (lambda data: data[:0], [], r"the data have no rows", None),
     "one row": (lambda data: data[:1], [], r"\n1 rows corrected", 0),
-    "nothing valid": (with_column(age=pl.lit(None)), ["--on-invalid", "drop"], r"all 300 were dropped as invalid", None),
-}  # fmt: skip
+    "nothing valid": (
+        with_column(age=pl.lit(None)),
+        ["--on-invalid", "drop"],
+        r"all 300 were dropped as invalid",
+        None,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
@@ -229,15 +289,27 @@ EMBEDDINGS = {
     "doubles": (embedded().astype(np.float64), [], NOTHING, 0),
     "in columns": (np.asfortranarray(embedded()), [], NOTHING, 0),
     "another width": (embedded(d=5), [], r"X has 5 features, but the model was fitted with 6", None),
-    "too few rows": (embedded(N - 1), [], r"lengths differ: the data have 300 rows, the embeddings have shape \(299, 6\)", None),
+    "too few rows": (
+        embedded(N - 1),
+        [],
+        r"lengths differ: the data have 300 rows, the embeddings have shape \(299, 6\)",
+        None,
+    ),
     "another scale": (embedded(scale=50), [], r"\d+ of 300 rows are far from all rows the model was fitted on", 290),
-    "NaN": (np.where(np.arange(N)[:, None] == 5, np.nan, embedded()), [], r"embeddings: 1 of 300 values are NaN.*\(row 5\)", None),
+    "NaN": (
+        np.where(np.arange(N)[:, None] == 5, np.nan, embedded()),
+        [],
+        r"embeddings: 1 of 300 values are NaN.*\(row 5\)",
+        None,
+    ),
     "NaN, null": (
-        np.where(np.arange(N)[:, None] == 5, np.nan, embedded()), ["--on-invalid", "null"],
-        r"the embedding holds NaN, infinity or a value too large for float32 in 1 of 300 rows; it is kept", 1,
+        np.where(np.arange(N)[:, None] == 5, np.nan, embedded()),
+        ["--on-invalid", "null"],
+        r"the embedding holds NaN, infinity or a value too large for float32 in 1 of 300 rows; it is kept",
+        1,
     ),
     "none": (None, [], r"x was made from the column 'text'|fitted on embeddings as given", None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("ending", [".npy", ".safetensors"])
@@ -269,13 +341,16 @@ def test_embeddings_of_another_model_are_noticed(models, calibrate, tmp_path):
 TEXTS = {
     "the same": (lambda data: data, [], NOTHING, 0),
     "no word that is known": (
-        set_cells("text", "völlig unbekannt"), [], r"2 of 300 rows hold only unseen words of 'text': 'völlig unbekannt' \(2\)", 2,
+        set_cells("text", "völlig unbekannt"),
+        [],
+        r"2 of 300 rows hold only unseen words of 'text': 'völlig unbekannt' \(2\)",
+        2,
     ),
     "missing": (set_cells("text", None), [], r"column 'text': 2 of 300 values are missing", None),
     "missing, null": (set_cells("text", None), ["--on-invalid", "null"], r"'text' is missing in 2 of 300 rows", 2),
     "renamed": (lambda data: data.rename({"text": "q"}), [], r"text: there is no column 'text'", None),
     "renamed, and said so": (lambda data: data.rename({"text": "q"}), ["--text", "q"], r"inputs from 'q'", 0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -303,9 +378,21 @@ def test_another_format_gives_the_same_answers(ending, calibrate, tmp_path):
 
 
 BROKEN = {
-    "latin-1.csv": ("confidence,age,count,one,kind\n0.5,40,1,3,lãw\n".encode("latin-1"), [], r"line 2: byte .* is not utf-8"),
-    "half.csv": (b"confidence,age,count,one,kind\n0.5,40,1,3,law\n0.5,40", [], r"cut short: line 3 at its end has 2 of 5"),
-    "words.csv": (b"confidence,age,count,one,kind\nhigh,40,1,3,law\n", [], r"confidence must be numbers; 1 of 1 values are not"),
+    "latin-1.csv": (
+        "confidence,age,count,one,kind\n0.5,40,1,3,lãw\n".encode("latin-1"),
+        [],
+        r"line 2: byte .* is not utf-8",
+    ),
+    "half.csv": (
+        b"confidence,age,count,one,kind\n0.5,40,1,3,law\n0.5,40",
+        [],
+        r"cut short: line 3 at its end has 2 of 5",
+    ),
+    "words.csv": (
+        b"confidence,age,count,one,kind\nhigh,40,1,3,law\n",
+        [],
+        r"confidence must be numbers; 1 of 1 values are not",
+    ),
     "twice.csv": (b"confidence,age,age,count,one,kind\n0.5,1,1,1,3,law\n", [], r"must be distinct.*'age'"),
     "quote.csv": (b'confidence,age,count,one,kind\n0.5,40,1,3,"law\n0.5,1,1,3,law\n', [], r"quote\.csv"),
     "header.csv": (b"confidence,age,count,one,kind\n", [], r"the data have no rows"),
@@ -316,10 +403,11 @@ BROKEN = {
     "rows.xlsx": (b"x", [], r"of an unknown format"),
     "gone.parquet": (None, [], r"gone\.parquet does not exist"),
     "mixed.csv": (
-        b"confidence,age,count,one,kind\n" + b"0.5,40,1,3,law\n" * 5 + b"0.5,?,1,3,law\n", [],
+        b"confidence,age,count,one,kind\n" + b"0.5,40,1,3,law\n" * 5 + b"0.5,?,1,3,law\n",
+        [],
         r"column 'age': 1 of 6 values are not numbers, such as '\?' \(row 5\)",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -342,7 +430,7 @@ def test_another_encoding_can_be_named(calibrate, tmp_path):
         assert "unseen category of 'kind': 'lãw' (1)" in told.out
 
 
-@pytest.fixture()
+@pytest.fixture
 def small_pieces(monkeypatch):
     from miscal.discovery.correcting import command
 

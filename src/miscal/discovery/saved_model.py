@@ -1,6 +1,7 @@
 """A fitted field saved with the step that makes its x: what `miscal calibrate` needs to correct new rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +9,12 @@ from miscal.base.errors import InputError
 from miscal.base.state_folder import load_state, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import NewSource, open_new_rows
-from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from miscal.estimators.field import MiscalibrationField
 
 INPUT = "input"
 """Folder inside the model's that holds the step from text or columns to x."""
@@ -25,17 +28,24 @@ class SavedModel:
 
     Attributes
     ----------
-    field : MiscalibrationField
-        The fitted field.
+    estimator : SavedEstimator
+        The fitted estimator behind the field.
     encoder : Encoder or None
         The step from text or columns to x; None if the model was fitted on arrays.
     confidence : str or None
         The column of the confidences it was fitted on; None if it was fitted on arrays.
     """
 
-    field: MiscalibrationField
+    estimator: SavedEstimator
     encoder: Encoder | None
     confidence: str | None = None
+
+    @cached_property
+    def field(self) -> "MiscalibrationField":
+        """The fitted field. Importing its class takes longer than correcting 10,000 rows does."""
+        from miscal.estimators.field import MiscalibrationField
+
+        return MiscalibrationField(self.estimator.method).adopt(self.estimator.fitted, self.estimator.n_features)
 
     def open(self, source: Any, *, confidence: str | None = None, **options: Any) -> NewSource:
         """Open new rows, to be read from the columns that the model was fitted on.
@@ -84,11 +94,11 @@ class SavedModel:
 
         opened = self.open(source, **options)
         (piece,) = opened.pieces(1 << 62)
-        return correct_rows(self.field, opened.read(piece))
+        return correct_rows(self.estimator.fitted, opened.read(piece))
 
 
 def save_model(
-    model: MiscalibrationField, encoder: Encoder | None, folder: str | Path, *, confidence: str | None = None
+    model: "MiscalibrationField", encoder: Encoder | None, folder: str | Path, *, confidence: str | None = None
 ) -> None:
     """Save a field, with the step that makes its x and the column of its confidences, without pickle.
 
@@ -134,8 +144,8 @@ def load_model(folder: str | Path) -> SavedModel:
         If it is not a model, was damaged or changed, holds what miscal does not write, or is newer than this miscal.
     """
     folder = model_folder(folder)
-    field = MiscalibrationField.load(folder, beside=(INPUT,))
+    estimator = load_estimator(folder, beside=(INPUT,))
     if not (folder / INPUT).is_dir():
-        return SavedModel(field, None)
+        return SavedModel(estimator, None)
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)
-    return SavedModel(field, encoder_from_state(content["encoder"], arrays), content["confidence"])
+    return SavedModel(estimator, encoder_from_state(content["encoder"], arrays), content["confidence"])

@@ -12,14 +12,12 @@ from sklearn.exceptions import NotFittedError
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_state, save_state
 from miscal.base.threads import n_workers
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.protocol import Estimator
-from miscal.estimators.registry import estimator_class, make_estimator
-
-_FORM = "miscal-field"
+from miscal.estimators.registry import make_estimator
+from miscal.estimators.saved import SavedEstimator, load_estimator
 
 
 class MiscalibrationField(BaseEstimator):
@@ -262,8 +260,7 @@ class MiscalibrationField(BaseEstimator):
         folder : str or Path
             Made if it is not there.
         """
-        content, arrays = self._fitted().state()
-        save_state(folder, _FORM, {"method": self.method, "n_features": self.n_features_in_, "field": content}, arrays)
+        SavedEstimator(self.method, self._fitted(), self.n_features_in_).save(folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:
@@ -284,9 +281,8 @@ class MiscalibrationField(BaseEstimator):
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
-        content, arrays = load_state(folder, _FORM, beside=beside)
-        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        return cls(content["method"]).adopt(fitted, content["n_features"])
+        saved = load_estimator(folder, beside=beside)
+        return cls(saved.method).adopt(saved.fitted, saved.n_features)
 
 
 def checked_seed(random_state: Any) -> int:

@@ -45,7 +45,7 @@ def fitted(request):
 
 def weighing(model, first, later):
     portfolio = model.portfolio
-    found = replace(portfolio, first_weights={name: first for name in portfolio.first}, weights=later)
+    found = replace(portfolio, first_weights=dict.fromkeys(portfolio.first, first), weights=later)
     return replace(model, portfolio=found)
 
 

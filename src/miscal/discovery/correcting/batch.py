@@ -15,7 +15,7 @@ from miscal.discovery.correcting.tally import Tally
 
 if TYPE_CHECKING:
     from miscal.data.encoders import Encoder
-    from miscal.estimators.field import MiscalibrationField
+    from miscal.estimators.protocol import Estimator
 
 FAR = "far from all rows that the model was fitted on"
 """Reason of a row that the field has no local estimate for."""
@@ -35,12 +35,12 @@ _LEAST_ROWS = 200
 _SAMPLE = 4_096
 
 
-def correct_rows(field: MiscalibrationField, rows: NewRows) -> pl.DataFrame:
+def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
     """Correct new rows.
 
     Parameters
     ----------
-    field : MiscalibrationField
+    field : Estimator
     rows : NewRows
 
     Returns
@@ -62,7 +62,7 @@ def correct_rows(field: MiscalibrationField, rows: NewRows) -> pl.DataFrame:
             reason[at] = reason[at] or words
     if len(rows.whole):
         with one_thread():
-            told = field.fitted_.correct(rows.X, f[rows.whole])
+            told = field.correct(rows.X, f[rows.whole])
         if told.mass is not None:
             mass[rows.whole] = told.mass
         local &= told.supported
@@ -81,7 +81,7 @@ def correct_rows(field: MiscalibrationField, rows: NewRows) -> pl.DataFrame:
     )
 
 
-def tally_of(rows: NewRows, table: pl.DataFrame, field: MiscalibrationField, encoder: Encoder) -> Tally:
+def tally_of(rows: NewRows, table: pl.DataFrame, field: Estimator, encoder: Encoder) -> Tally:
     """Count what is told of a piece.
 
     Parameters
@@ -89,7 +89,7 @@ def tally_of(rows: NewRows, table: pl.DataFrame, field: MiscalibrationField, enc
     rows : NewRows
     table : polars.DataFrame
         From :func:`correct_rows`.
-    field : MiscalibrationField
+    field : Estimator
     encoder : Encoder
 
     Returns
@@ -113,10 +113,10 @@ def tally_of(rows: NewRows, table: pl.DataFrame, field: MiscalibrationField, enc
 
 
 def _differences(
-    rows: NewRows, field: MiscalibrationField, encoder: Encoder
+    rows: NewRows, field: Estimator, encoder: Encoder
 ) -> tuple[dict[str, int], dict[str, int], list[float]]:
     """Rows by column with far or changed values; how the first rows' directions compare, where that can be said."""
-    unlike = getattr(field.fitted_, "unlike", None)
+    unlike = getattr(field, "unlike", None)
     if unlike is None or not len(rows.X):
         return {}, {}, []
     # the directions of some rows are enough, and only they are counted where columns have no names

@@ -108,7 +108,7 @@ def calibrate_file(
         progress("loading the model")
         saved, source = opened(job)
         progress("reading")
-        pieces = source.pieces(_piece_rows(saved.field.n_features_in_))
+        pieces = source.pieces(_piece_rows(saved.estimator.n_features))
         parts.begin(_identity(job, source, pieces))
         try:
             told, resumed = _run(job, parts, pieces, engine, progress)
@@ -126,7 +126,7 @@ def calibrate_file(
                 error.add_note("what was corrected so far is kept, and the same command goes on from there")
             raise
         parts.remove()
-    return Corrected(place, told, warnings(told, source, saved.field), source.columns, resumed)
+    return Corrected(place, told, warnings(told, source, saved.estimator.fitted), source.columns, resumed)
 
 
 def _absolute(options: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:

@@ -50,8 +50,8 @@ class Job:
         """Correct a piece and put it on disk."""
         model, source = opened(self)
         rows = source.read(piece)
-        table = correct_rows(model.field, rows)
-        tally = tally_of(rows, table, model.field, source.encoder)
+        table = correct_rows(model.estimator.fitted, rows)
+        tally = tally_of(rows, table, model.estimator.fitted, source.encoder)
         Parts(Path(self.parts), self.ending).write(piece.number, table, tally)
         return tally
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from miscal.base.arrays import SHOWN
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.data.readers import NewSource
-from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.protocol import Estimator
 
 # values of one kind that are counted by name in a piece; a column of ids would else fill the disk
 _MOST_NAMED = 1_000
@@ -85,7 +85,7 @@ def _plus(a: object, b: object) -> object:
     return {key: a[key] if key not in b else b[key] if key not in a else _plus(a[key], b[key]) for key in {**a, **b}}  # type: ignore[operator,index]
 
 
-def warnings(told: Tally, source: NewSource, model: MiscalibrationField) -> list[str]:
+def warnings(told: Tally, source: NewSource, field: Estimator) -> list[str]:
     """Say in sentences what whoever uses the table must know.
 
     Parameters
@@ -93,13 +93,13 @@ def warnings(told: Tally, source: NewSource, model: MiscalibrationField) -> list
     told : Tally
         Of all rows.
     source : NewSource
-    model : MiscalibrationField
+    field : Estimator
 
     Returns
     -------
     list of str
     """
-    return [*source.notes, *_about_rows(told), *_about_support(told), *_about_columns(told, source, model)]
+    return [*source.notes, *_about_rows(told), *_about_support(told), *_about_columns(told, source, field)]
 
 
 def _about_rows(told: Tally) -> Iterator[str]:
@@ -127,18 +127,18 @@ def _about_support(told: Tally) -> Iterator[str]:
         )
 
 
-def _about_columns(told: Tally, source: NewSource, model: MiscalibrationField) -> Iterator[str]:
+def _about_columns(told: Tally, source: NewSource, field: Estimator) -> Iterator[str]:
     names = list(source.encoder.names or ())
     for name, n in told.far_values.items():
         if n > _FAR_SHARE * told.written:
-            mean, deviation = model.fitted_.spread(names.index(name))  # type: ignore[attr-defined]
+            mean, deviation = field.spread(names.index(name))  # type: ignore[attr-defined]
             yield (
                 f"column {name!r} lies more than 10 standard deviations from its mean in {n:,} of {told.asked:,} rows "
                 f"(mean {mean:.4g}, standard deviation {deviation:.4g} in the rows the model was fitted on): is it in "
                 "the same unit?"
             )
     for name, n in told.changed.items():
-        mean, _ = model.fitted_.spread(names.index(name))  # type: ignore[attr-defined]
+        mean, _ = field.spread(names.index(name))  # type: ignore[attr-defined]
         yield (
             f"column {name!r} was {mean:.4g} in every row the model was fitted on, and is not in {n:,} of "
             f"{told.asked:,} rows; what other values mean was never learned, so they change nothing"

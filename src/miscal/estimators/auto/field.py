@@ -10,7 +10,6 @@ import numpy as np
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
-from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
@@ -75,6 +74,9 @@ class AutoField:
         kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
         if len(kept) < AUTO.least_rows:
             raise InputError(f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed")
+        # what only a fit needs is not imported where a saved field is served
+        from miscal.estimators.auto.estimator import fit_auto
+
         self.rows_ = kept
         self._keep(fit_auto(rows.take(kept), seed=drawn_seed(self.random_state)))
         return self
