@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from _data import FILES
+from _data import FILES, METADATA
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import HonestRows, expected_outcome
@@ -23,9 +23,6 @@ from miscal.discovery.findings import Ledger, write_ledger
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings.ledger import NAMED, Finding, clusters_of, readable, with_features
-
-METADATA = {"mmlu": "subject", "mmlupro": "category", "stated": "dataset", "cifar100": "pred_superclass"}
-"""Sets with metadata, and the column that says of which kind a row is, known before its outcome."""
 
 
 def ledger_sets(folder: Path, chosen: Sequence[str] | None = None) -> list[str]:

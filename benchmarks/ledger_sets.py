@@ -24,8 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
+from _data import METADATA
 from _judge import Judge, holm
-from _ledger import METADATA, found_in, ledger_of, ledger_sets, read_rows
+from _ledger import found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
 from miscal.findings.ledger import Finding

@@ -59,7 +59,12 @@ def show_kind(args: argparse.Namespace, store: Store, names: list[str], kind: st
 
 def main() -> None:
     args = options(
-        __doc__, "lifeeval", data="folder of real sets", seeds=1, folds=10, methods=list(METHODS)
+        __doc__,
+        "lifeeval",
+        data="folder of real sets",
+        seeds=1,
+        folds=10,
+        methods=[name for name, method in METHODS.items() if not method.reads_metadata],
     ).parse_args()
     names = set_names(args.data, ["lifeeval/"])
     keys = [(n, s, m) for s in range(args.seeds) for m in args.methods for n in names]

@@ -44,8 +44,8 @@ def evaluate(folder: Path | None, name: str, seed: int, method: str) -> dict:
     data = read_set(folder, name)
     split = data.split(seed)
     test = split == "test"
-    model, seconds = fitted(method, data.X, data.confidence, data.correct, ~test, seed, split)
-    p = model.calibrate(data.X[test], data.confidence[test])
+    model, seconds = fitted(method, data.X, data.confidence, data.correct, ~test, seed, split, data.metadata)
+    p = model.calibrate(data.X[test], data.confidence[test], {c: v[test] for c, v in data.metadata.items()})
     return {
         "set": name, "seed": seed, "method": method, "seconds": seconds, "peak_mb": peak_mb(),
         "settings": model.settings_,

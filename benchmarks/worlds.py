@@ -127,8 +127,9 @@ def duel(scores: Scores, world: str, peers: list[str]) -> tuple[list, bool]:
 
 
 def main() -> None:
+    methods = [m for m in METHODS if m not in SLOW and not METHODS[m].reads_metadata]
     args = options(__doc__, "worlds", n=10_000, seeds=10, first_seed=0, worlds=list(WORLDS),
-                   methods=[m for m in METHODS if m not in SLOW]).parse_args()  # fmt: skip
+                   methods=methods).parse_args()  # fmt: skip
     seeds = range(args.first_seed, args.first_seed + args.seeds)
     keys = [(args.n, w, s, m) for s in seeds for w in args.worlds for m in args.methods]
     scores = Scores(results(args, FIELDS, keys, evaluate), args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -14,6 +15,7 @@ from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 
 Floats = NDArray[np.float64]
+Metadata = Mapping[str, NDArray]
 
 
 class Baseline(ABC):
@@ -28,17 +30,23 @@ class Baseline(ABC):
         Its name in the registry and in tables.
     place : float
         Where it stands in tables: maps of the confidence alone first, miscal's own estimators last.
+    reads_metadata : bool
+        Whether it uses columns of metadata beside the inputs; the others leave them aside.
     settings_ : dict
         What was chosen, as JSON values.
     """
 
     name: ClassVar[str]
     place: ClassVar[float] = 50
+    reads_metadata: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.settings_: dict[str, Any] = {}
 
-    def fit(self, X: Any, correct: Any, confidence: Any, *, split: Any = None, random_state: int = 0) -> Self:
+    def fit(
+        self, X: Any, correct: Any, confidence: Any, *, split: Any = None, metadata: Metadata | None = None,
+        random_state: int = 0,
+    ) -> Self:  # fmt: skip
         """Learn from train and validation rows.
 
         Parameters
@@ -48,6 +56,8 @@ class Baseline(ABC):
         confidence : array-like of shape (n,), in [0, 1]
         split : array-like of shape (n,), 'train' or 'val', optional
             By default every tenth row, in random order, is a validation row.
+        metadata : dict of arrays of shape (n,), optional
+            Columns of values by name.
         random_state : int, default 0
 
         Returns
@@ -60,18 +70,21 @@ class Baseline(ABC):
         InputError
             For rows that cannot be used.
         """
-        rows = _with_split(Triples.of(X, confidence=confidence, correct=correct, split=split), random_state)
+        rows = Triples.of(X, confidence=confidence, correct=correct, split=split, metadata=dict(metadata or {}))
+        rows = _with_split(rows, random_state)
         self.n_features_in_ = rows.X.shape[1]
         self._fit(rows, random_state)
         return self
 
-    def calibrate(self, X: Any, confidence: Any) -> Floats:
+    def calibrate(self, X: Any, confidence: Any, metadata: Metadata | None = None) -> Floats:
         """Corrected confidences of rows.
 
         Parameters
         ----------
         X : array-like of shape (q, d)
         confidence : array-like of shape (q,), in [0, 1]
+        metadata : dict of arrays of shape (q,), optional
+            Columns of values by name, as given to `fit`.
 
         Returns
         -------
@@ -86,7 +99,8 @@ class Baseline(ABC):
         X = check_features(X)
         if X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} columns; {self.name} was fitted to {self.n_features_in_}")
-        return np.clip(self._calibrate(X, check_confidence(confidence)), 0.0, 1.0)
+        more = {"metadata": metadata} if self.reads_metadata else {}
+        return np.clip(self._calibrate(X, check_confidence(confidence), **more), 0.0, 1.0)
 
     def delta(self, X: Any, confidence: Any) -> Floats:
         """Estimate the field of rows; negative where over-confident, positive where under-confident.

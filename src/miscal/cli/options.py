@@ -168,6 +168,16 @@ EvidenceOption = Annotated[
         show_default=False,
     ),
 ]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole(100),
+        metavar="N",
+        help="Learn the field from N rows, drawn at random; all rows still testify and are corrected. Default: all "
+        "rows, or 200,000 of more than 500,000.",
+        show_default=False,
+    ),
+]
 AdjustmentOption = Annotated[
     Adjustment,
     typer.Option(

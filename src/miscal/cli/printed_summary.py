@@ -7,7 +7,7 @@ from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.report.legend import REGIMES
 from miscal.report.numbers import MINUS, bounds, points, size
-from miscal.report.rows import row_words
+from miscal.report.rows import row_words, sampled
 from miscal.report.texts import first_sentence
 
 WIDTH = 100
@@ -52,6 +52,8 @@ def _wrapped(text: str, indent: int = 12) -> list[str]:
 
 
 def _rows(summary: Summary) -> str:
+    if summary.n_sample is not None:
+        return f"rows        {summary.n:,}. {sampled(summary.n_sample, summary.n)}"
     if summary.evidence == "all":
         return f"rows        {summary.n:,}, each judged by fits that have not seen its outcome"
     return (

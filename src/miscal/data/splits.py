@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.base.folds import row_groups
 from miscal.data.triples import SPLITS, Triples
 
 SHARES = {"train": 0.8, "val": 0.1, "test": 0.1}
@@ -44,10 +45,8 @@ def input_ids(inputs: np.ndarray | Iterable[str]) -> np.ndarray:
     ([0, 1, 0], [0, 1, 0])
     """
     if isinstance(inputs, np.ndarray):
-        # adding 0.0 turns -0.0 into 0.0; digests, so that wide rows are not kept twice
-        keys = (hashlib.blake2b((row + 0.0).tobytes(), digest_size=16).digest() for row in inputs)
-    else:
-        keys = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in inputs)
+        return row_groups(inputs)
+    keys = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in inputs)
     seen: dict[bytes, int] = {}
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
 

@@ -84,7 +84,7 @@ def audit_run(
     Raises
     ------
     InputError
-        If a setting is out of range, or the run was made from arrays rather than files.
+        If a setting is out of range, the run was made from arrays rather than files, or it learned from a sample.
     MismatchError
         If the data changed since.
     """
@@ -92,6 +92,11 @@ def audit_run(
         raise InputError(f"null must be one of {', '.join(NULLS)}; got {null!r}")
     if n_seeds < 2:
         raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
+    if run.summary.n_sample is not None:
+        raise InputError(
+            f"an audit learns the field again many times from all rows, but this run learned from a sample of its "
+            f"{run.summary.n:,}: run `miscal discover` on a file with fewer rows, and audit that"
+        )
     tell = progress or (lambda name: None)
     triples = _rows(run)
     settings = {

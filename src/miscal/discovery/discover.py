@@ -13,9 +13,10 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.telling import listening
 from miscal.base.threads import one_thread
+from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
-from miscal.discovery.estimating import TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
+from miscal.discovery.estimating import ALL, TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.layout import MapMethod
 from miscal.discovery.progress import Clock, Progress, expected_seconds
@@ -73,6 +74,7 @@ def discover(
     epsilon: float = EPSILON,
     evidence: Evidence | None = None,
     adjustment: str = FAMILY_WISE,
+    sample: int | None = None,
     n_jobs: int | None = None,
     map_method: MapMethod = "auto",
     redact_text: bool = False,
@@ -101,6 +103,10 @@ def discover(
         What the ledger of findings promises. "family-wise": where nothing is hidden, at most one run in twenty names
         anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to
         be false; it names more and promises less.
+    sample : int, optional
+        Learn the field from so many rows, drawn at random (groups and equal inputs whole). All rows still testify and
+        are corrected: the others never took part. By default all rows are learned from, or 200,000 of more than
+        500,000. With evidence "test" there is no sample.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
     map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
@@ -142,9 +148,10 @@ def discover(
     with clock.stage("split"):
         own_split = triples.split is not None
         testifying = evidence_of(triples, method, evidence)
+        size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
     with clock.stage("field") as part, listening(part.tell):
-        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs)
+        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size)
         part.found = averages(triples.correct, triples.confidence)
     # what follows is many small sums, which threads only slow down
     with one_thread():
@@ -175,6 +182,17 @@ def discover(
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger))
+
+
+def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:
+    if testifying == ALL:
+        return sample_size(len(triples), asked)
+    if asked is not None:
+        raise InputError(
+            "sample says how many of all rows to learn from, but here the train and validation rows of a split are "
+            "learned from: leave one of them out"
+        )
+    return None
 
 
 def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float, adjustment: str) -> None:

@@ -9,11 +9,12 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.calibrators import CALIBRATORS
+from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.honest import fit_honest, fit_honest_fields, honest_field
+from miscal.estimators.honest import estimate_in_blocks, fit_honest, fit_honest_fields, honest_field
 from miscal.evidence.conditional import outcome_given_confidence
 
 Evidence = Literal["all", "test"]
@@ -57,6 +58,9 @@ class HonestRows:
         Where all rows testify: estimates by fits on earlier folds only, for tests that are exact.
     block : ndarray of int64, shape (n,), or None
         The fold where `forward` is known, else -1.
+    sample : ndarray of bool, shape (n,), or None
+        The rows that the field was learned from, where they are a sample. The other rows are the last fold, and the
+        last block: their values come from the field that is saved.
     """
 
     triples: Triples
@@ -67,6 +71,7 @@ class HonestRows:
     fold: np.ndarray | None = None
     forward: FieldEstimate | None = None
     block: np.ndarray | None = None
+    sample: np.ndarray | None = None
 
     @property
     def evidence(self) -> Evidence:
@@ -81,6 +86,8 @@ class HonestRows:
     @property
     def teaches(self) -> np.ndarray:
         """Mask of the rows that the model learned from: bool, shape (n,)."""
+        if self.sample is not None:
+            return self.sample
         split = self.triples.split
         return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
 
@@ -174,6 +181,7 @@ def fit_rows(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
+    sample: int | None = None,
 ) -> HonestRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
@@ -183,12 +191,16 @@ def fit_rows(
         From :func:`prepared`.
     method, options, seed, n_jobs
         As for :func:`miscal.discovery.discover.discover`.
+    sample : int, optional
+        Learn from so many rows, drawn at random; all rows must testify.
 
     Returns
     -------
     HonestRows
     """
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options)
+    if sample is not None:
+        return _fit_sample(triples, model, sample, seed)
     expected = expected_outcome(triples, seed)
     if triples.split is None:
         found = fit_honest_fields(model, triples)
@@ -206,6 +218,35 @@ def fit_rows(
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
     corrections = _corrections(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
     return HonestRows(triples, model, estimate, expected, corrections)
+
+
+def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> HonestRows:
+    """Learn from a sample; its rows are judged by fits on its other folds, all other rows by the fit on the sample.
+
+    Groups are drawn whole, so what taught a field is independent of every row that it judges, and the rows outside the
+    sample are a last block, after the folds of the sample: tests that go through the blocks in turn stay exact.
+    """
+    groups = row_groups(triples.X, triples.group)
+    sample = draw_rows(groups, size, named=triples.group is not None, seed=seed)
+    check_trainable(triples.correct[sample], None)
+    found = fit_honest_fields(model, triples.take(sample))
+    unseen = estimate_in_blocks(model, triples.X, triples.confidence, np.flatnonzero(~sample))
+    last = int(found.fold.max()) + 1
+    fold, block = (_merged(sample, values, np.full(int((~sample).sum()), last)) for values in (found.fold, found.block))
+    folded, forward = (
+        FieldEstimate(
+            **{
+                item.name: _merged(sample, getattr(inside, item.name), getattr(unseen, item.name))
+                for item in fields(unseen) if item.name != "coordinates"
+            },
+            coordinates=np.zeros((len(sample), 0)),
+        )
+        for inside in (found.folded, found.forward)
+    )  # fmt: skip
+    parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
+    corrections = _corrections(triples, folded.corrected, parts)
+    expected = expected_outcome(triples, seed, groups)
+    return HonestRows(triples, model, folded, expected, corrections, fold, forward, block, sample)
 
 
 def estimate_again(
@@ -237,7 +278,7 @@ def estimate_again(
     return model.fit_triples(triples.take(~test)).estimate(triples.X[test], triples.confidence[test])
 
 
-def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
+def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = None) -> np.ndarray:
     """Regress the outcome on the confidence with other rows: E[y | f].
 
     Parameters
@@ -246,6 +287,8 @@ def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
         With a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
     seed : int
         Of the folds.
+    groups : ndarray of int, shape (n,), optional
+        Numbers of rows that folds keep together, where they are known already.
 
     Returns
     -------
@@ -256,7 +299,7 @@ def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
     if triples.split is not None:
         known = triples.split != "test"
         return outcome_given_confidence(y[known], f[known], f)
-    groups = row_groups(triples.X, triples.group)
+    groups = row_groups(triples.X, triples.group) if groups is None else groups
     folds = assign_folds(groups, _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = np.empty(len(triples))
     for k in np.unique(folds):

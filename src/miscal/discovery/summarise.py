@@ -76,6 +76,7 @@ def summarise(
     return Summary(
         n=len(triples),
         **_counts(triples),
+        n_sample=None if honest.sample is None else int(honest.sample.sum()),
         seed=seed,
         method=model.method,
         evidence=honest.evidence,

@@ -312,6 +312,9 @@ class Summary(Document):
     n_train: NonNegativeInt | None
     n_val: NonNegativeInt | None
     n_test: NonNegativeInt | None
+    n_sample: NonNegativeInt | None = None
+    """Rows that the field was learned from, where they are a random sample; None where all (or all but test rows) are.
+    """
     seed: int
     method: str
     evidence: str = "test"

@@ -98,7 +98,7 @@ def map_table(
     triples = rows.honest.triples
     shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
     raw = lay_out(triples.X[shown], method=method, seed=seed)
-    learned = lay_out(rows.honest.estimate.coordinates[shown], method=method, seed=seed)
+    learned = lay_out(_learned(rows, shown), method=method, seed=seed)
     picture = table[shown].select(MAP_COLUMNS)
     explaining = _explaining(triples.take(shown))
     picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
@@ -110,6 +110,14 @@ def map_table(
         n_total=len(triples),
     )
     return picture, info
+
+
+def _learned(rows: DescribedRows, shown: np.ndarray) -> np.ndarray:
+    """Coordinates of the rows shown; of very many rows none are kept."""
+    honest = rows.honest
+    if honest.sample is None:
+        return honest.estimate.coordinates[shown]
+    return honest.model.transform(honest.triples.X[shown])
 
 
 def _exampled(rows: DescribedRows) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +27,9 @@ _FEW_ROWS, _MANY_ROWS = 1_000, 50_000
 _LEAST_SHARE = 0.2
 # stream of the deal of folds
 _DEAL = 7
+
+_BLOCK_ROWS = 16_384
+_BLOCKS_UNDER_WAY = 4
 
 _BY_ROW = ("delta", "mass", "supported", "visible", "hidden", "corrected", "standard_error")
 
@@ -164,6 +169,61 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields
             column[folds == k] = getattr(estimate, name)
     block = np.where(np.isin(folds, list(known)), folds, -1)
     return HonestFields(folded, folds, FieldEstimate(**values, coordinates=coordinates), block)
+
+
+def estimate_in_blocks(
+    field: MiscalibrationField, X: np.ndarray, confidence: np.ndarray, index: np.ndarray
+) -> FieldEstimate:
+    """Estimate a fitted field at many rows, a block after the other, so that inputs may stay on disk.
+
+    Parameters
+    ----------
+    field : MiscalibrationField
+        Fitted.
+    X : ndarray of shape (n, d)
+    confidence : ndarray of shape (n,), in [0, 1]
+    index : ndarray of int, shape (m,)
+        The rows to estimate.
+
+    Returns
+    -------
+    FieldEstimate
+        Of the m rows, in the order of `index`; without coordinates, which would take as much memory as inputs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=np.arange(120) % 2)
+    >>> field = MiscalibrationField(n_jobs=1).fit_triples(rows)
+    >>> estimate_in_blocks(field, rows.X, rows.confidence, np.array([3, 5])).delta.shape
+    (2,)
+    """
+    values: dict[str, np.ndarray] = {}
+    spans = [index[start : start + _BLOCK_ROWS] for start in range(0, len(index), _BLOCK_ROWS)]
+
+    def estimated(rows: np.ndarray) -> FieldEstimate:
+        return field.estimate(X[rows], confidence[rows])
+
+    # threads share the inputs and the field; each block is computed on one of them, so that no number depends on how
+    # many there are
+    with one_thread(), ThreadPoolExecutor(n_workers(field.n_jobs, max(1, len(spans)))) as pool:
+        for number, estimate in enumerate(_in_turn(pool, estimated, spans)):
+            place = slice(number * _BLOCK_ROWS, number * _BLOCK_ROWS + len(estimate.delta))
+            for name in _BY_ROW:
+                part = getattr(estimate, name)
+                values.setdefault(name, np.empty(len(index), part.dtype))[place] = part
+    return FieldEstimate(**values, coordinates=np.zeros((len(index), 0)))
+
+
+def _in_turn(pool: ThreadPoolExecutor, function: Callable, spans: Sequence[np.ndarray]) -> Iterator[FieldEstimate]:
+    """Results in order, with few blocks under way: those that wait would hold memory."""
+    waiting: deque = deque()
+    for span in spans:
+        waiting.append(pool.submit(function, span))
+        if len(waiting) > _BLOCKS_UNDER_WAY:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def _enough(rows: Triples, learned: np.ndarray, share: float) -> bool:

@@ -20,6 +20,8 @@ from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 PARENTS = ("over", "under")
 """Regimes that are cut into parts, in the order of the table."""
 
+_KEY_VALUES = 1 << 28
+
 FIELDS = ("total", "hidden")
 """Fields that regimes, and hence parts, can be cut on."""
 
@@ -268,7 +270,9 @@ def find_subregimes(
     if not rows.cut_on.any():
         raise InputError("cut_on is False for every row, but parts are cut on some: mark the rows to cut on")
     # from here on rows are in canonical order; `at` leads back to the caller's
-    rows = rows.take(canonical_order(coordinates, features, rows.row))
+    # columns of very large inputs are far apart on disk, and needed for ties only
+    keys = features if features is not None and features.size <= _KEY_VALUES else None
+    rows = rows.take(canonical_order(coordinates, keys, rows.row))
     rng = np.random.default_rng(random_state)
     geometry = fit_geometry(coordinates, features, rows.at[rows.fit], rng, settings)
     positions = geometry(coordinates, features)[rows.at]

@@ -58,7 +58,26 @@ def row_words(summary: Summary) -> RowWords:
     return _all_rows(summary) if summary.evidence == "all" else _test_rows(summary)
 
 
+def sampled(n_sample: int, n: int) -> str:
+    """Say that a field was learned from a sample.
+
+    Examples
+    --------
+    >>> sampled(50_000, 10_000_000)
+    'The field was learned from 50,000 of 10,000,000 rows, drawn at random; all rows testify.'
+    """
+    return f"The field was learned from {n_sample:,} of {n:,} rows, drawn at random; all rows testify."
+
+
 def _all_rows(summary: Summary) -> RowWords:
+    cut = "The rows were cut into folds, and the field at the rows of each fold was learned from the other folds. "
+    saved = "The saved correction was fitted on all rows; its figures here are the cross-fitted ones."
+    if summary.n_sample is not None:
+        cut = (
+            "The rows of the sample were cut into folds, and the field at the rows of each fold was learned from the "
+            "other folds; the field at all other rows was learned from the whole sample, of which they are no part. "
+        )
+        saved = f"{sampled(summary.n_sample, summary.n)} The saved correction is that field's."
     return RowWords(
         row="row",
         rows="rows",
@@ -66,12 +85,10 @@ def _all_rows(summary: Summary) -> RowWords:
         kind="",
         of="",
         basis=f"Unless stated otherwise, every number on this page is of all {count(summary.n)} rows, "
-        "and every value of a row comes from a fit that never saw its outcome. "
-        "The saved correction was fitted on all rows; its figures here are the cross-fitted ones.",
+        f"and every value of a row comes from a fit that never saw its outcome. {saved}",
         unseen=(
             "Cross-fitting",
-            "The rows were cut into folds, and the field at the rows of each fold was learned from the other folds. "
-            "So every row testifies, and no value of a row was learned from its own outcome.",
+            f"{cut}So every row testifies, and no value of a row was learned from its own outcome.",
         ),
         directions="For each row, a field that had not seen its outcome predicted in which direction the model errs.",
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn, TrustError
 from miscal.data.readers.table import damage, existing, fits, not_empty
+from miscal.data.sampling import SAMPLED_ABOVE
 
 TENSOR = "x"
 
@@ -40,7 +41,9 @@ def read_matrix(source: Any) -> np.ndarray:
     matrix = reader(path)
     if matrix.ndim != 2:
         raise InputError(f"{path} must hold a matrix of shape (n, d); its shape is {tuple(matrix.shape)}")
-    fits(path, matrix.shape[0], 4 * matrix.shape[1])
+    # of more rows a sample is fitted, and a .npy file stays on disk
+    n_held = matrix.shape[0] if path.suffix.lower() != ".npy" else min(matrix.shape[0], SAMPLED_ABOVE)
+    fits(path, n_held, 4 * matrix.shape[1])
     return matrix
 
 

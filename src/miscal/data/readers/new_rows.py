@@ -16,12 +16,12 @@ from miscal.base.errors import InputError
 from miscal.data.encoders import Encoder, Unknown
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
+from miscal.data.readers.mapped import float32_rows
 from miscal.data.readers.matrix import matrix_rows, matrix_shape
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.rows import (
     XSource,
     choose_inputs,
-    float32,
     label,
     numbers_or_checked,
     refuse_lengths,
@@ -148,7 +148,7 @@ class NewSource:
         X = None
         if self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
-            X = float32(X if kept.all() else X[kept])
+            X = float32_rows(X if kept.all() else X[kept])
         return self._checked(frame, row, X, counts | {"asked": len(row)})
 
     def _typed(self, frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from miscal.base.checks import check_correct, looks_like_percentages, outside_un
 from miscal.base.errors import InputError, MismatchError
 from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
 from miscal.data.readers.columns import find, guess, split_names
+from miscal.data.readers.mapped import in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.rows import (
@@ -33,10 +34,14 @@ from miscal.data.readers.rows import (
     texts,
 )
 from miscal.data.readers.table import Table
+from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_group, check_split
 
 ID = "id"
+
+# stream of the texts that an encoder is fitted on
+_STREAM = 61
 
 
 @dataclass(frozen=True)
@@ -277,9 +282,9 @@ def _assembled(
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
     check_trainable(y, split)
-    encoder.fit(values if split is None else _some(values, split != "test"))
+    encoder.fit(_learned_from(values, split, seed))
     return Triples(
-        X=encoder.transform(values),
+        X=_transformed(encoder, values),
         confidence=f,
         correct=y,
         group=group,
@@ -311,6 +316,23 @@ def _split(rows: TableRows, roles: Roles, encoder: Encoder, values: Any) -> tupl
     compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values
     split = check_split(rows.frame[roles.split].to_list(), name=label("split", roles.split), rows=rows.row)
     return split, straddling_inputs(compared, split)
+
+
+def _learned_from(values: Any, split: np.ndarray | None, seed: int) -> Any:
+    """Rows that an encoder is fitted on: those that are not test rows; of very many texts a random sample."""
+    if split is not None:
+        return _some(values, split != "test")
+    if isinstance(values, tuple) and len(values) > SAMPLED_ABOVE:
+        chosen = np.random.default_rng((seed, _STREAM)).choice(len(values), SAMPLE_ROWS, replace=False)
+        return [values[i] for i in np.sort(chosen)]
+    return values
+
+
+def _transformed(encoder: Encoder, values: Any) -> np.ndarray:
+    """X; made block by block where it is large."""
+    if isinstance(values, np.ndarray):
+        return encoder.transform(values)
+    return in_blocks(lambda rows: encoder.transform(values[rows]), len(values), encoder.n_features)
 
 
 def _some(values: Any, keep: np.ndarray) -> Any:

@@ -16,6 +16,7 @@ from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_fea
 from miscal.base.errors import InputError
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, match
+from miscal.data.readers.mapped import chosen_rows, float32_rows
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.table import Table
 
@@ -82,7 +83,7 @@ class TableRows:
     def take(self, index: np.ndarray) -> TableRows:
         """Return the rows `index` (numbers or a mask)."""
         index = np.flatnonzero(index) if index.dtype == bool else index
-        X = None if self.X is None else self.X[index]
+        X = None if self.X is None else chosen_rows(self.X, index)
         return replace(self, frame=self.frame[index], row=self.row[index], X=X)
 
 
@@ -142,18 +143,7 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     if where is not None:
         keep, note = conditions.kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
-    return rows if X is None else replace(rows, X=float32(rows.X))
-
-
-def float32(X: Any) -> np.ndarray:
-    """Convert once, after the rows are chosen; what overflows becomes infinite and is refused with the rest.
-
-    A memory-mapped file is copied: it may change while the run lasts.
-    """
-    with np.errstate(over="ignore"):
-        if isinstance(X, np.memmap):
-            return np.array(X, dtype=np.float32, order="C")
-        return np.ascontiguousarray(X, dtype=np.float32)
+    return rows if X is None else replace(rows, X=float32_rows(rows.X))
 
 
 def _matrix(embeddings: Any, n: int) -> np.ndarray | None:

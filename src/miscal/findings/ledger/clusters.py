@@ -13,6 +13,9 @@ import numpy as np
 
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
+_MANY_VALUES = 1 << 28  # 1 GB of float32
+_BLOCK_VALUES = 1 << 22
+
 Cluster = tuple[np.ndarray, tuple[int, ...]]
 
 
@@ -74,6 +77,8 @@ def _components(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: 
     from sklearn.decomposition import PCA
 
     X = X.astype(np.float32, copy=False)
+    if X.size > _MANY_VALUES:
+        return _components_in_blocks(X, own_units, settings, seed)
     spread = X.std(0)
     telling = spread > 1e-6 * max(1e-12, float(np.abs(X).max()))
     if not telling.any():
@@ -87,6 +92,26 @@ def _components(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: 
     some = np.linspace(0, len(X) - 1, min(len(X), settings.cluster_sample)).astype(int)
     solver = "randomized" if kept < 0.5 * min(len(some), scaled.shape[1]) else "full"
     return PCA(kept, svd_solver=solver, random_state=seed).fit(scaled[some]).transform(scaled)
+
+
+def _components_in_blocks(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: int) -> np.ndarray | None:
+    """Compute the same of inputs that memory may not hold, learned from the rows that clusters are learned from."""
+    from sklearn.decomposition import PCA
+
+    some = X[np.linspace(0, len(X) - 1, min(len(X), settings.cluster_sample)).astype(int)]
+    spread = some.std(0)
+    telling = spread > 1e-6 * max(1e-12, float(np.abs(some).max()))
+    if not telling.any():
+        return None
+    scale = 1 / spread[telling] if own_units else np.ones(int(telling.sum()), np.float32)
+    kept = min(settings.components, int(telling.sum()))
+    solver = "randomized" if kept < 0.5 * min(len(some), len(scale)) else "full"
+    model = PCA(kept, svd_solver=solver, random_state=seed).fit(some[:, telling] * scale)
+    points = np.empty((len(X), kept), np.float32)
+    step = max(1, _BLOCK_VALUES // X.shape[1])
+    for start in range(0, len(X), step):
+        points[start : start + step] = model.transform(X[start : start + step][:, telling] * scale)
+    return points
 
 
 def _kmeans(points: np.ndarray, sample: np.ndarray, scale: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
