@@ -12,7 +12,7 @@ EXTRAS = {
     "interpret": ("umap-learn",),
     "logs": ("zstandard",),
     "ray": ("ray",),
-    "compare": ("mcgrad", "relplot"),
+    "compare": ("mcgrad", "relplot", "multicalibration", "tqdm"),
 }
 """Extra: the packages it installs, as ``pyproject.toml`` lists them."""
 
