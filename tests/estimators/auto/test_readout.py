@@ -60,6 +60,13 @@ def test_offsets_at_both_ends_and_large_shifts_are_read_as_exactly():
     assert read.shift_error == pytest.approx(np.sqrt((K**2 / local.weight * v).sum(1)) / curvature, rel=1e-3)
 
 
+def test_shift_and_mass_are_the_same_without_errors():
+    with_errors, without = fixed().read(QUERIES), fixed().read(QUERIES, errors=False)
+    assert without.shift_error is None
+    assert (without.shift == with_errors.shift).all()
+    assert (without.mass == with_errors.mass).all()
+
+
 @given(st.integers(0, 1000), st.floats(0.1, 50))
 def test_a_mirrored_world_has_the_opposite_shift(seed, ridge):
     local = fixed(seed=seed, ridge=ridge)

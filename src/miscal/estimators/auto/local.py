@@ -103,8 +103,7 @@ def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> LocalFit:
         # the first fold's shift is its trial, which is at hand
         for k in np.unique(rows.folds)[1:]:
             shift[rows.folds == k] = _held_out(rows, place, int(k), from_raw)
-    steps = AUTO.final_steps if rows.few_columns else AUTO.fold_steps
-    geometry = _fit(rows, place, from_raw, np.full(len(rows), True), _FINAL, steps)
+    geometry = _fit(rows, place, from_raw, np.full(len(rows), True), _FINAL, AUTO.final_steps)
     return LocalFit(LocalMember(from_raw), shift, geometry)
 
 
@@ -116,12 +115,12 @@ def _starts(rows: LearningRows) -> list[bool]:
 
 
 def _fit(
-    rows: LearningRows, place: Array, from_raw: bool, kept: NDArray[np.bool_], stream: int, steps: int
+    rows: LearningRows, place: Array, from_raw: bool, kept: NDArray[np.bool_], stream: int, steps: tuple[int, int]
 ) -> LocalShift:
-    base, few, many = rows.at.start(from_raw), *AUTO.compared_rows
+    base, many = rows.at.start(from_raw), int(not rows.few_columns)
     placed = PlacedRows.of(place[kept], rows.correct[kept], base[kept], rows.weight_of(kept), rows.groups[kept])
     rng = np.random.default_rng((rows.seed, stream))
-    return fit_local(placed, rng=rng, steps=steps, compared=few if rows.few_columns else many)
+    return fit_local(placed, rng=rng, steps=steps[many], compared=AUTO.compared_rows[many])
 
 
 def _held_out(rows: LearningRows, place: Array, k: int, from_raw: bool) -> NDArray[np.float64]:
@@ -129,7 +128,7 @@ def _held_out(rows: LearningRows, place: Array, k: int, from_raw: bool) -> NDArr
     inside = rows.folds == k
     geometry = _fit(rows, place, from_raw, ~inside, k, AUTO.fold_steps)
     start = rows.at.start(from_raw)[inside] - rows.at.offset[inside]
-    return start + geometry.read(place[inside]).shift
+    return start + geometry.read(place[inside], errors=False).shift
 
 
 def _worth_adding(rows: LearningRows, parts: Array, first: NDArray[np.bool_], trial: Array) -> bool:

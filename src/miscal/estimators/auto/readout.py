@@ -12,7 +12,7 @@ group (equal inputs, say) are left out together, or a copy would stand in for th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -21,7 +21,6 @@ from numpy.polynomial.chebyshev import chebpts1, chebvander
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.kernel import exponent_factors, weights_from_factors
 
@@ -31,8 +30,8 @@ Array = NDArray[np.floating]
 # processor
 _TILE = 256
 _READ_TILE = (256, 1_024)
-# offsets that stand for those of the bank: sums over them are right to 1e-7 for shifts up to 4, to 5e-5 for the largest
-_NODES = 32
+# error that sums over nodes are allowed, in shares of the mass, where the shift is at most this
+_NODE_ERROR, _NODE_SHIFT = 1e-6, 4.0
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,13 @@ class LocalReadout:
         Logit shift D; positive raises the confidence.
     mass : ndarray of shape (n,)
         Sum of kernel weights: how many neighbours the estimate rests on.
-    shift_error : ndarray of shape (n,)
-        Standard error of D given the geometry.
+    shift_error : ndarray of shape (n,) or None
+        Standard error of D given the geometry; None where it was not asked for.
     """
 
     shift: NDArray[np.float64]
     mass: NDArray[np.float64]
-    shift_error: NDArray[np.float64]
+    shift_error: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,9 @@ class LocalShift:
         """Place inputs in the learned geometry, (n, k)."""
         return np.asarray(x, np.float32) @ self.axes
 
-    def read(self, x: Array) -> LocalReadout:
-        """Read the local shift at inputs x of shape (n, p)."""
-        return _read(self.coordinates(x), self)
+    def read(self, x: Array, *, errors: bool = True) -> LocalReadout:
+        """Read the local shift at inputs x of shape (n, p); its standard errors are a third of the time."""
+        return _read(self.coordinates(x), self, errors)
 
     def nearest(self, x: Array, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Find the k heaviest neighbours: training rows (n, k) and kernel weights (n, k), heaviest first."""
@@ -119,44 +118,53 @@ def _weights(z: Array, bank: Array) -> Array:
     return weights_from_factors(left, np.ascontiguousarray(right.T))
 
 
-def _read(z: NDArray[np.float32], local: LocalShift, steps: int = AUTO.newton_steps) -> LocalReadout:
-    nodes, spread = _offset_nodes(local.offset)
+def _read(z: NDArray[np.float32], local: LocalShift, errors: bool) -> LocalReadout:
+    nodes, share = _offset_nodes(local.offset)
     # a sum over the bank of any smooth function of the offset is one over the nodes, whatever the shift: Newton steps
     # then cost a few dozen operations a query, and not a pass over the bank
-    columns = np.concatenate([np.stack([np.ones_like(local.outcome), local.outcome], 1), spread], 1)
-    sums, squares = _kernel_sums(z, local.bank, columns * local.weight[:, None])
-    mass, right, table = sums[:, 0], sums[:, 1], sums[:, 2:]
+    columns = np.column_stack([share, local.outcome, np.ones_like(local.outcome)]) * local.weight[:, None]
+    sums, squares = _kernel_sums(z, local.bank, columns, squared=errors)
+    table, right, mass = sums[:, :-2], sums[:, -2], sums[:, -1]
     D = np.zeros(len(z))
-    for _ in range(steps):
+    for _ in range(AUTO.newton_steps):
         p = expit(nodes + D[:, None])
         v = p * (1 - p)
         curvature = np.vecdot(table, v) + local.ridge
         step = (right - np.vecdot(table, p) - local.ridge * D) / curvature
         D = D + np.clip(step, -AUTO.newton_limit, AUTO.newton_limit)
+    if not errors:
+        return LocalReadout(D, mass, None)
     # sandwich: the standard deviation of sum K (y - p), over the curvature; rounding can leave it below 0
-    error = np.sqrt(np.maximum(np.vecdot(squares[:, 2:], v), 0)) / curvature
+    error = np.sqrt(np.maximum(np.vecdot(squares[:, :-2], v), 0)) / curvature
     return LocalReadout(D, mass, error)
 
 
 def _offset_nodes(offset: Array) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Offsets (k,) that stand for those of the bank, and the share that each row has in each of them, (m, k).
 
-    Polynomials in t = tanh(o / 4) are interpolated exactly. There sigmoid(o + D) has its poles on the unit circle,
-    however far the offsets reach, at a distance from them that only D shortens (D = 0: convergence like 2.4^-k; 4:
-    1.6^-k).
+    Polynomials in t = tanh(o / 4) are interpolated exactly at Chebyshev points. As a function of t, sigmoid(o + D) has
+    its poles on the unit circle, however far the offsets reach, and the error falls like rho^-k, where rho is the sum
+    of the half-axes of the ellipse about the range of t through the nearest pole (Trefethen, 2013, theorem 8.2).
     """
     t = np.tanh(np.asarray(offset, np.float64) / 4)
-    middle, half = (t.max() + t.min()) / 2, max((t.max() - t.min()) / 2, 1e-6)
-    points = chebpts1(_NODES)
-    # interpolation at the roots of a Chebyshev polynomial, whose first 32 are orthogonal on them
-    basis = chebvander(points, _NODES - 1).T * (2 / _NODES)
+    middle, half = (t.max() + t.min()) / 2, max((t.max() - t.min()) / 2, 1e-3)
+    lean = 1j * np.exp(np.array([_NODE_SHIFT, -_NODE_SHIFT]) / 2)
+    pole = ((1 - lean) / (1 + lean) - middle) / half
+    root = np.sqrt(pole**2 - 1)
+    rho = np.maximum(np.abs(pole + root), np.abs(pole - root)).min()
+    k = math.ceil(math.log(1 / _NODE_ERROR) / math.log(rho)) + 1
+    points = chebpts1(k)
+    # the Chebyshev polynomials below degree k are orthogonal on these points
+    basis = chebvander(points, k - 1).T * (2 / k)
     basis[0] /= 2
-    share = chebvander((t - middle) / half, _NODES - 1) @ basis
+    share = chebvander((t - middle) / half, k - 1) @ basis
     return 4 * np.arctanh(middle + half * points), share.astype(np.float32)
 
 
-def _kernel_sums(z: Array, bank: Array, columns: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum K columns and K^2 columns over the bank, (q, k) each."""
+def _kernel_sums(
+    z: Array, bank: Array, columns: Array, *, squared: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sum K columns and, where `squared`, K^2 columns over the bank, (q, k) each."""
     left, right = exponent_factors(z, bank, 1.0)
     right = np.ascontiguousarray(right.T)
     height, width = _READ_TILE
@@ -169,7 +177,8 @@ def _kernel_sums(z: Array, bank: Array, columns: Array) -> tuple[NDArray[np.floa
             out = buffer[: len(rows) * part.shape[1]].reshape(len(rows), part.shape[1])
             K = weights_from_factors(rows, part, out)
             sums[i : i + height] += K @ columns[j : j + width]
-            squares[i : i + height] += np.square(K, out=K) @ columns[j : j + width]
+            if squared:
+                squares[i : i + height] += np.square(K, out=K) @ columns[j : j + width]
     return sums, squares
 
 
@@ -218,7 +227,7 @@ def fit_local(
     rows: PlacedRows,
     *,
     rng: np.random.Generator,
-    steps: int = AUTO.final_steps,
+    steps: int = AUTO.final_steps[0],
     compared: int = AUTO.compared_rows[0],
 ) -> LocalShift:
     """Learn a geometry and keep a bank.
@@ -267,7 +276,7 @@ def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: NDArray | N
     residual, curvature = _one_step(local, some, group)
     losses = [
         np.average(
-            negative_log_likelihood(local.outcome[some], local.offset[some] + residual / (curvature + ridge)),
+            _log_loss(local.outcome[some], local.offset[some] + residual / (curvature + ridge)),
             weights=local.weight[some],
         )
         for ridge in AUTO.ridges
@@ -332,14 +341,22 @@ def _starts(rows: PlacedRows, rng: np.random.Generator) -> list[NDArray[np.float
 def _best_direction(rows: PlacedRows, x: Array, rng: np.random.Generator) -> tuple[NDArray[np.float64], float]:
     """Direction and scale with the best leave-one-out likelihood along one axis (binned, O(n) each)."""
     directions = _directions(x.shape[1], rng)
-    best = (np.inf, directions[0], 1.0)
     rate = expit(rows.offset)
     residual, variance = rows.weight * (rows.correct - rate), rows.weight * rate * (1 - rate)
-    for direction in directions:
-        for loss, scale in _binned_losses(rows, x @ direction, residual, variance):
-            if loss < best[0]:
-                best = (loss, direction, scale)
-    return best[1], best[2]
+    moments = np.stack([residual, variance])
+    # outliers would stretch the grid; they count in its outermost cells
+    limits = [np.quantile(x @ direction, [0.001, 0.999]) for direction in directions]
+    # cells of one width for all directions, so that kernels are transformed once
+    width = max(*(high - low for low, high in limits), 1e-9) / (AUTO.direction_cells - 1)
+    kernels = _kernel_transforms(width)
+    losses = np.stack(
+        [
+            _binned_losses(rows, (x @ direction - low) / width, moments, kernels)
+            for direction, (low, _) in zip(directions, limits, strict=True)
+        ]
+    )
+    best, bandwidth = np.unravel_index(losses.argmin(), losses.shape)
+    return directions[best], 1 / AUTO.direction_bandwidths[bandwidth]
 
 
 def _directions(p: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -355,35 +372,39 @@ def _directions(p: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return np.concatenate([np.eye(p), extra / np.linalg.norm(extra, axis=1, keepdims=True)])
 
 
-def _binned_losses(rows: PlacedRows, t: Array, residual: Array, variance: Array) -> Iterator[tuple[float, float]]:
-    """Leave-one-out loss of one Newton step along t, and the scale, for each bandwidth.
+def _kernel_transforms(width: float) -> NDArray[np.complex128]:
+    """Fourier transforms of the kernels of all bandwidths over cells of some width, (b, cells + 1)."""
+    size = 2 * AUTO.direction_cells  # room for the kernels' tails: a circular convolution would wrap them round
+    # distances round the circle that the transform takes the grid for
+    lag = np.minimum(np.arange(size), size - np.arange(size)) * width
+    return np.fft.rfft(np.exp(-np.minimum((lag / np.array(AUTO.direction_bandwidths)[:, None]) ** 2, 80)))
 
-    Rows are binned on a grid, and the kernel sums over the grid are one convolution (FFT) a bandwidth: O(n), where the
-    exact sums would be O(n^2).
+
+def _binned_losses(rows: PlacedRows, t: Array, moments: Array, kernels: Array) -> NDArray[np.float64]:
+    """Leave-one-out loss of one Newton step along t, in cells, for each bandwidth; moments (2, n) are summed.
+
+    Rows are binned on a grid, and the kernel sums over the grid are one convolution (FFT) for all bandwidths: O(n),
+    where the exact sums would be O(n^2).
     """
     cells = AUTO.direction_cells
-    # outliers would stretch the grid; they count in its outermost cells
-    low, high = np.quantile(t, [0.001, 0.999])
-    width = max(high - low, 1e-9) / (cells - 1)
     # the added half makes truncation round to the nearest cell
-    cell = np.clip((t - low) / width + 0.5, 0, cells - 1).astype(int)
-    size = 2 * cells  # room for the kernel's tails: a circular convolution would wrap them round
-    sums = [np.bincount(cell, residual, cells), np.bincount(cell, variance, cells)]
-    moments = np.fft.rfft(sums, size, axis=1)
-    own = residual, variance
+    cell = np.clip(t + 0.5, 0, cells - 1).astype(int)
+    own = moments
     if rows.groups is not None:
         # what a row's group has in its own cell: all of it where equal inputs are the group
         pair = np.unique(rows.groups.astype(np.int64) * cells + cell, return_inverse=True)[1]
-        own = tuple(np.bincount(pair, values)[pair] for values in own)
-    # distances round the circle that the transform takes the grid for
-    lag = np.minimum(np.arange(size), size - np.arange(size)) * width
-    for bandwidth in AUTO.direction_bandwidths:
-        kernel = np.exp(-np.minimum((lag / bandwidth) ** 2, 80))
-        smooth = np.fft.irfft(moments * np.fft.rfft(kernel), size, axis=1)[:, :cells]
-        # rounding of the transform can leave an empty neighbourhood slightly negative
-        curvature = np.maximum(smooth[1][cell] - own[1], 0) + AUTO.direction_ridge
-        loss = negative_log_likelihood(rows.correct, rows.offset + (smooth[0][cell] - own[0]) / curvature)
-        yield float(np.average(loss, weights=rows.weight)), 1 / bandwidth
+        own = np.stack([np.bincount(pair, values)[pair] for values in moments])
+    binned = np.fft.rfft([np.bincount(cell, values, cells) for values in moments], 2 * cells)
+    smooth = np.fft.irfft(binned[:, None] * kernels, 2 * cells)[:, :, :cells]
+    left = np.take(smooth, cell, axis=2) - own[:, None]
+    # rounding of the transform can leave an empty neighbourhood slightly negative
+    shift = left[0] / (np.maximum(left[1], 0) + AUTO.direction_ridge)
+    return _log_loss(rows.correct, rows.offset + shift) @ (rows.weight / rows.weight.sum())
+
+
+def _log_loss(correct: Array, logit: Array) -> Array:
+    """Log loss of outcomes (n,) under log-odds (..., n): log(1 + e^l) - y l, seven times as fast as logaddexp."""
+    return np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit))) - correct * logit
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,14 +450,12 @@ class _Batch:
         precision = 1 / (inner[:, 1, -1] + ridge)
         D = inner[:, 0, -1] * precision
         logit = self.base + D
-        # log(1 + e^l) - y l without overflow, ten times as fast as logaddexp
-        losses = np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit))) - self.outcome * logit
         pull = self.weight * (expit(logit) - self.outcome) * (precision / len(z))
         G = np.stack([pull, -pull * D], 1)
         # K is symmetric: P (z, 1) = G * (K v) + v * (K G), each with (z, 1) inside
         product = (G[:, :, None] * inner + values[:, :, None] * _products(K, G, placed)).sum(1)
         slope = (product[:, -1:] * z - product[:, :-1]) * -2
-        loss = float((self.weight * losses).mean())
+        loss = float((self.weight * _log_loss(self.outcome, logit)).mean())
         return loss, self.x.T @ slope, -ridge * float(pull @ D)
 
 
