@@ -116,9 +116,8 @@ def defused(table: "pl.DataFrame") -> "pl.DataFrame":
     [("'=1+1", -1), ('plain', 2)]
     """
     import polars as pl
-    import polars.selectors as cs
 
-    text = cs.by_dtype(pl.String)
+    text = pl.col(pl.String)
     harmless = pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text)
     return table.with_columns(harmless.name.keep()).rename(
         {name: f"'{name}" for name in table.columns if re.search(_FORMULA, name)}
