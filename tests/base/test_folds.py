@@ -38,3 +38,11 @@ def test_equal_inputs_are_one_group_whatever_the_sign_of_their_zeros():
     X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
     assert row_groups(X).tolist() == [0, 0, 1, 0]
     assert row_groups(X, ["b", "a", "b", "c"]).tolist() == [1, 0, 1, 2]
+
+
+def test_inputs_of_one_hash_are_told_apart(monkeypatch):
+    X = np.random.default_rng(0).integers(0, 4, (300, 3)).astype(float)
+    whole = row_groups(X)
+    monkeypatch.setattr("miscal.base.folds._hashed", lambda X: np.zeros(len(X), np.uint64))
+    np.testing.assert_array_equal(row_groups(X), whole)
+    assert whole.max() > 30

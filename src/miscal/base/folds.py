@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_MANY_VALUES = 1 << 27  # above, rows are compared by digests: sorting whole rows would copy them
-_BLOCK_VALUES = 1 << 22
+_BLOCK_VALUES = 1 << 18
+"""Numbers whose 64-bit copies are made at a time, 2 MB: they stay in the cache, and large inputs on disk."""
 
 
 def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
@@ -32,30 +32,55 @@ def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
     """
     if groups is not None:
         return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
-    # each row as one value of bytes: equal inputs are found by one sort
-    # adding 0.0 turns -0.0 into 0.0, which is the same input and other bytes
-    if X.size > _MANY_VALUES:
-        rows = _digests(X)
-    else:
-        wide = np.dtype((np.void, X.dtype.itemsize * X.shape[1]))
-        rows = (np.ascontiguousarray(X) + X.dtype.type(0)).view(wide).ravel()
-    _, first, number = np.unique(rows, return_index=True, return_inverse=True)
-    # number groups by first appearance, so that the deal does not depend on byte order
+    keys = _hashed(X)
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    unlike = _unlike(X, first[number])
+    if unlike.any():
+        # two inputs of one key: of these few rows, each as one value of bytes tells them apart
+        some = np.flatnonzero(np.isin(number, number[unlike]))
+        number[some] = len(first) + np.unique(_bytes(X[some]), return_inverse=True)[1]
+        _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    # number groups by first appearance, so that the deal does not depend on the order of keys
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[number]
 
 
-def _digests(X: np.ndarray) -> NDArray[np.uint64]:
-    """Eight bytes for each row, in little memory; that two of 1e7 rows share theirs by chance has a chance of 3e-6."""
-    zero = X.dtype.type(0)
-    found = np.empty(len(X), np.uint64)
-    step = max(1, _BLOCK_VALUES // X.shape[1])
-    for start in range(0, len(X), step):
-        block = X[start : start + step] + zero
-        joined = b"".join(blake2b(row, digest_size=8).digest() for row in block)
-        found[start : start + step] = np.frombuffer(joined, np.uint64)
-    return found
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_VALUES // width)
+    return (slice(start, start + step) for start in range(0, n, step))
+
+
+def _bytes(X: np.ndarray) -> np.ndarray:
+    """Return each row as one value of bytes, (n,)."""
+    # adding 0.0 turns -0.0 into 0.0, which is the same input and other bytes
+    X = np.ascontiguousarray(X) + X.dtype.type(0)
+    return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
+
+
+def _hashed(X: np.ndarray) -> NDArray[np.uint64]:
+    """Return a number for each row of X, the same for equal rows and nearly always another for others; (n,)."""
+    width = X.dtype.itemsize * X.shape[1]
+    kind = np.dtype(np.uint32 if width % 4 == 0 else np.uint8)
+    # odd factors, the same in every run: a sum of products modulo 2^64
+    factors = np.random.default_rng(0).integers(2**63, size=width // kind.itemsize, dtype=np.uint64) * 2 + 1
+    keys = np.empty(len(X), np.uint64)
+    for block in _blocks(*X.shape):
+        part = _bytes(X[block]).view(kind).reshape(-1, len(factors)).astype(np.uint64)
+        # small floats and whole numbers differ in few high bits, which products alone would push out
+        part += part >> np.uint64(16)
+        keys[block] = part @ factors
+    return keys
+
+
+def _unlike(X: np.ndarray, of_key: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Tell which rows differ from the row that has the same key, (n,)."""
+    unlike = np.zeros(len(X), bool)
+    others = np.flatnonzero(of_key != np.arange(len(X)))
+    for block in _blocks(len(others), X.shape[1]):
+        some = others[block]
+        unlike[some] = (X[some] != X[of_key[some]]).any(1)
+    return unlike
 
 
 def assign_folds(groups: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:

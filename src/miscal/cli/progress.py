@@ -50,7 +50,8 @@ def discovery_stages() -> Iterator["Callable[[Progress], None]"]:
         yield _write_line
         return
     from rich.console import Console
-    from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
     class Left(ProgressColumn):
@@ -61,7 +62,7 @@ def discovery_stages() -> Iterator["Callable[[Progress], None]"]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), Left())
     console = Console(stderr=True, highlight=False, markup=False)
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None, left=None, told=time.monotonic())
 
         def show(now: "Progress") -> None:

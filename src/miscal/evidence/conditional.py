@@ -151,25 +151,41 @@ def outcome_given_confidence(
         windows.append(windows[-1] * 2)
     if len(f) < 2 * settings.smallest_window:
         return isotonic.apply(at)
-    best = min(windows, key=lambda k: float(np.mean((left - _local_linear(f, left, f, k, leave_out=True)) ** 2)))
-    return np.clip(isotonic.apply(at) + _local_linear(f, left, at, best // 2), 0.0, 1.0)
-
-
-def _local_linear(f: Floats, values: Floats, at: Floats, window: int, *, leave_out: bool = False) -> Floats:
-    """Local linear fit over the `window` rows nearest in rank; f sorted. `leave_out`: at is f, each row left out."""
     # centred, so that differences of running sums lose fewer digits
-    offset = f - 0.5
-    first, after = np.searchsorted(f, at, "left"), np.searchsorted(f, at, "right")
+    terms = _terms(f - 0.5, left)
+    # sums over any window are differences of running sums: O(n) for all windows of one width
+    totals = [np.r_[0.0, np.cumsum(term)] for term in terms]
+    tied = _tied(f, f)
+    errors = [np.mean((left - _local_linear(totals, tied, f, k, without=terms)) ** 2) for k in windows]
+    best = windows[int(np.argmin(errors))]
+    return np.clip(isotonic.apply(at) + _local_linear(totals, _tied(f, at), at, best // 2), 0.0, 1.0)
+
+
+def _terms(offset: Floats, values: Floats) -> list[Floats]:
+    return [np.ones_like(offset), offset, offset**2, values, offset * values]
+
+
+def _tied(f: Floats, at: Floats) -> tuple[Ints, Ints]:
+    """Return where the rows of sorted f that equal a query begin and end."""
+    return np.searchsorted(f, at, "left"), np.searchsorted(f, at, "right")
+
+
+def _local_linear(
+    totals: list[Floats], tied: tuple[Ints, Ints], at: Floats, window: int, *, without: list[Floats] | None = None
+) -> Floats:
+    """Local linear fit over the `window` rows nearest in rank.
+
+    `totals` are running sums of the terms of rows sorted by confidence, `tied` where a query is among them, and
+    `without` the terms of the queries themselves where each is to be left out.
+    """
+    first, after = tied
     middle = (first + after) / 2
     # rows tied with the query are all in: a window never cuts through equal confidences
     low = np.maximum(0, np.minimum(first, np.floor(middle - window / 2))).astype(np.int64)
-    high = np.minimum(len(f), np.maximum(after, np.ceil(middle + window / 2))).astype(np.int64)
-    # sums over any window are differences of running sums: O(n) for all windows of one width
-    terms = (np.ones_like(f), offset, offset**2, values, offset * values)
-    totals = [np.r_[0.0, np.cumsum(term)] for term in terms]
+    high = np.minimum(len(totals[0]) - 1, np.maximum(after, np.ceil(middle + window / 2))).astype(np.int64)
     sums = [total[high] - total[low] for total in totals]
-    if leave_out:
-        sums = [total - term for total, term in zip(sums, terms, strict=True)]
+    if without is not None:
+        sums = [total - term for total, term in zip(sums, without, strict=True)]
     n, mean_f, mean_v = sums[0], sums[1] / sums[0], sums[3] / sums[0]
     spread = sums[2] / n - mean_f**2
     # where the confidences in a window are all but equal, no slope can be told, and their mean serves
