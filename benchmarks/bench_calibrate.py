@@ -10,8 +10,9 @@ the local shift rows against bank, one exponential a pair, and 18 sums over the 
 everything that the report shows. Target: 20,000 rows a second at 384 columns, whatever the bank.
 
 Memory is the largest peak of `miscal calibrate`, in a process of its own, over --memory-rows rows of 384 columns (a
-million; with --full ten million, which needs 16 GB of disk in --folder), local shift of weight 0. Target: 2 GB. Cold start is that command on
-500 rows, from starting Python to its end; target 1.5 s, and 0.5 s from the end of the imports to the first answer.
+million; with --full ten million, which needs 16 GB of disk in --folder), local shift of weight 0. Target: 2 GB. Cold
+start is that command on 500 rows, from starting Python to its end; target 1.5 s, and 0.5 s from the end of the imports
+to the first answer.
 """
 
 import os

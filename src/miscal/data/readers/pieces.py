@@ -166,12 +166,11 @@ class ParquetPieces:
             table.notes,
         )
         self.path = table.files[0]
-        self._rows, self._lock = 0, Lock()
-        self._slabs: dict[tuple[int, tuple[str, ...]], pl.DataFrame] = {}
+        self._lock = Lock()
+        self._slabs: dict[tuple[int, int, tuple[str, ...]], pl.DataFrame] = {}
 
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many rows."""
-        self._rows = rows
         with damage(self.path, "Parquet"):
             n = pl.scan_parquet(self.path, glob=False).select(pl.len()).collect().item()
         return _counted(n, rows)
@@ -183,15 +182,16 @@ class ParquetPieces:
         10,000 rows of many columns, twice for a slab of four.
         """
         slab, place = divmod(piece.number, _SLAB)
-        key = slab, tuple(columns)
+        # the size that all pieces but the last have
+        rows = piece.start // piece.number if piece.number else piece.rows
+        key = slab, rows, tuple(columns)
         # one thread reads, the others find it there
         with self._lock, damage(self.path, "Parquet"):
             if key not in self._slabs:
-                first = piece.start - place * self._rows
-                scan = pl.scan_parquet(self.path, glob=False).slice(first, _SLAB * max(self._rows, piece.rows))
+                scan = pl.scan_parquet(self.path, glob=False).slice(piece.start - place * rows, _SLAB * rows)
                 # of the slabs read before, only the last can still be asked for
                 self._slabs = dict([*self._slabs.items()][-1:]) | {key: scan.select(columns).collect()}
-            return self._slabs[key].slice(place * self._rows, piece.rows)
+            return self._slabs[key].slice(place * rows, piece.rows)
 
 
 class _TextPieces:
