@@ -171,8 +171,8 @@ def meaning(finding: Finding, rows: Triples) -> Meaning | None:
     """Read the words of a named finding as told of these rows, which need not be those it was found in."""
     if finding.source != NAMED:
         return None
-    # a term is also told by what its texts are: '"x" in the text; 74 % of them kind = a'
-    words = re.sub(r'^("\w+" in the text); .*', r"\1", finding.description)
+    # a term is also described by what its texts are, which is no part of what its rows have in common
+    words = finding.told.removeprefix("rows with ")
     columns = with_features(rows.metadata, rows.X, getattr(rows.encoder, "names", None))
     return Meaning.of(words, columns, rows.text)
 

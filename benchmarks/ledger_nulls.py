@@ -85,7 +85,7 @@ def one_table(world: str, n: int, seed: int, draws: int) -> dict:
         y = (rng.random(n) < chance).astype(float)
         expected = expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y), draw)
         rows = Witnesses(y, f, expected, np.zeros(n), np.arange(n))
-        found = find(rows, groups, seed=draw)
+        found = find(rows, groups, seed=draw).findings
         wrong += bool(found)
         named += [one.description for one in found]
     return {

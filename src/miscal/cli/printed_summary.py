@@ -4,7 +4,7 @@ import textwrap
 from pathlib import Path
 
 from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import MeasureAgainstNull, Regime, Summary
+from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.report.legend import REGIMES
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import row_words
@@ -83,17 +83,24 @@ def _shown(measure: MeasureAgainstNull) -> str:
     return told.replace(MINUS, "-")
 
 
+def _often(finding: FindingNumbers) -> str:
+    return "less often" if finding.hidden.value < 0 else "more often"
+
+
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
-    words = {"over": "less often", "under": "more often"}
     lines = [
         f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
-        f"{abs(100 * one.hidden.value):.0f} points {words[one.sign]} than rows of equal confidence"
+        f"{abs(100 * one.hidden.value):.0f} points {_often(one)} than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]
     wrapped = [part for line in lines for part in _wrapped(line)]
-    more = len(summary.findings) - len(lines)
-    return [*wrapped, f"            and {more} more in the report and in findings.parquet"] if more > 0 else wrapped
+    if (more := len(summary.findings) - len(lines)) > 0:
+        wrapped.append(f"            and {more} more in the report and in findings.parquet")
+    if alone := summary.accounted_for:
+        what = "one more value differs" if len(alone) == 1 else f"{len(alone)} more values differ"
+        wrapped.append(f"            {what} alone, but not clearly beyond these findings: see the report")
+    return wrapped
 
 
 def _correction(summary: Summary) -> list[str]:

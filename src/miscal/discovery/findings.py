@@ -43,6 +43,8 @@ class Ledger:
     n : int
         Their number.
     settings : LedgerSettings
+    accounted : tuple of Finding
+        Values of columns that differ by themselves and that the findings account for.
     """
 
     findings: tuple[Finding, ...]
@@ -50,10 +52,15 @@ class Ledger:
     evidence: str
     n: int
     settings: LedgerSettings = LEDGER_DEFAULTS
+    accounted: tuple[Finding, ...] = ()
 
     def numbers(self) -> tuple[FindingNumbers, ...]:
         """Return the findings in the shape of ``summary.json``."""
-        return tuple(FindingNumbers(**plain(one.to_dict())) for one in self.findings)
+        return _numbers(self.findings)
+
+    def accounted_numbers(self) -> tuple[FindingNumbers, ...]:
+        """Return the values that the findings account for in the shape of ``summary.json``."""
+        return _numbers(self.accounted)
 
     def method(self) -> FindingsMethod:
         """Say how the findings were chosen."""
@@ -95,9 +102,13 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
     hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
     witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row)
     found = find(witnesses, groups, field=field, seed=seed, settings=settings)
-    findings = tuple(_printable(one) for one in found)
+    findings, accounted = (tuple(_printable(one) for one in part) for part in (found.findings, found.accounted))
     candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
-    return Ledger(findings, candidates, evidence, len(triples), settings)
+    return Ledger(findings, candidates, evidence, len(triples), settings, accounted)
+
+
+def _numbers(findings: tuple[Finding, ...]) -> tuple[FindingNumbers, ...]:
+    return tuple(FindingNumbers(**plain(one.to_dict())) for one in findings)
 
 
 def _sequential(rows: HonestRows, witness: np.ndarray) -> SequentialField | None:
@@ -129,6 +140,8 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
     for one in ledger.findings:
         told = one.to_dict()
         hidden = told.pop("hidden")
+        # findings have none
+        told.pop("p_given")
         low, high = hidden["interval"]
         rows.append({**told, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
     return pl.DataFrame(rows, schema=_schema(), orient="row")

@@ -11,7 +11,7 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.findings import Ledger
-from miscal.findings.ledger import IN_TEXT, TEXT
+from miscal.findings.ledger import IN_TEXT, TEXT, Finding
 
 SETTING = "redact_text"
 """Key of ``summary.settings`` that says whether texts were left out."""
@@ -66,14 +66,17 @@ def without_terms(ledger: Ledger) -> Ledger:
     """
     count = 0
     findings = []
-    for one in ledger.findings:
-        aliases = tuple(name for name in one.aliases if IN_TEXT not in name)
+    for one in map(_without_term_aliases, ledger.findings):
         described = one.description
         if TEXT in one.columns or IN_TEXT in described:
             count += 1
             described = f"term {count} of the texts (left out)"
-        findings.append(replace(one, description=described, aliases=aliases))
-    return replace(ledger, findings=tuple(findings))
+        findings.append(replace(one, description=described))
+    return replace(ledger, findings=tuple(findings), accounted=tuple(map(_without_term_aliases, ledger.accounted)))
+
+
+def _without_term_aliases(finding: Finding) -> Finding:
+    return replace(finding, aliases=tuple(name for name in finding.aliases if IN_TEXT not in name))
 
 
 def kept_by_model(triples: Triples) -> tuple[str, ...]:

@@ -92,6 +92,7 @@ def summarise(
         selection=_selection(model),
         subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
         findings=rows.ledger.numbers(),
+        accounted_for=rows.ledger.accounted_numbers(),
         findings_method=rows.ledger.method(),
         curves=measurements.curves(correct, confidence, predictions["miscal"], regime),
         histogram=measurements.histogram(delta, regime),

@@ -285,6 +285,7 @@ class FindingNumbers(Part):
     explained: FiniteFloat | None
     aliases: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
+    p_given: FiniteFloat | None = None
 
 
 class FindingsMethod(Part):
@@ -327,6 +328,7 @@ class Summary(Document):
     selection: Selection
     subregimes: tuple[SubregimeNumbers, ...] = ()
     findings: tuple[FindingNumbers, ...] = ()
+    accounted_for: tuple[FindingNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
     curves: Curves
     histogram: Histogram

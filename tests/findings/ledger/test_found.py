@@ -81,11 +81,11 @@ def sequential(X, f, y, rng, blocks=6):
 def test_planted_clusters_without_a_name_are_found(seed):
     X, f, y, topic = topics(seed)
     groups = without_names(X)
-    chosen = scan(y, crossfitted(y, f), f, groups, seed=seed)
+    chosen = scan(y, crossfitted(y, f), f, groups, seed=seed).chosen
     for planted_topic in (0, 1):
         assert max(jaccard(groups.rows(one.group), topic == planted_topic) for one in chosen) >= 0.8
     assert len(chosen) <= 3
-    for one in find(witnesses(y, f), groups, seed=seed):
+    for one in find(witnesses(y, f), groups, seed=seed).findings:
         assert one.source == FOUND
         assert one.description.startswith(f"a cluster of {one.n:,} similar inputs, mixed; rows ")
 
@@ -93,7 +93,7 @@ def test_planted_clusters_without_a_name_are_found(seed):
 def test_a_cluster_that_a_column_names_is_told_by_its_name():
     X, f, y, topic = topics(0)
     kind = np.array([f"topic {t}" for t in topic], object)
-    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)))
+    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X))).findings
     assert {(one.description, one.source) for one in found} == {("kind = topic 0", NAMED), ("kind = topic 1", NAMED)}
 
 
@@ -123,13 +123,13 @@ def test_clusters_that_nothing_describes_wait_and_are_few():
     f = expit(rng.normal(0.3, 1.2, 6_000))
     shift = rng.permutation(np.r_[[-1.6, 1.6] * 4, np.zeros(4)])[topic] - 0.8 * (kind == "a")
     y = (rng.random(6_000) < expit(np.log(f / (1 - f)) + shift)).astype(float)
-    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)))
+    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X))).findings
     sources = [one.source for one in found]
     assert found[0].description == "kind = a"
     assert sources[-LEDGER_DEFAULTS.max_mixed :] == [FOUND] * LEDGER_DEFAULTS.max_mixed
     assert sources.count(FOUND) == LEDGER_DEFAULTS.max_mixed
     # without columns there is nothing better to tell
-    assert len(find(witnesses(y, f), without_names(X))) > LEDGER_DEFAULTS.max_mixed
+    assert len(find(witnesses(y, f), without_names(X)).findings) > LEDGER_DEFAULTS.max_mixed
 
 
 def test_clusters_do_not_depend_on_the_order_of_the_rows():
@@ -162,7 +162,7 @@ def test_planted_names_stay_exact_beside_clusters():
         # inputs of which a planted group is a part
         X = np.random.default_rng(seed).normal(size=(len(y), 3)) + 2 * truth[1][:, None]
         beside = with_clusters(groups, clusters_of(X))
-        chosen = scan(y, crossfitted(y, f), f, beside, seed=seed)
+        chosen = scan(y, crossfitted(y, f), f, beside, seed=seed).chosen
         found = {beside.descriptions[one.group] for one in chosen}
         assert {"kind0 = v1 and kind1 = v2", "kind1 = (missing)"} <= found
         assert not any(beside.kinds[one.group] == CLUSTER for one in chosen)
@@ -183,12 +183,12 @@ def test_ends_of_the_hidden_field_are_found_given_the_names():
     ring = (np.abs((X**2).sum(1) - 1.5) < 0.7)[:, None]
     y = (rng.random(n) < np.clip(f + np.where(ring[:, 0], 0.2, -0.15), 0, 1)).astype(float)
     groups, field = named_groups({"none": np.zeros(n)}), sequential(X, f, y, rng)
-    found = find(witnesses(y, f), groups, field=field)
+    found = find(witnesses(y, f), groups, field=field).findings
     assert [one.source for one in found] == [FOUND] * len(found)
     assert {one.sign for one in found} == {"over", "under"}
     # a name for what the field found leaves it nothing
     named = named_groups({"ring": np.where(ring[:, 0], "in", "out").astype(object)})
-    assert [one.source for one in find(witnesses(y, f), named, field=field)] == [NAMED]
+    assert [one.source for one in find(witnesses(y, f), named, field=field).findings] == [NAMED]
 
 
 def test_a_flipped_world_has_the_opposite_found_groups():
@@ -196,10 +196,10 @@ def test_a_flipped_world_has_the_opposite_found_groups():
     rng = np.random.default_rng(0)
     groups, field = without_names(X), sequential(X, f, y, rng)
     rows, expected = np.arange(len(y)), crossfitted(y, f)
-    ours = find(Witnesses(y, f, expected, y * 0, rows), groups, field=field)
+    ours = find(Witnesses(y, f, expected, y * 0, rows), groups, field=field).findings
     theirs = find(
         Witnesses(1 - y, 1 - f, 1 - expected, y * 0, rows), groups, field=SequentialField(-field.hidden, field.block)
-    )
+    ).findings
     clusters = [one for one in ours if "cluster" in one.description]
     assert len(clusters) >= 2
     for one in clusters:
@@ -217,7 +217,7 @@ def test_forty_terms_of_one_template_are_one_finding():
     f = rng.uniform(0.3, 0.7, n)
     y = (rng.random(n) < f - 0.25 * inside).astype(float)
     X = rng.normal(size=(n, 8)) + 3 * inside[:, None]
-    [only] = find(witnesses(y, f), with_clusters(named_groups({}, text), clusters_of(X)))
+    [only] = find(witnesses(y, f), with_clusters(named_groups({}, text), clusters_of(X))).findings
     assert (only.source, only.n) == (NAMED, int(inside.sum()))
 
 
@@ -252,7 +252,7 @@ def test_a_term_is_labelled_by_its_composition():
     text = ["roman numeral" if t else "plain" for t in inside]
     f = rng.uniform(0.3, 0.7, n)
     y = (rng.random(n) < f - 0.25 * inside).astype(float)
-    told = find(witnesses(y, f), named_groups({"kind": kind}, text))[0].description
+    told = find(witnesses(y, f), named_groups({"kind": kind}, text)).findings[0].description
     assert told.startswith(('"numeral" in the text (', '"roman" in the text ('))
     assert " % have kind = k" in told
     assert told.count("k1") == told.count("k2") == 1
@@ -262,8 +262,8 @@ def test_more_is_found_when_a_share_of_false_findings_is_allowed():
     groups, y, f, _ = table(1, strength=0.6)
     loose = replace(LEDGER_DEFAULTS, adjustment=FDR)
     expected = crossfitted(y, f)
-    strict = scan(y, expected, f, groups)
-    more = scan(y, expected, f, groups, settings=loose)
+    strict = scan(y, expected, f, groups).chosen
+    more = scan(y, expected, f, groups, settings=loose).chosen
     assert len(more) >= len(strict) > 0
     assert all(one.p_adjusted <= 0.05 for one in more)
 
@@ -294,8 +294,8 @@ def null_world(world, seed, n):
 def anything_found(world, seed, n=1_000):
     X, f, y, columns, rng = null_world(world, seed, n)
     field = sequential(X, f, y, rng)
-    both = find(witnesses(y, f), with_clusters(named_groups(columns), clusters_of(X)), field=field)
-    ends = find(witnesses(y, f), named_groups({"none": np.zeros(n)}), field=field)
+    both = find(witnesses(y, f), with_clusters(named_groups(columns), clusters_of(X)), field=field).findings
+    ends = find(witnesses(y, f), named_groups({"none": np.zeros(n)}), field=field).findings
     return bool(both), bool(ends)
 
 
@@ -334,7 +334,7 @@ def test_intervals_of_chosen_groups_cover_their_hidden_residual(strength):
     for seed in range(60):
         y, f, groups, hidden = hidden_rates(seed, strength)
         expected = crossfitted(y, f)
-        for one in scan(y, expected, f, groups, seed=seed):
+        for one in scan(y, expected, f, groups, seed=seed).chosen:
             rows = groups.rows(one.group)
             low, high = hidden_interval(y[rows], expected[rows], one.level)
             chosen += 1

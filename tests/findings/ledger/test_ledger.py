@@ -53,7 +53,7 @@ def test_planted_groups_are_named_and_nothing_else_is():
     extra = 0
     for seed in range(6):
         groups, y, f, truth = planted(seed)
-        chosen = scan(y, crossfitted(y, f), f, groups, seed=seed)
+        chosen = scan(y, crossfitted(y, f), f, groups, seed=seed).chosen
         found = {groups.descriptions[one.group]: groups.rows(one.group) for one in chosen}
         assert (found["kind0 = v1 and kind1 = v2"] == truth[0]).all()
         assert (found["kind1 = (missing)"] == truth[1]).all()
@@ -79,7 +79,7 @@ def false_alarms(world, draws, n=1_000):
     alarms = 0
     for seed in range(draws):
         groups, y, f = nothing_hidden(world, seed, n)
-        alarms += bool(scan(y, crossfitted(y, f), f, groups, seed=seed))
+        alarms += bool(scan(y, crossfitted(y, f), f, groups, seed=seed).chosen)
     return alarms
 
 
@@ -195,16 +195,54 @@ def test_what_an_earlier_group_explains_is_not_found_again():
     f = rng.uniform(0.3, 0.7, N)
     y = (rng.random(N) < f - 0.25 * (kind == "v1")).astype(float)
     groups = named_groups({"kind": kind}, text)
-    [only] = find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups)
+    [only] = find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups).findings
     assert only.description == "kind = v1"
     assert set(only.aliases) >= {'"ships" in the text', '"harbours" in the text'}
+
+
+def test_a_value_that_differs_by_itself_is_a_finding_or_accounted_for():
+    rng = np.random.default_rng(1)
+    planted_value = rng.random(N) < 0.3
+    # four in five rows of the shadow are of the planted value, so that it differs, but by way of that value alone
+    shadow = rng.random(N) < np.where(planted_value, 0.4, 0.05)
+    columns = {"kind": np.where(planted_value, "bad", "good"), "shadow": np.where(shadow, "in", "out")}
+    f = rng.uniform(0.3, 0.9, N)
+    y = (rng.random(N) < f - 0.25 * planted_value).astype(float)
+    expected, groups = crossfitted(y, f), named_groups(columns)
+    found = find(Witnesses(y, f, expected, y * 0, np.arange(N)), groups)
+    assert {one.description for one in found.findings} & {"kind = bad", "kind = good"}
+    one = next(one for one in found.accounted if one.description == "shadow = in")
+    assert one.sign == "over"
+    assert one.p_value < 1e-6 < 1e-3 < one.p_given
+    assert one.hidden == pytest.approx(np.mean((y - expected)[shadow]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_finding_differs_in_the_same_direction_by_itself_as_given_those_above(seed):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["low", "middle", "high"], N, p=[0.35, 0.5, 0.15])
+    f = rng.uniform(0.4, 0.8, N)
+    # given that low is worse, middle is worse than the rest too, which is high; by itself it is better than all
+    y = (rng.random(N) < f + np.select([kind == "low", kind == "high"], [-0.25, 0.2], 0.02)).astype(float)
+    expected = crossfitted(y, f)
+    found = find(Witnesses(y, f, expected, y * 0, np.arange(N)), named_groups({"kind": kind}), seed=seed).findings
+    assert {one.description: one.sign for one in found} == {"kind = low": "over", "kind = high": "under"}
+    for one in found:
+        assert (one.hidden < 0) == (one.sign == "over")
+
+
+def test_with_nothing_found_nothing_is_accounted_for():
+    for seed in range(40):
+        groups, y, f = nothing_hidden("not monotone", seed, 400)
+        scanned = scan(y, crossfitted(y, f), f, groups, seed=seed)
+        assert scanned.chosen or not scanned.accounted
 
 
 def test_a_flipped_world_has_the_opposite_findings():
     groups, y, f, _ = planted(3)
     rows = np.arange(N)
-    ours = find(Witnesses(y, f, crossfitted(y, f), y * 0, rows), groups)
-    theirs = find(Witnesses(1 - y, 1 - f, 1 - crossfitted(y, f), y * 0, rows), groups)
+    ours = find(Witnesses(y, f, crossfitted(y, f), y * 0, rows), groups).findings
+    theirs = find(Witnesses(1 - y, 1 - f, 1 - crossfitted(y, f), y * 0, rows), groups).findings
     mirrored = {one.description: one for one in theirs}
     assert len(ours) == 3
     for one in ours:
@@ -219,7 +257,7 @@ def test_a_flipped_world_has_the_opposite_findings():
 
 def test_examples_are_the_most_telling_rows():
     groups, y, f, _ = planted(2)
-    for one in find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups):
+    for one in find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups).findings:
         rows = list(one.rows)
         assert (y[rows] == (one.sign == "under")).all()
 
@@ -240,7 +278,7 @@ def test_what_names_no_group_is_no_candidate():
         "empty": np.full(200, np.nan),
     }
     assert len(named_groups(columns)) == 0
-    assert scan(np.ones(200), np.ones(200), rng.random(200), named_groups(columns)) == []
+    assert scan(np.ones(200), np.ones(200), rng.random(200), named_groups(columns)).chosen == ()
     assert len(named_groups({}, ["" for _ in range(200)])) == 0
 
 

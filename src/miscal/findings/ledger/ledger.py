@@ -13,12 +13,13 @@ from miscal.findings.ledger.cuts import Cut, SequentialField, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
-from miscal.findings.ledger.scan import ChosenGroup, scan
+from miscal.findings.ledger.scan import ChosenGroup, ValueAlone, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 
 NAMED, FOUND = "named", "found"
-_MADE_OF = re.compile(r" \(\d+ % have .*\)$")
 """Where a finding comes from."""
+
+_MADE_OF = re.compile(r" \(\d+ % have .*\)$")
 
 _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
@@ -76,6 +77,9 @@ class Finding:
         Other candidates of nearly the same rows.
     rows : tuple of int
         The most telling rows, by their number in the source: sure and wrong where over, unsure and right where under.
+    p_given : float or None
+        Of a value of a column that is accounted for: its p-value given the findings, while `p_value` and `p_adjusted`
+        are by itself. None for a finding.
     """
 
     description: str
@@ -96,6 +100,7 @@ class Finding:
     explained: float | None
     aliases: tuple[str, ...]
     rows: tuple[int, ...]
+    p_given: float | None = None
 
     @property
     def told(self) -> str:
@@ -109,6 +114,23 @@ class Finding:
         told = dict(self.__dict__)
         told["hidden"] = {"value": told["hidden"], "interval": list(told.pop("hidden_interval"))}
         return told
+
+
+@dataclass(frozen=True)
+class Found:
+    """The ledger of findings.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        In the order of choice: about the strongest first.
+    accounted : tuple of Finding
+        Values of columns that differ from rows of equal confidence by themselves, but not beyond the cut given the
+        findings, which account for them in part or whole; the strongest first. With `p_given`.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    accounted: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +162,8 @@ def find(
     field: SequentialField | None = None,
     seed: int = 0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> tuple[Finding, ...]:
-    """Write the ledger of findings, in the order of choice: about the strongest first.
+) -> Found:
+    """Write the ledger of findings, and of the values that these account for.
 
     Parameters
     ----------
@@ -156,7 +178,7 @@ def find(
 
     Returns
     -------
-    tuple of Finding
+    Found
 
     Examples
     --------
@@ -165,16 +187,15 @@ def find(
     >>> kind = rng.permutation(np.repeat(["law", "art", "sums"], 200))
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
-    >>> [law] = find(Witnesses(y, half, half, y * 0, np.arange(600)), named_groups({"kind": kind}))
+    >>> [law] = find(Witnesses(y, half, half, y * 0, np.arange(600)), named_groups({"kind": kind})).findings
     >>> law.description, law.n, law.sign, law.odds_ratio < 0.3
     ('kind = law', 200, 'over', True)
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    chosen: list[ChosenGroup] = []
-    if len(groups):
-        error = 1 - for_cuts
-        chosen = scan(rows.correct, rows.expected, rows.confidence, groups, seed=seed, error=error, settings=settings)
-    picked = [_picked(one, rows, groups, settings) for one in chosen]
+    scanned = scan(
+        rows.correct, rows.expected, rows.confidence, groups, seed=seed, error=1 - for_cuts, settings=settings
+    )
+    picked = [_picked(one, rows, groups, settings) for one in scanned.chosen]
     if field is not None:
         apart = [one.inside for one in picked]
         cuts = judged_cuts(
@@ -183,7 +204,9 @@ def find(
         picked += [_picked_cut(cut, groups, settings) for cut in cuts]
     width = settings.stratum_width(len(rows.correct))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
-    return tuple(_finding(one, rows, stratum, settings) for one in picked)
+    alone = [_picked_alone(one, groups) for one in scanned.accounted]
+    told = [[_finding(one, rows, stratum, settings) for one in part] for part in (picked, alone)]
+    return Found(*map(tuple, told))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +222,7 @@ class _Picked:
     p_value: float
     p_adjusted: float
     level: float
+    p_given: float | None = None
 
 
 def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerSettings) -> _Picked:
@@ -217,6 +241,14 @@ def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerS
         told_of_it = made_of(inside, groups, settings)
         description = f"{description} ({told_of_it})" if told_of_it else description
     return _Picked(inside, description, source, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level)
+
+
+def _picked_alone(one: ValueAlone, groups: Groups) -> _Picked:
+    inside, description, columns = groups.rows(one.group), groups.descriptions[one.group], groups.columns[one.group]
+    aliases = groups.also[one.group]
+    return _Picked(
+        inside, description, NAMED, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level, one.p_given
+    )
 
 
 def _picked_cut(cut: Cut, groups: Groups, settings: LedgerSettings) -> _Picked:
@@ -253,6 +285,7 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
         explained=_explained(hidden, float(inside.mean()), rows.hidden_field),
         aliases=one.aliases[: settings.max_aliases],
         rows=tuple(rows.row[inside][_telling(correct, confidence, sign)][: settings.examples].tolist()),
+        p_given=one.p_given,
     )
 
 

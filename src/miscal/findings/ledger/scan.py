@@ -10,11 +10,13 @@ has, under permutations within strata, mean 0 and covariances
 
 where S_s is the sum of squares of centred e, m_s the number of rows, and g~ the centred indicator: a Mantel-Haenszel
 test of outcome by group given confidence. Groups chosen before are projected out of both T and its variance, all
-together, so that a later one is tested given those above it. The cut is Bonferroni's over all candidates at every step,
-weighted: clusters of inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights).
-A cluster waits as long as a value of a column is beyond the cut: one that mixes several values may be stronger
-than each, but says less. Where columns have values to describe it by and none do, it waits for all other candidates,
-and three such clusters are told at most.
+together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
+by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
+the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
+inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
+a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
+columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
+at most.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
@@ -29,7 +31,7 @@ among what becomes as clear given those.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,8 +83,8 @@ def scan(
     seed: int = 0,
     error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> list[ChosenGroup]:
-    """Choose groups one after the other, as long as one is beyond the cut.
+) -> Scanned:
+    """Choose groups one after the other, as long as one is beyond the cut; then list the values accounted for.
 
     Parameters
     ----------
@@ -100,8 +102,7 @@ def scan(
 
     Returns
     -------
-    list of ChosenGroup
-        In the order of choice. With nothing hidden the list is empty in at least 95 % of tables.
+    Scanned
 
     Examples
     --------
@@ -111,12 +112,59 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> [groups.descriptions[one.group] for one in scan(y, half, half, groups)]
+    >>> [groups.descriptions[one.group] for one in scan(y, half, half, groups).chosen]
     ['kind = law']
     """
     if len(groups) == 0:
-        return []
-    return list(_Scan(correct, expected, confidence, groups, seed, settings, error).choose())
+        return Scanned()
+    table = _Scan(correct, expected, confidence, groups, seed, settings, error)
+    chosen = tuple(table.choose())
+    return Scanned(chosen, tuple(table.accounted(chosen)))
+
+
+@dataclass(frozen=True)
+class ValueAlone:
+    """A value of a column that differs by itself, but is no finding: the findings account for it, in part or whole.
+
+    Attributes
+    ----------
+    group : int
+        Its place among the candidates.
+    z : float
+        Standardised sum of centred residuals; negative where less often right.
+    p_value : float
+        Two-sided, by itself.
+    p_adjusted : float
+        Adjusted for all candidates: at most 0.05.
+    p_given : float
+        Two-sided, given the groups chosen.
+    level : float
+        Its share of the family-wise error: the level of its interval.
+    """
+
+    group: int
+    z: float
+    p_value: float
+    p_adjusted: float
+    p_given: float
+    level: float
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What the scan found.
+
+    Attributes
+    ----------
+    chosen : tuple of ChosenGroup
+        In the order of choice. With nothing hidden there are none in at least 95 % of tables.
+    accounted : tuple of ValueAlone
+        Values of columns that are beyond the cut by themselves and were not chosen, the strongest first. With nothing
+        hidden there are none unless a group was chosen: the two are tested at the same cut.
+    """
+
+    chosen: tuple[ChosenGroup, ...] = ()
+    accounted: tuple[ValueAlone, ...] = ()
 
 
 def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
@@ -180,9 +228,10 @@ class _Scan:
     def choose(self) -> Iterator[ChosenGroup]:
         share = self.share * self._rejected()
         least = -ndtri(self.settings.significance * share / 2)
-        refused = np.zeros(len(self.groups), bool)
+        refused, alone = np.zeros(len(self.groups), bool), self._by_themselves()
         while len(self.chosen) < self.settings.max_findings:
-            z = np.where(refused, 0.0, self._given_chosen())
+            z = self._given_chosen()
+            z = np.where(refused | (z * alone < 0), 0.0, z)
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
@@ -200,6 +249,22 @@ class _Scan:
             yield ChosenGroup(best, float(z[best]), p_value, adjusted, level, aliases)
             self._take(best)
             refused[:] = False
+
+    def accounted(self, chosen: tuple[ChosenGroup, ...]) -> list[ValueAlone]:
+        """List values that were not chosen, nor named as the aliases of chosen groups, but are beyond the cut alone."""
+        told = {group for one in chosen for group in (one.group, *one.aliases)}
+        z, given = self._by_themselves(), self._given_chosen()
+        share, significance = self.share * self._rejected(), self.settings.significance
+        beyond = self.values & (np.abs(z) >= -ndtri(significance * share / 2))
+        found = []
+        for group in np.flatnonzero(beyond):
+            p_value = self._p_value(group, float(z[group]), given=())
+            adjusted = min(1.0, float(p_value / share[group]))
+            if group not in told and adjusted <= significance:
+                p_given = float(2 * ndtr(-abs(given[group])))
+                level = float(significance * self.share[group])
+                found.append(ValueAlone(int(group), float(z[group]), p_value, adjusted, p_given, level))
+        return sorted(found, key=lambda one: -abs(one.z))
 
     def _strongest(self, strength: np.ndarray) -> int | None:
         """Strongest candidate whose turn it is, of those with a strength above 0; None if there is none."""
@@ -229,12 +294,16 @@ class _Scan:
         """Candidates rejected at the first step by the rule of Benjamini and Hochberg; 1 for Bonferroni's."""
         if self.settings.adjustment != FDR:
             return 1
-        p_values = np.ones(len(self.total))
+        p_values, z = np.ones(len(self.total)), self._by_themselves()
         for group in np.flatnonzero(self.usable):
-            p_values[group] = self._p_value(group, self.total[group] / np.sqrt(self.variance[group]))
+            p_values[group] = self._p_value(group, z[group], given=())
         weighted = np.sort(p_values / self.share)
         below = np.flatnonzero(weighted <= self.settings.significance * np.arange(1, len(weighted) + 1))
         return int(below[-1]) + 1 if len(below) else 1
+
+    def _by_themselves(self) -> np.ndarray:
+        """Z of every candidate, 0 where it has no variance."""
+        return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.variance, 1.0)), 0.0)
 
     def _given_chosen(self) -> np.ndarray:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
@@ -266,12 +335,13 @@ class _Scan:
         self.covariance.append(self.groups.member.T @ weighed)
         self.chosen.append(group)
 
-    def _p_value(self, group: int, z: float) -> float:
+    def _p_value(self, group: int, z: float, given: Sequence[int] | None = None) -> float:
+        """Two-sided p-value of a z given some groups, by default those chosen so far."""
         p_value = float(2 * ndtr(-abs(z)))
         large = self.variance[group] > self.settings.largest_exact_variance
         if p_value >= self.settings.exact_below or large:
             return p_value
-        chosen = [self.groups.rows(other) for other in self.chosen]
+        chosen = [self.groups.rows(other) for other in (self.chosen if given is None else given)]
         width = self.settings.stratum_width(len(self.correct))
         strata = strata_within(self.confidence, chosen, width, self.rng)
         return max(p_value, exact_p_value(self.correct, self.groups.rows(group), strata, self.expected))

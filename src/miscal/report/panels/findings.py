@@ -83,6 +83,15 @@ beyond what those explain. So an interval can reach zero although p is small.{% 
 explains is its share in the variation of the estimated hidden field. Groups overlap and estimates are cautious, so the
 shares can add up to more than 100&nbsp;%.{% endif %}{% if view.more %} {{ view.more | count }} more findings are in
 findings.parquet.{% endif %}</p>
+{% if view.accounted %}
+<p class="caption">By themselves, {{ "these values differ" if view.accounted | length > 1 else "this value differs" }}
+from rows of equal confidence too, but not clearly beyond what the findings explain:
+{% for one in view.accounted[:view.most] %}<span class="{{ one.sign }}">{{ one.description | short(80) }} ({{
+one.n | count }} rows, hidden {{ one.hidden.value | points }} points; given the findings {{
+one.p_given | p_value }})</span>{{ "; " if not loop.last else "." }}
+{% endfor %}{% if view.accounted | length > view.most %} {{ (view.accounted | length - view.most) | count }} more are
+in summary.json.{% endif %}</p>
+{% endif %}
 {% endif %}
 """
 )
@@ -127,7 +136,9 @@ class FindingsView:
     kind: str
     level: float
     axis: Scale
+    accounted: tuple[FindingNumbers, ...]
     least: float = LEAST_EXPLAINED
+    most: int = SHOWN
 
     @property
     def explains(self) -> bool:
@@ -168,7 +179,7 @@ def view(source: Source) -> FindingsView | None:
     rows, axis = rows_of(source, SHOWN)
     kind = "test rows" if method.evidence == "test" else "rows"
     more = max(0, len(source.summary.findings) - SHOWN)
-    return FindingsView(rows, more, method.candidates, method.n, kind, method.level, axis)
+    return FindingsView(rows, more, method.candidates, method.n, kind, method.level, axis, source.summary.accounted_for)
 
 
 PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE, contents="Findings")
