@@ -13,7 +13,7 @@ from miscal.base.errors import InputError
 def one_thread() -> Iterator[None]:
     """Compute on one thread: two on a busy machine wait for each other, and thread counts change last bits.
 
-    Holds for the arithmetic libraries loaded so far, torch included.
+    Holds for the arithmetic libraries loaded so far, torch included. It also decorates functions.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField, checked_seed
 from miscal.estimators.protocol import Estimator
+from miscal.estimators.registry import estimator_class
 
 # more folds leave more to learn from and cost as many fits: ten of few rows, fewer of many
 _FOLDS_OF_FEW, _FOLDS, _FOLDS_OF_MANY = 10, 4, 3
@@ -57,7 +58,7 @@ def honest_field(field: MiscalibrationField, rows: Triples, *, n_folds: int | No
     seed = field.seed_ if hasattr(field, "seed_") else checked_seed(field.random_state)
     folds = _folds(rows, seed, n_folds)
     estimator = field.fitted_ if fitted else field.unfitted(seed)
-    estimates = _in_parallel(field.n_jobs, _fold_tasks(estimator, rows, folds))
+    estimates = _in_parallel(field, rows, _fold_tasks(estimator, rows, folds))
     coordinates = field.fitted_.transform(rows.X) if fitted else np.zeros((len(rows), 0))
     return _assemble(folds, estimates, coordinates)
 
@@ -106,11 +107,11 @@ def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
     folds = _folds(rows, seed, None)
     if estimator.folds_keep_choices:
         fitted = estimator.fit(rows)
-        estimates = _in_parallel(field.n_jobs, _fold_tasks(fitted, rows, folds))
+        estimates = _in_parallel(field, rows, _fold_tasks(fitted, rows, folds))
     else:
         # the fit on all rows is the longest: it starts first
         tasks = [(_fit, estimator, _learned_from(rows)), *_fold_tasks(estimator, rows, folds)]
-        fitted, *estimates = _in_parallel(field.n_jobs, tasks)
+        fitted, *estimates = _in_parallel(field, rows, tasks)
     field.adopt(fitted, rows.X.shape[1], seed)
     return _assemble(folds, estimates, fitted.transform(rows.X))
 
@@ -148,7 +149,7 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields
     forward = [k for k in numbers[1:-1] if _enough(rows, folds < k, k / len(numbers))]
     tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds)]
     tasks += [(_fold, estimator.for_folds(), learned, folds < k, folds == k) for k in forward]
-    fitted, *estimates = _in_parallel(field.n_jobs, tasks)
+    fitted, *estimates = _in_parallel(field, rows, tasks)
     field.adopt(fitted, rows.X.shape[1], seed)
     coordinates = fitted.transform(rows.X)
     folded = _assemble(folds, estimates[: len(numbers)], coordinates)
@@ -194,12 +195,16 @@ def _fold(estimator: Estimator, rows: Triples, learned: np.ndarray, inside: np.n
     return estimator.fit(rows.take(learned)).estimate(rows.X[inside], rows.confidence[inside])
 
 
-def _in_parallel(n_jobs: int | None, tasks: Sequence[tuple]) -> list:
+def _in_parallel(field: MiscalibrationField, rows: Triples, tasks: Sequence[tuple]) -> list:
     from joblib import Parallel, delayed
 
+    few = len(rows) <= estimator_class(field.method).most_rows_in_threads
     # each task on one thread, so that no number depends on how many run at a time
     calls = (delayed(_one_thread)(*task) for task in tasks)
-    return list(Parallel(n_jobs=n_workers(n_jobs, len(tasks)))(calls))
+    workers = n_workers(field.n_jobs, len(tasks))
+    # around all of them, as two threads that lift the limit after each other could leave one of theirs behind
+    with one_thread():
+        return list(Parallel(n_jobs=workers, prefer="threads" if few else "processes")(calls))
 
 
 def _one_thread(function: Callable, *arguments: Any) -> Any:

@@ -30,7 +30,7 @@ def learning(x, y, offset, folds, weight=None):
 
 
 def fitted_shifts(centres, x, y, offset, folds, weight=None):
-    return crossfit_shifts(centres, learning(x, y, offset, folds, weight), offset)
+    return crossfit_shifts([centres], learning(x, y, offset, folds, weight), offset)[0]
 
 
 @given(st.integers(0, 1000), st.integers(1, 9), st.integers(0, 40))

@@ -8,9 +8,9 @@ with few rows borrows from the others, and clusters with nothing wrong agree on 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ Array = NDArray[np.floating]
 # stream of the rows and starts of k-means
 _CENTRES = 98
 _BLOCK_ROWS = 4_096
+_FILTERING = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +95,13 @@ class ClusterRecipe:
         # where the identity is the global map, both starts are the same
         starts = [False] if np.array_equal(at.offset, at.raw) else [False, True]
         tried: list[tuple[ClusterShifts, Array, Array]] = []
+        partitions = _centres(rows)
         # clusters whose shifts are all that is wrong bend the global map: the confidence itself is the other start
-        for centres, from_raw in product(_centres(rows), starts):
+        for from_raw in starts:
             start = at.start(from_raw)
-            shifts, left_out = crossfit_shifts(centres, rows, start)
-            loss = negative_log_likelihood(rows.correct, start + left_out)
-            tried.append((ClusterShifts(centres, shifts, from_raw), start - at.offset + left_out, loss))
+            for centres, (shifts, left_out) in zip(partitions, crossfit_shifts(partitions, rows, start), strict=True):
+                loss = negative_log_likelihood(rows.correct, start + left_out)
+                tried.append((ClusterShifts(centres, shifts, from_raw), start - at.offset + left_out, loss))
         best = min((loss for *_, loss in tried), key=lambda loss: np.average(loss, weights=rows.weight))
         taken = [(partition, shift) for partition, shift, loss in tried if _level(loss, best, rows.weight)]
         member = ClusterMember(tuple(partition for partition, _ in taken))
@@ -153,11 +155,11 @@ def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
     # a factor of a cluster cancels in its posterior; without this one, clusters of many rows would underflow to 0
     likelihood = np.exp(log_likelihood - log_likelihood.max(1, keepdims=True))
     prior = np.full(AUTO.shift_steps, 1 / AUTO.shift_steps)
-    for _ in range(AUTO.em_steps):
-        posterior = likelihood * prior
-        posterior /= posterior.sum(1, keepdims=True)
-        prior = posterior.mean(0)
-    return posterior @ AUTO.shift_grid
+    for _ in range(AUTO.em_steps - 1):
+        # the mean over clusters of their posteriors, without a table of these
+        prior *= (1 / (likelihood @ prior)) @ likelihood / len(likelihood)
+    posterior = likelihood * prior
+    return posterior @ AUTO.shift_grid / posterior.sum(1)
 
 
 def _level(loss: Array, best: Array, weight: Array | None) -> bool:
@@ -181,56 +183,66 @@ def _centres(learning: LearningRows) -> list[NDArray[np.float32]]:
         # a table too small for clusters is one cluster, and has one shift
         return [rows.mean(0, keepdims=True)]
     seed, passes = int(rng.integers(2**31)), AUTO.centre_passes
-    with warnings.catch_warnings():
+    # filters of warnings belong to the whole process: two threads at a time could leave theirs behind
+    with _FILTERING, warnings.catch_warnings():
         # centres of rows that differ by rounding alone coincide; the second of a pair holds no rows, and no shift
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [KMeans(k, n_init=1, max_iter=passes, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
 
 
 def crossfit_shifts(
-    centres: NDArray[np.float32], rows: LearningRows, start: Array
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    partitions: Sequence[NDArray[np.float32]], rows: LearningRows, start: Array
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Fit the shifts of given clusters, out of fold.
 
     Parameters
     ----------
-    centres : ndarray of shape (k, q), float32
-        In the leading components.
+    partitions : sequence of ndarray of shape (k, q), float32
+        Centres in the leading components.
     rows : LearningRows
     start : ndarray of shape (n,)
         Log-odds that the shifts start from.
 
     Returns
     -------
-    shifts : ndarray of shape (k,)
-        Of each cluster, from all rows.
-    left_out : ndarray of shape (n,)
-        Of each row, from the folds it is not in.
+    list of (shifts, left_out)
+        For each partition, the shifts of its clusters, (k,), from all rows, and those of the rows, (n,), each from the
+        folds it is not in.
     """
     fold = np.unique(rows.folds, return_inverse=True)[1]
-    cluster = nearest(rows.at.inputs.components, centres)
-    likelihood = _log_likelihood(rows, cluster, len(centres), start, fold)
-    total = likelihood.sum(0)
-    # the other folds' likelihood is the total less the fold's own, with no second pass over the rows; the prior is
-    # learned anew from it, so that it has not seen the fold either
-    left_out = np.stack([posterior_shifts(total - part) for part in likelihood])
-    return posterior_shifts(total), left_out[fold, cluster]
+    clusters = [nearest(rows.at.inputs.components, centres) for centres in partitions]
+    sizes = [len(centres) for centres in partitions]
+    found = []
+    for likelihood, cluster in zip(_log_likelihoods(rows, clusters, sizes, start, fold), clusters, strict=True):
+        total = likelihood.sum(0)
+        # the other folds' likelihood is the total less the fold's own, with no second pass over the rows; the prior is
+        # learned anew from it, so that it has not seen the fold either
+        left_out = np.stack([posterior_shifts(total - part) for part in likelihood])
+        found.append((posterior_shifts(total), left_out[fold, cluster]))
+    return found
 
 
-def _log_likelihood(rows: LearningRows, cluster: Array, k: int, start: Array, fold: Array) -> NDArray[np.float64]:
-    """Log-likelihood of every shift of the grid, (folds, k, 161)."""
+def _log_likelihoods(
+    rows: LearningRows, clusters: Sequence[Array], sizes: Sequence[int], start: Array, fold: Array
+) -> list[NDArray[np.float64]]:
+    """Log-likelihood of every shift of the grid by fold and cluster, (folds, k, 161) for each partition."""
     from scipy.sparse import csr_array
 
     n_folds, out = int(fold.max()) + 1, 0.0
+    # the sums of all partitions stand one below the other, so that a row's likelihood is computed once
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]) * n_folds
+    place = np.stack([begin + fold * k + c for begin, k, c in zip(first, sizes, clusters, strict=True)])
     for i in range(0, len(rows), _BLOCK_ROWS):
         b = slice(i, i + _BLOCK_ROWS)
         # (block, 161), which for all rows at once would be the largest array of the fit
         likelihood = -negative_log_likelihood(rows.correct[b], start[b, None] + AUTO.shift_grid)
         counted = np.ones(len(likelihood)) if rows.weight is None else rows.weight[b]
-        place = (fold[b] * k + cluster[b], np.arange(len(likelihood)))
+        at = (place[:, b].ravel(), np.tile(np.arange(len(likelihood)), len(sizes)))
         # a sparse product sums rows by (fold, cluster) without a copy for each
-        out = out + csr_array((counted, place), shape=(n_folds * k, len(likelihood))) @ likelihood
-    return out.reshape(n_folds, k, AUTO.shift_steps)
+        sums = csr_array((np.tile(counted, len(sizes)), at), shape=(n_folds * sum(sizes), len(likelihood)))
+        out = out + sums @ likelihood
+    parts = np.split(out, first[1:])
+    return [part.reshape(n_folds, k, AUTO.shift_steps) for part, k in zip(parts, sizes, strict=True)]
 
 
 def recipes(rows: LearningRows) -> tuple[ClusterRecipe, ...]:

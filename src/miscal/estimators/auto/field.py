@@ -9,6 +9,7 @@ import numpy as np
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
+from miscal.base.threads import one_thread
 from miscal.data.triples import Triples
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.settings import AUTO
@@ -17,6 +18,8 @@ from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
 
 class AutoField:
     """Portfolio of logit shifts with a local readout; see :mod:`miscal.estimators.auto.estimator`.
+
+    Every method computes on one thread, so that no number depends on how many there are, and none waits for another.
 
     Parameters
     ----------
@@ -49,10 +52,12 @@ class AutoField:
 
     folds_keep_choices: ClassVar[bool] = False
     chooses_on_validation: ClassVar[bool] = False
+    most_rows_in_threads: ClassVar[int] = AUTO.most_rows_in_threads
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
         self.random_state, self.n_jobs = random_state, n_jobs
 
+    @one_thread()
     def fit(self, rows: Triples) -> AutoField:
         """Fit on all rows given; their split is not looked at: every choice is cross-fitted.
 
@@ -92,6 +97,7 @@ class AutoField:
         """Return the estimator of a fold: every choice is made again."""
         return AutoField(random_state=self.random_state)
 
+    @one_thread()
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Estimate the field.
 
@@ -108,6 +114,7 @@ class AutoField:
         """
         return self.model_.estimate(X, confidence)
 
+    @one_thread()
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences, as :meth:`estimate` does within 1e-4, without what has no weight in the answer.
 
@@ -140,14 +147,17 @@ class AutoField:
             )
         return self.correct(X, confidence).delta
 
+    @one_thread()
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows in the learned geometry, float64 (n, k); inputs miscalibrated alike lie close."""
         return self.model_.local.coordinates(self.model_.placed(X)).astype(np.float64)
 
+    @one_thread()
     def mass(self, X: np.ndarray) -> np.ndarray:
         """Sum of kernel weights at each row, float64 (n,)."""
         return self.model_.local.read(self.model_.placed(X)).mass
 
+    @one_thread()
     def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Training rows that weigh most at each row: row numbers (q, n) and kernel weights (q, n)."""
         rows, weights = self.model_.local.nearest(self.model_.placed(X), n)

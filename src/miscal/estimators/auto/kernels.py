@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import cholesky, solve_triangular
 
 from miscal.estimators.auto.distances import Placed, gaussian_of, squared_distances
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
-from miscal.estimators.auto.ridge import negative_log_likelihood, normal_matrix, ridge_path
+from miscal.estimators.auto.path import BestOfPath
+from miscal.estimators.auto.ridge import RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
@@ -110,18 +111,22 @@ class KernelRecipe:
         base = columns[rows.landmarks]
         whitening = _whitening(self.gram(base, base))
         features = _features(self, columns, start, base, whitening)
-        # whitened features have prior variance 1; the last three columns are the unsmoothed ones
-        scale = np.r_[np.ones(whitening.shape[1]), np.full(3, np.sqrt(AUTO.linear_variance))]
-        fits = _Folded(rows, features, start, scale)
-        shifts = fits.out_of_fold()
-        losses = negative_log_likelihood(rows.correct, start[:, None] + shifts)
-        best = int(np.average(losses, axis=0, weights=rows.weight).argmin())
-        # along the penalties that the folds went through, as each fit starts at the one before
-        b = fits.on_all_rows(AUTO.penalties[: best + 1])
+        fold = np.unique(rows.folds, return_inverse=True)[1]
+        # a fit without each fold, and one of all rows
+        weights = np.concatenate([fold != np.arange(fold.max() + 1)[:, None], np.ones((1, len(fold)))])
+        fits = RidgeFits(features, rows.correct, start, weights if rows.weight is None else weights * rows.weight)
+        path = BestOfPath()
+        for penalty in AUTO.penalties:
+            fits.descend(penalty)
+            shift = fits.shifts[fold, np.arange(len(fold))].astype(np.float64)
+            loss = np.average(negative_log_likelihood(rows.correct, start + shift), weights=rows.weight)
+            if path.ends(float(loss), (penalty, shift, fits.coefficients[-1])):
+                break
+        penalty, shift, b = path.best
         # whitening goes into the coefficients, so that new rows need their kernel to the landmarks alone
-        member = KernelMember(self, base, whitening @ b[:-3], b[-3:])
-        settings = {"penalty": AUTO.penalties[best], "bandwidth": self.bandwidth}
-        return CrossFitted(member, start - rows.at.offset + shifts[:, best], settings)
+        member = KernelMember(self, base, whitening @ b[:-3], b[-3:] * _LINEAR_SCALE)
+        settings = {"penalty": penalty, "bandwidth": self.bandwidth}
+        return CrossFitted(member, start - rows.at.offset + shift, settings)
 
 
 def _refined_columns(view: str, at: Query) -> NDArray[np.float32]:
@@ -132,60 +137,27 @@ def _refined_columns(view: str, at: Query) -> NDArray[np.float32]:
 
 
 def _whitening(gram: Array) -> NDArray[np.float32]:
-    """Map of kernels to the landmarks to features whose inner product is the kernel, (m, k)."""
-    values, vectors = eigh(gram.astype(np.float64), check_finite=False, driver="evd")
-    # dividing by the root of a smaller eigenvalue would turn rounding into features
-    kept = values > AUTO.least_eigenvalue * values.max()
-    return (vectors[:, kept] / np.sqrt(values[kept])).astype(np.float32)
+    """Map of kernels to the landmarks to features whose inner product is the kernel, upper triangular (m, m)."""
+    gram = gram.astype(np.float64)
+    # the largest row sum bounds the largest eigenvalue; without this the smallest would turn rounding into features
+    gram[np.diag_indices_from(gram)] += AUTO.least_eigenvalue * gram.sum(1).max()
+    root = cholesky(gram, overwrite_a=True, check_finite=False)
+    return solve_triangular(root, np.eye(len(root)), check_finite=False).astype(np.float32)
 
 
-def _features(recipe: KernelRecipe, columns: Array, start: Array, base: Array, whitening: Array) -> Array:
-    # (n, m): the only large array here
-    tiles = [recipe.gram(columns[i : i + _TILE], base) @ whitening for i in range(0, len(columns), _TILE)]
-    return np.concatenate([np.concatenate(tiles), recipe.linear_columns(columns[:, -1], start)], 1)
+# whitened features have prior variance 1; the unsmoothed columns are scaled to that
+_LINEAR_SCALE = np.float32(np.sqrt(AUTO.linear_variance))
 
 
-class _Folded:
-    """Ridge paths over all folds but one, and over all rows: their curvatures are sums of those of the folds."""
-
-    def __init__(self, rows: LearningRows, features: Array, start: Array, scale: Array) -> None:
-        self.rows, self.features, self.start, self.scale = rows, features, start, scale
-        self.names = np.unique(rows.folds)
-        self.normals = {k: self._normal(rows.folds == k) for k in self.names}
-
-    def _normal(self, inside: NDArray[np.bool_]) -> Array:
-        return normal_matrix(self.features[inside], self.start[inside], self.rows.weight_of(inside))
-
-    def out_of_fold(self) -> NDArray[np.float64]:
-        """Shifts of every row by penalty, (n, penalties)."""
-        shifts = np.zeros((len(self.rows), len(AUTO.penalties)))
-        for k in self.names:
-            rest = self.rows.folds != k
-            path = ridge_path(
-                self.features[rest],
-                self.rows.correct[rest],
-                self.start[rest],
-                penalties=AUTO.penalties,
-                scale=self.scale,
-                weight=self.rows.weight_of(rest),
-                # sums of the other folds' matrices: every fold's rows are multiplied out once, not once per fold
-                normal=sum(self.normals[j] for j in self.names if j != k),
-            )
-            shifts[~rest] = self.features[~rest] @ path.coefficients
-        return shifts
-
-    def on_all_rows(self, penalties: tuple[float, ...]) -> NDArray[np.float32]:
-        """Coefficients at the last of the penalties, reached along the path."""
-        path = ridge_path(
-            self.features,
-            self.rows.correct,
-            self.start,
-            penalties=penalties,
-            scale=self.scale,
-            weight=self.rows.weight,
-            normal=sum(self.normals.values()),
-        )
-        return path.coefficients[:, -1]
+def _features(recipe: KernelRecipe, columns: Array, start: Array, base: Array, whitening: Array) -> NDArray[np.float32]:
+    m = len(base)
+    # (n, m + 3): the only large array here
+    features = np.empty((len(columns), m + 3), np.float32)
+    for i in range(0, len(columns), _TILE):
+        tile = slice(i, i + _TILE)
+        np.matmul(recipe.gram(columns[tile], base), whitening, out=features[tile, :m])
+    features[:, m:] = recipe.linear_columns(columns[:, -1], start) * _LINEAR_SCALE
+    return features
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,14 @@ class AutoSettings:
     many_rows: int = 50_000
     n_folds_of_many: int = 3
 
+    # points of a path (of penalties, of rounds) that may be no better than the best before the rest are left out: the
+    # out-of-fold loss falls and then rises
+    patience: int = 2
+
+    # up to so many rows the fits of folds run in threads of one process, where another would take a second to start;
+    # beyond, threads wait for each other in Python for longer than that
+    most_rows_in_threads: int = 5_000
+
     # --- kernel scores ---
     # landmarks that span the kernels (Williams & Seeger, 2001): cost grows with their square; set by hand
     landmarks: int = 500

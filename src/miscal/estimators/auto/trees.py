@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,12 @@ from numpy.typing import NDArray
 from miscal.base.errors import InternalError
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
+from miscal.estimators.auto.path import BestOfPath
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
+
+if TYPE_CHECKING:
+    from lightgbm import Dataset
 
 # shallow trees, slow steps, half the columns and two thirds of the rows at a time: the usual choice for a weak signal;
 # set by hand
@@ -170,31 +174,66 @@ class TreeRecipe:
 
     def crossfit(self, rows: LearningRows) -> CrossFitted:
         """Boost out of fold, and on all rows."""
-        columns, stops = tree_columns(rows.at.inputs), AUTO.tree_rounds
-        shifts = np.zeros((len(rows), len(stops)))
-        for k in np.unique(rows.folds):
-            inside = np.flatnonzero(rows.folds == k)
-            booster = _boost(rows, columns, np.flatnonzero(rows.folds != k), stops[-1])
-            # one booster serves every number of rounds: its first rounds are those of a shorter fit
-            for j, rounds in enumerate(stops):
-                shifts[inside, j] = booster.predict(
-                    columns[inside], raw_score=True, num_iteration=rounds, num_threads=1
-                )
-        losses = negative_log_likelihood(rows.correct, rows.at.offset[:, None] + shifts)
-        best = int(np.average(losses, axis=0, weights=rows.weight).argmin())
-        final = _boost(rows, columns, np.arange(len(rows)), stops[best])
-        return CrossFitted(TreeMember(final.model_to_string()), shifts[:, best], {"rounds": stops[best]})
+        columns, every = tree_columns(rows.at.inputs), np.arange(len(rows))
+        data = _binned(rows, columns)
+        folds = [rows.folds == k for k in np.unique(rows.folds)]
+        boosters = [_Boosting(rows, data, np.flatnonzero(~inside)) for inside in folds]
+        path, shift = BestOfPath(), np.zeros(len(rows))
+        for rounds in AUTO.tree_rounds:
+            for inside, booster in zip(folds, boosters, strict=True):
+                shift[inside] += booster.grow(rounds, columns[inside])
+            loss = np.average(negative_log_likelihood(rows.correct, rows.at.offset + shift), weights=rows.weight)
+            if path.ends(float(loss), (rounds, shift.copy())):
+                break
+        rounds, shift = path.best
+        final = _Boosting(rows, data, every)
+        final.grow(rounds, columns[:0])
+        return CrossFitted(TreeMember(final.text()), shift, {"rounds": rounds})
 
 
-def _boost(rows: LearningRows, columns: NDArray[np.float32], some: NDArray[np.integer], rounds: int):
+def _settings(rows: LearningRows) -> dict[str, Any]:
+    leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
+    return {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf}
+
+
+def _binned(rows: LearningRows, columns: NDArray[np.float32]) -> Dataset:
+    """Cut the columns into bins, which hold no outcomes: once for all folds."""
     import lightgbm
 
-    leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
-    settings = {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf}
     data = lightgbm.Dataset(
-        columns[some], rows.correct[some], weight=rows.weight_of(some), init_score=rows.at.offset[some]
+        columns,
+        rows.correct,
+        weight=rows.weight,
+        init_score=rows.at.offset,
+        params=_settings(rows),
+        free_raw_data=False,
     )
-    return lightgbm.train(settings, data, rounds)
+    return data.construct()
+
+
+class _Boosting:
+    """Trees on some rows, grown a few rounds at a time."""
+
+    def __init__(self, rows: LearningRows, data: Dataset, some: NDArray[np.integer]) -> None:
+        import lightgbm
+
+        own = data if len(some) == len(rows) else data.subset(some)
+        self._booster, self._rounds = lightgbm.Booster(_settings(rows), own), 0
+
+    def grow(self, rounds: int, columns: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Boost on to a number of rounds, and tell what the new ones add to the shift of rows."""
+        before, self._rounds = self._rounds, rounds
+        for _ in range(before, rounds):
+            self._booster.update()
+        if not len(columns):
+            return np.zeros(0)
+        return self._booster.predict(
+            columns, raw_score=True, start_iteration=before, num_iteration=rounds - before, num_threads=1
+        )
+
+    def text(self) -> str:
+        """LightGBM's text form."""
+        return self._booster.model_to_string()
 
 
 def recipes(rows: LearningRows) -> tuple[TreeRecipe, ...]:
