@@ -60,7 +60,8 @@ test-all: venv
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
-BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_scaling clusters-paper clusters-auto sinusoid-auto \
+BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_scaling \
+	clusters-paper clusters-auto sinusoid-auto \
 	worlds power real_sets nulls whole_runs bench_layout planted ledger_nulls $(if $(DATA),lifeeval ledger_sets ledger_replication) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -78,6 +79,9 @@ bench/bench_%: $(VENV)/.done-bench
 # discover as a user runs it, on all cores
 bench/bench_scaling: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out docs/images)
+
+bench/bench_calibrate: $(VENV)/.done-bench
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_calibrate.py $(if $(FULL),--full)
 
 bench/bench_scoring: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))

@@ -2,16 +2,23 @@
 
 import os
 import re
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import polars as pl
 import pytest
 from safetensors.numpy import save_file
 
+from miscal.base.errors import InputError
 from miscal.cli import main
 from miscal.data.readers import read_triples
 from miscal.discovery.saved_model import save_model
 from miscal.estimators.field import MiscalibrationField
+
+from .conftest import run, start
 
 N = 300
 COLUMNS = ["row", "delta", "corrected", "mass", "supported", "reason"]
@@ -516,3 +523,46 @@ def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch)
     told = calibrate("features", rows(), "--engine", "ray")
     assert told.status == 2
     assert "pip install 'miscal[ray]'" in told.err
+
+
+def test_a_failure_leaves_nothing_behind(models, tmp_path):
+    from miscal.discovery.correcting import calibrate_file
+
+    rows().drop("age").write_parquet(tmp_path / "new.parquet")
+    with pytest.raises(InputError):
+        calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a" / "b" / "out.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+def test_a_killed_command_goes_on(models, tmp_path):
+    """A signal in the middle of a real run: what was done is kept, nothing is written, and it is said."""
+    big = pl.concat([rows()] * 1_000)
+    big.write_parquet(tmp_path / "new.parquet")
+    command = ("calibrate", models["features"], tmp_path / "new.parquet", "--out")
+    process = start(*command, tmp_path / "stopped.csv")
+    deadline = time.monotonic() + 100
+    while not list(tmp_path.glob(".miscal-*.parts/0*.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    err = process.communicate(timeout=100)[1]
+    if process.returncode == 0:
+        pytest.skip("it was done before the signal came")
+    assert process.returncode == 143
+    assert "the same command goes on from there" in err
+    assert not (tmp_path / "stopped.csv").exists()
+    resumed, whole = (run(*command, tmp_path / name) for name in ("stopped.csv", "whole.csv"))
+    assert "rows had been corrected before" in resumed.out
+    assert "rows had been corrected before" not in whole.out
+    assert (tmp_path / "stopped.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_serving_needs_few_libraries(models, tmp_path):
+    """scikit-learn, pandas, lightgbm and torch take longer to import than thousands of rows to correct."""
+    rows().write_parquet(tmp_path / "new.parquet")
+    code = (
+        "import sys; from miscal.cli import main; status = main(sys.argv[1:]); "
+        "print(status, sorted({'sklearn', 'pandas', 'lightgbm', 'torch', 'matplotlib'} & set(sys.modules)))"
+    )
+    command = ("calibrate", models["features"], tmp_path / "new.parquet", "--out", tmp_path / "out.csv")
+    done = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"

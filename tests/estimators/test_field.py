@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
+from miscal.estimators.auto.field import AutoField
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import fit_honest, honest_field
 from miscal.synthetic.worlds import three_clusters
@@ -144,6 +145,16 @@ def test_fitting_side_by_side_is_fitting():
     alone = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
     assert together.predict(X, confidence=f) == pytest.approx(alone.predict(X, confidence=f), abs=1e-5)
     assert honest.coordinates == pytest.approx(alone.transform(X), abs=1e-4)
+
+
+def test_threads_and_processes_give_the_same_estimates(monkeypatch):
+    rng = np.random.default_rng(5)
+    rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=rng.integers(0, 2, 120))
+    found = []
+    for most in (0, 1_000):
+        monkeypatch.setattr(AutoField, "most_rows_in_threads", most)
+        found.append(honest_field(MiscalibrationField(n_jobs=2), rows, n_folds=3))
+    assert found[0].delta == pytest.approx(found[1].delta, abs=1e-9)
 
 
 def test_the_same_seed_gives_the_same_field(fitted):

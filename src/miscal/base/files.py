@@ -217,16 +217,22 @@ def whole_folder(out: str | Path, *, check: Callable[[], None]) -> Iterator[Path
     'done'
     """
     place = resolve(out)
-    made = _make_parents(place)
+    with parents(place), locked(place):
+        _restore(place)
+        check()
+        yield from _fill(place)
+
+
+@contextlib.contextmanager
+def parents(place: Path) -> Iterator[None]:
+    """Make the folders above a place for a ``with`` block; if it fails, those that were made and are empty go again."""
+    missing = [folder for folder in reversed(place.parents) if not folder.exists()]
+    place.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with locked(place):
-            _restore(place)
-            check()
-            yield from _fill(place)
+        yield
     except BaseException:
-        for folder in reversed(made):
+        for folder in reversed(missing):
             with contextlib.suppress(OSError):
-                # of the parents made here, only those that are empty go
                 folder.rmdir()
         raise
 
@@ -242,12 +248,6 @@ def _fill(place: Path) -> Iterator[Path]:
     except BaseException:
         _remove(partial)
         raise
-
-
-def _make_parents(place: Path) -> list[Path]:
-    missing = [folder for folder in reversed(place.parents) if not folder.exists()]
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return missing
 
 
 def _restore(place: Path) -> None:

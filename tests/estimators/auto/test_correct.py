@@ -19,7 +19,7 @@ from miscal.estimators.auto.portfolio import FIRST_STACK
 from miscal.estimators.auto.quick_read import QuickReader
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.support import Support
-from miscal.estimators.auto.trees import TreeMember
+from miscal.estimators.auto.trees import Forest, TreeMember
 
 REFINED = "refined kernel, confidence level"
 
@@ -165,3 +165,19 @@ def test_support_in_single_precision_is_that_in_double():
     exact = cdist(x, landmarks).min(1)
     for reach in np.quantile(exact, [0.1, 0.5, 0.9]):
         np.testing.assert_array_equal(Support(landmarks, float(reach)).holds(x), exact <= reach)
+
+
+@pytest.mark.parametrize("n", [40, 700])
+def test_trees_as_arrays_are_lightgbms(n):
+    """Values on a threshold, stumps and trees without a split among them."""
+    import lightgbm
+
+    rng = np.random.default_rng(n)
+    columns = rng.normal(size=(n, 5)).astype(np.float32).round(1)
+    settings = {"objective": "binary", "max_depth": 3, "num_leaves": 8, "min_data_in_leaf": 10, "verbose": -1}
+    data = lightgbm.Dataset(columns, rng.integers(0, 2, n))
+    booster = lightgbm.train(settings | {"num_threads": 1}, data, 30)
+    new = rng.normal(size=(500, 5)).astype(np.float32).round(1)
+    new[0] = [np.float32(1e30), -1e30, 0.0, -0.0, 1e-38]
+    wanted = booster.predict(new, raw_score=True, num_threads=1)
+    np.testing.assert_allclose(Forest.of(booster.model_to_string())(new), wanted, rtol=0, atol=1e-12)

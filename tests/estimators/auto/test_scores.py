@@ -12,7 +12,7 @@ from miscal.calibration.calibrators import logit
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.auto.kernels import KernelRecipe, gaussian_gram
 from miscal.estimators.auto.member import LearningRows, Query
-from miscal.estimators.auto.ridge import negative_log_likelihood, ridge_path
+from miscal.estimators.auto.ridge import RidgeFits, negative_log_likelihood, ridge_path
 from miscal.estimators.auto.stack import stack_out_of_fold, stack_weights
 from miscal.estimators.auto.trees import TreeRecipe
 
@@ -64,6 +64,27 @@ def test_a_mirrored_world_has_mirrored_coefficients():
     assert ridge_path(A, 1 - y, -offset, **options).coefficients == pytest.approx(
         -ridge_path(A, y, offset, **options).coefficients, abs=1e-3
     )
+
+
+@pytest.mark.parametrize("p", [3, 200])
+def test_fits_side_by_side_reach_the_minimum_that_each_reaches_alone(p):
+    # with 200 columns the rows left out hold directions that the other rows do not
+    A, y, offset = logistic_data(n=240, p=p)
+    A, left_out = (A / np.sqrt(p)).astype(np.float32), np.arange(240) % 4 == np.arange(4)[:, None]
+    fits = RidgeFits(A, y, offset, np.where(left_out, 0.0, 1.0))
+    for penalty in (100.0, 10.0, 1.0, 0.1):
+        fits.descend(penalty)
+        for b, out in zip(fits.coefficients, left_out, strict=True):
+            rest = {"A": A[~out].astype(float), "y": y[~out], "o": offset[~out], "penalty": penalty}
+            best = minimize(penalised, np.zeros(p), args=tuple(rest.values()), jac=True, tol=1e-10).fun
+            # of 180 rows: far less than what their outcomes leave open
+            assert penalised(b.astype(float), *rest.values())[0] < best + 0.02
+    assert fits.shifts == pytest.approx(fits.coefficients @ A.T, abs=1e-4)
+
+
+def penalised(b, A, y, o, penalty):
+    z = o + A @ b
+    return negative_log_likelihood(y, z).sum() + penalty / 2 * b @ b, A.T @ (expit(z) - y) + penalty * b
 
 
 def test_the_gram_matrix_equals_two_loops():

@@ -100,7 +100,8 @@ class TextSentenceTransformer:
         """Rebuild from the saved form; the model must still be where it was."""
         encoder = cls(config["column"], config["model"])
         encoder.n_features = int(config["n_features"])
-        if config.get("sha256") not in (None, _weights_sha256(encoder.model)):
+        now = _weights_sha256(encoder.model)
+        if now is not None and config.get("sha256") not in (None, now):
             raise MismatchError(
                 f"the sentence model {encoder.model} is not the one the saved model was made with: its weights "
                 "differ. Put the old one back, or fit again"
@@ -143,4 +144,10 @@ def _load_sentence_model(model: str, *, fetch: bool) -> Any:
 
 def _weights_sha256(model: str) -> str | None:
     weights = Path(model) / "model.safetensors"
+    if not weights.is_file() and not Path(model).exists():
+        from huggingface_hub import try_to_load_from_cache
+
+        # a hub id: the weights that were fetched, whose id may stand for others tomorrow
+        cached = try_to_load_from_cache(model, "model.safetensors")
+        weights = Path(cached) if isinstance(cached, str) else weights
     return digest(weights) if weights.is_file() else None

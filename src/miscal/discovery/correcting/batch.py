@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from miscal.base.threads import one_thread
 from miscal.data.readers import NewRows
 from miscal.discovery.correcting.tally import Tally
 
@@ -61,8 +60,7 @@ def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
         for at, words in zip(rows.whole[unknown.rows], unknown.reasons, strict=True):
             reason[at] = reason[at] or words
     if len(rows.whole):
-        with one_thread():
-            told = field.correct(rows.X, f[rows.whole])
+        told = field.correct(rows.X, f[rows.whole])
         if told.mass is not None:
             mass[rows.whole] = told.mass
         local &= told.supported

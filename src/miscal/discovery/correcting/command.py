@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import InputError, LockedError, MiscalError, ResourceError
-from miscal.base.files import check_new_file, digest, locked, parts_folder, resolve
+from miscal.base.errors import InputError, MiscalError, ResourceError
+from miscal.base.files import check_new_file, digest, locked, parents, parts_folder, resolve
+from miscal.base.threads import one_thread
+from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
 from miscal.discovery.correcting.batch import SCHEMA
@@ -100,33 +103,44 @@ def calibrate_file(
         raise InputError(f"{out} holds the rows to correct and must not be replaced: give another --out")
     if engine not in ENGINES:
         raise InputError(f"the engine must be one of {', '.join(ENGINES)}; got {engine!r}")
-    place.parent.mkdir(parents=True, exist_ok=True)
     parts = Parts(parts_folder(place), ending)
     options = tuple(sorted({**columns, "on_invalid": on_invalid}.items()))
     job = Job(str(resolve(model)), str(resolve(data)), _absolute(options), str(parts.folder), ending)
-    with locked(place):
+    with parents(place), locked(place):
         progress("loading the model")
         saved, source = opened(job)
         progress("reading")
         pieces = source.pieces(_piece_rows(saved.estimator.n_features))
         parts.begin(_identity(job, source, pieces))
-        try:
+        with _kept_if_stopped(parts):
             told, resumed = _run(job, parts, pieces, engine, progress)
-            if told.asked == 0:
-                raise InputError(f"where: {source.where!r} keeps none of the {told.read} rows; correct the condition")
-            if told.written == 0:
-                raise InputError(f"no row is left: all {told.asked} were dropped as invalid ({_reasons(told)})")
+            _refuse_nothing(told, source)
             progress("writing")
             parts.join([piece.number for piece in pieces], SCHEMA, place)
-        except BaseException as error:
-            if isinstance(error, MiscalError) and not isinstance(error, (ResourceError, LockedError)):
-                # the same command would fail again: there is nothing to go on with
-                parts.remove()
-            else:
-                error.add_note("what was corrected so far is kept, and the same command goes on from there")
-            raise
         parts.remove()
     return Corrected(place, told, warnings(told, source, saved.estimator.fitted), source.columns, resumed)
+
+
+@contextlib.contextmanager
+def _kept_if_stopped(parts: Parts) -> Iterator[None]:
+    """Keep the parts where the same command could go on with them, and say so; else remove them."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, MiscalError) and not isinstance(error, ResourceError):
+            parts.remove()
+        else:
+            error.add_note("what was corrected so far is kept, and the same command goes on from there")
+        raise
+
+
+def _refuse_nothing(told: Tally, source: NewSource) -> None:
+    if told.asked == 0:
+        raise InputError(
+            f"where: {source.where!r} keeps none of the {told.read} rows; correct the condition, or leave it out"
+        )
+    if told.written == 0:
+        raise InputError(f"no row is left: all {told.asked} were dropped as invalid ({_reasons(told)})")
 
 
 def _absolute(options: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
@@ -142,7 +156,7 @@ def _piece_rows(width: int) -> int:
     return max(least, min(most, _PIECE_VALUES // max(width, 1)))
 
 
-def _identity(job: Job, source: Any, pieces: Sequence[Piece]) -> dict[str, Any]:
+def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
     """Put together what must be the same for a command to go on from another's parts."""
     files = [*source.source.files]
     if isinstance(source.inputs.embeddings, (str, Path)):
@@ -166,10 +180,12 @@ def _run(
     left = [piece for piece in pieces if piece.number not in tallies]
     n, resumed = sum(piece.rows for piece in pieces), sum(told.read for told in tallies.values())
     began, done = time.perf_counter(), 0
-    for piece, told in ENGINES[engine](job, left):
-        tallies[piece.number] = told
-        done += piece.rows
-        progress(_said(resumed, done, n, time.perf_counter() - began))
+    # arithmetic on one thread: the threads of the engine have a piece each
+    with one_thread():
+        for piece, told in ENGINES[engine](job, left):
+            tallies[piece.number] = told
+            done += piece.rows
+            progress(_said(resumed, done, n, time.perf_counter() - began))
     return total(tallies[piece.number] for piece in pieces), resumed
 
 

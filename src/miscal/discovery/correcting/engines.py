@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
@@ -9,8 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import InputError
-from miscal.base.threads import n_workers
+from miscal.base import errors
+from miscal.base.errors import InputError, MiscalError
+from miscal.base.threads import n_workers, one_thread
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.discovery.correcting.batch import correct_rows, tally_of
@@ -98,20 +102,45 @@ def ray(job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Tally]]:
 
     Model, data and output must lie where every machine of the cluster sees them under the same path.
     """
-    try:
-        import ray.data
-    except ImportError:
-        raise InputError("--engine ray needs an extra: install it with pip install 'miscal[ray]'") from None
+    if importlib.util.find_spec("ray") is None:
+        raise InputError("--engine ray needs an extra: install it with pip install 'miscal[ray]'")
+    import ray
+    import ray.data
+
     known = {piece.number: piece for piece in pieces}
+    started = not ray.is_initialized()
+    if started:
+        # on the cluster that RAY_ADDRESS names, or on this machine
+        ray.init(log_to_driver=False, include_dashboard=False, logging_level="error")
+    try:
+        # its own progress would stand beside ours
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        items = ray.data.from_items([asdict(piece) for piece in pieces], override_num_blocks=max(len(pieces), 1))
+        done = items.map(_task, fn_kwargs={"job": job})
+        for row in done.iter_rows():
+            yield known[row["number"]], Tally(**_result(row["told"]))
+    finally:
+        if started:
+            ray.shutdown()
 
-    def run(row: dict[str, Any]) -> dict[str, Any]:
-        return {"number": row["number"], "tally": asdict(job.run(Piece(**row)))}
 
-    if not ray.is_initialized():
-        ray.init(log_to_driver=False, include_dashboard=False)
-    done = ray.data.from_items([asdict(piece) for piece in pieces], override_num_blocks=len(pieces)).map(run)
-    for row in done.iter_rows():
-        yield known[row["number"]], Tally(**row["tally"])
+def _task(row: dict[str, Any], job: Job) -> dict[str, Any]:
+    """Correct a piece on some machine: its counts as JSON, or what the reader must mend, which Ray would wrap."""
+    with one_thread():
+        piece = Piece(**row)
+        try:
+            told = asdict(job.run(piece))
+        except MiscalError as error:
+            told = {"error": type(error).__name__, "message": str(error)}
+    return {"number": piece.number, "told": json.dumps(told)}
+
+
+def _result(told: str) -> dict[str, Any]:
+    content = json.loads(told)
+    if "error" in content:
+        raise getattr(errors, content["error"])(content["message"])
+    return content
 
 
 ENGINES: dict[str, Engine] = {"local": local, "ray": ray}

@@ -114,6 +114,7 @@ class AutoField:
         """
         return self.model_.estimate(X, confidence)
 
+    @one_thread()
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences, as :meth:`estimate` does within 1e-4, without what has no weight in the answer.
 
