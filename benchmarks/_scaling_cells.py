@@ -100,15 +100,14 @@ def _stream(n: int, d: int, setting: str) -> dict:
 
 def _smoothing(n: int, d: int, setting: str) -> dict:
     """Smoothing of the test rows against a bank of n rows, one thread."""
-    import torch
-
-    from bench_kernel import median_of, smoothing_floor
+    from _script import limit_threads
+    from bench_kernel import median_of, smoothing_floor, unit_rows
     from miscal.estimators.kernel import smooth
 
-    torch.set_num_threads(1)
-    generator = torch.Generator().manual_seed(SEED)
-    query, bank = (torch.nn.functional.normalize(torch.randn(k, d, generator=generator)) for k in (QUERIES, n))
-    residual = torch.rand(n, generator=generator) - 0.5
+    limit_threads()
+    rng = np.random.default_rng(SEED)
+    query, bank = (unit_rows(k, d, rng) for k in (QUERIES, n))
+    residual = rng.uniform(-0.5, 0.5, n).astype(np.float32)
     floor, times = median_of(
         5, lambda: smoothing_floor(query, bank), lambda: smooth(query, bank, residual, float(setting))
     )
@@ -145,30 +144,29 @@ def _grid(n: int, d: int, setting: str) -> dict:
 
 def _neighbours(n: int, d: int, setting: str) -> dict:
     """Smoothing over the k nearest rows of the bank against smoothing over all of it, one thread."""
-    import torch
-
+    from _script import limit_threads
     from bench_kernel import median_of
     from miscal.estimators.kernel import smooth
     from miscal.synthetic.worlds import planted
 
-    torch.set_num_threads(1)
+    limit_threads()
     sigma = float(setting)
     world = planted(n + NEIGHBOUR_QUERIES, d, contrast=2.0, random_state=SEED)
-    z = torch.nn.functional.normalize(torch.from_numpy(world.X))
-    bank, query, residual = z[:n].contiguous(), z[n:].contiguous(), torch.from_numpy(world.residual[:n]).float()
+    z = world.X / np.linalg.norm(world.X, axis=1, keepdims=True)
+    bank, query, residual = z[:n], z[n:], world.residual[:n].astype(np.float32)
     exact, mass = smooth(query, bank, residual, sigma)
     methods = {"exact": lambda k: smooth(query, bank, residual, sigma, neighbours=k)[0]}
-    methods |= _faiss_methods(query.numpy(), bank.numpy(), residual.numpy(), sigma) if find_spec("faiss") else {}
+    methods |= _faiss_methods(query, bank, residual, sigma) if find_spec("faiss") else {}
     rows = []
     for k in NEIGHBOURS:
         for name, method in methods.items():
             whole, times = median_of(3, lambda: smooth(query, bank, residual, sigma), lambda m=method, k=k: m(k))
-            error = np.abs(np.asarray(method(k)) - exact.numpy())
+            error = np.abs(np.asarray(method(k)) - exact)
             rows.append({
                 "k": k, "method": name, "seconds": float(np.median(times)), "whole": float(np.median(whole)),
                 "max": float(error.max()), "rms": float(np.sqrt(np.mean(error**2))),
             })  # fmt: skip
-    return {"seconds": rows[0]["whole"], "mass": float(mass.median()), "rows": rows}
+    return {"seconds": rows[0]["whole"], "mass": float(np.median(mass)), "rows": rows}
 
 
 def _faiss_methods(query: np.ndarray, bank: np.ndarray, residual: np.ndarray, sigma: float) -> dict:

@@ -2,12 +2,13 @@
 
     python benchmarks/bench_kernel.py [--rounds 5] [--training-rows 8192]
 
-Smoothing: 9,103 queries x 20,000 bank rows x 128, per bandwidth. Its floor is one matrix product of that shape in
-cache-sized tiles plus one exponential per pair from cache. Targets: <= 1.6 x floor, <= 1.5 x spread over bandwidths.
+Smoothing, in numpy: 9,103 queries x 20,000 bank rows x 128, per bandwidth. Its floor is one matrix product of that
+shape in cache-sized tiles plus one exponential per pair from cache, in numpy too. Targets: <= 1.6 x floor, <= 1.5 x
+spread over bandwidths.
 
-Training: the paper's size is 70,000 x 4,096, network 4096-512-512-128, batch 1,024. A part of an epoch is run on
-random inputs (--training-rows) and scaled to 70,000 rows. Its floor is the products of forward and backward pass,
-one exponential per pair, reading each batch of X, and one pass of Adam's traffic. Target: <= 1.45 x floor.
+Training, in torch: the paper's size is 70,000 x 4,096, network 4096-512-512-128, batch 1,024. A part of an epoch is
+run on random inputs (--training-rows) and scaled to 70,000 rows. Its floor is the products of forward and backward
+pass, one exponential per pair, reading each batch of X, and one pass of Adam's traffic. Target: <= 1.45 x floor.
 
 One thread. Floor and subject alternate, and the median of the ratios is reported, so that a busy machine counts
 against both.
@@ -19,10 +20,10 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
+import numpy as np
 import torch
-from torch.nn.functional import normalize
 
-from _script import options, show, target
+from _script import limit_threads, options, show, target
 from miscal.estimators.kernel import TILE, smooth
 from miscal.estimators.paper.phi import BATCH, Training
 
@@ -46,24 +47,32 @@ def median_of(rounds: int, *functions: Callable[[], object]) -> list[list[float]
 
 
 def exponentials(count: int) -> None:
-    x, out = torch.linspace(-20, 0, 1 << 16), torch.empty(1 << 16)
+    x, out = np.linspace(-20, 0, 1 << 16, dtype=np.float32), np.empty(1 << 16, np.float32)
     for _ in range(round(count / (1 << 16))):
-        torch.exp(x, out=out)
+        np.exp(x, out=out)
 
 
-def smoothing_floor(query: torch.Tensor, bank: torch.Tensor) -> None:
+def smoothing_floor(query: np.ndarray, bank: np.ndarray) -> None:
     """The same tiles, products only, then the exponentials."""
-    out = torch.empty(TILE[1], TILE[0])
-    for q in query.split(TILE[0]):
-        for b in bank.split(TILE[1]):
-            torch.mm(b, q.T, out=out[: len(b), : len(q)] if len(q) < TILE[0] else out[: len(b)])
+    buffer = np.empty(TILE[0] * TILE[1], np.float32)
+    for start in range(0, len(query), TILE[0]):
+        q = np.ascontiguousarray(query[start : start + TILE[0]].T)
+        for first in range(0, len(bank), TILE[1]):
+            b = bank[first : first + TILE[1]]
+            np.matmul(b, q, out=buffer[: len(b) * q.shape[1]].reshape(len(b), -1))
     exponentials(len(query) * len(bank))
 
 
+def unit_rows(n: int, width: int, rng: np.random.Generator) -> np.ndarray:
+    """Random float32 rows of length 1, (n, width)."""
+    z = rng.normal(size=(n, width)).astype(np.float32)
+    return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+
 def bench_smoothing(rounds: int) -> list[dict]:
-    generator = torch.Generator().manual_seed(0)
-    query, bank = (normalize(torch.randn(n, WIDTH, generator=generator)) for n in (QUERIES, BANK))
-    residual = torch.rand(BANK, generator=generator) - 0.5
+    rng = np.random.default_rng(0)
+    query, bank = (unit_rows(n, WIDTH, rng) for n in (QUERIES, BANK))
+    residual = rng.uniform(-0.5, 0.5, BANK).astype(np.float32)
     subjects = [lambda s=s: smooth(query, bank, residual, s) for s in SIGMAS]
     floor, *times = median_of(rounds, lambda: smoothing_floor(query, bank), *subjects)
     return [
@@ -122,7 +131,7 @@ def bench_training(rounds: int, n: int) -> dict:
 def main() -> int:
     """Show both; return 1 if a target is missed."""
     args = options(__doc__, rounds=5, training_rows=8192).parse_args()
-    torch.set_num_threads(1)
+    limit_threads()
     table = bench_smoothing(args.rounds)
     rows = [
         [f"{r['sigma']:g}", *(f"{r[k]:.{d}f}" for k, d in (("seconds", 3), ("floor", 3), ("ratio", 2)))] for r in table

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,11 +161,12 @@ def test_nearest_across_tiles(monkeypatch):
     test_nearest_agrees_with_sorting_all_distances.hypothesis.inner_test(5, 9, True)
 
 
-def test_kind_and_precision_follow_the_query():
-    query, bank, r = rows(4, 2, 0), rows(9, 2, 1), rows(9, 1, 2)[:, 0]
-    tensors = smooth(*(torch.tensor(a, dtype=torch.float32) for a in (query, bank, r)), 0.5)
-    assert all(isinstance(t, torch.Tensor) and t.dtype == torch.float32 for t in tensors)
-    np.testing.assert_allclose(tensors[0].numpy(), smooth(query, bank, r, 0.5)[0], atol=1e-5)
+@pytest.mark.parametrize(("given_as", "told_as"), [("f4", "f4"), ("f8", "f8"), ("i8", "f4")])
+def test_precision_follows_the_query(given_as, told_as):
+    query, bank, r = rows(4, 2, 0, scale=3), rows(9, 2, 1), rows(9, 1, 2)[:, 0]
+    told = smooth(query.astype(given_as), bank, r.astype(np.float32), 0.5)
+    assert {part.dtype for part in told} == {np.dtype(told_as)}
+    np.testing.assert_allclose(told[0], smooth(query.astype(given_as).astype(float), bank, r, 0.5)[0], atol=1e-5)
 
 
 def test_inputs_may_be_read_only_strided_or_reversed_and_stay_unchanged():

@@ -19,7 +19,7 @@ from miscal.base.errors import InputError
 CLIP_TOLERANCE = 1e-6
 """A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""
 
-DROP = "drop those rows (discover: --on-invalid drop; in Python: on_invalid='drop')"
+DROP = "drop those rows (discover and calibrate: --on-invalid drop; in Python: on_invalid='drop')"
 """What can be done about rows that cannot be used, where they are read from a file."""
 
 _RECODE = "Recode it as 0 and 1 (in Python, pos_label may name the value that means right)"

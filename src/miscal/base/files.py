@@ -23,6 +23,11 @@ def _sibling(out: Path, kind: str) -> Path:
     return out.parent / f".miscal-{hashlib.sha256(os.fsencode(out.name)).hexdigest()[:12]}.{kind}"
 
 
+def parts_folder(out: str | Path) -> Path:
+    """Return the hidden folder beside a file in which its parts may wait until all are there."""
+    return _sibling(resolve(out), "parts")
+
+
 def resolve(out: str | Path) -> Path:
     """Return the absolute place of a run folder, symbolic links followed.
 

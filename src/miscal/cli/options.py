@@ -20,6 +20,21 @@ class OnInvalid(StrEnum):
     drop = "drop"
 
 
+class OnInvalidNewRow(StrEnum):
+    """What to do with new rows that cannot be corrected."""
+
+    error = "error"
+    drop = "drop"
+    null = "null"
+
+
+class Engine(StrEnum):
+    """What runs a command."""
+
+    local = "local"
+    ray = "ray"
+
+
 class Evidence(StrEnum):
     """Which rows testify."""
 

@@ -36,15 +36,32 @@ def write_table(table: "pl.DataFrame", path: str | Path) -> None:
     In csv, text that a spreadsheet would run as a formula gets a leading apostrophe (numbers never do). Reading it
     back, strip one leading apostrophe before such a character; parquet and jsonl keep text as it is.
     """
+    replace_file(path, part_bytes(table, table_format(path), header=True))
+
+
+def part_bytes(table: "pl.DataFrame", kind: str, *, header: bool = False) -> bytes:
+    """Write a table, or the next rows of one, as bytes.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+    kind : str
+        ``.parquet``, ``.csv`` or ``.jsonl``.
+    header : bool, default False
+        Whether csv begins with the names of the columns.
+
+    Returns
+    -------
+    bytes
+    """
     content = io.BytesIO()
-    kind = table_format(path)
     if kind == ".parquet":
         table.write_parquet(content, compression="zstd")
     elif kind == ".jsonl":
         table.write_ndjson(content)
     else:
-        defused(table).write_csv(content)
-    replace_file(path, content.getvalue())
+        defused(table).write_csv(content, include_header=header)
+    return content.getvalue()
 
 
 def table_format(path: str | Path) -> str:

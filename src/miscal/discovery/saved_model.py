@@ -1,17 +1,20 @@
 """A fitted field saved with the step that makes its x: what `miscal calibrate` needs to correct new rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import InputError
 from miscal.base.state_folder import load_state, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
-from miscal.data.readers import NewRows, read_inputs
-from miscal.estimators.field import MiscalibrationField
+from miscal.data.readers import NewSource, open_new_rows
+from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from miscal.estimators.field import MiscalibrationField
 
 INPUT = "input"
 """Folder inside the model's that holds the step from text or columns to x."""
@@ -25,20 +28,27 @@ class SavedModel:
 
     Attributes
     ----------
-    field : MiscalibrationField
-        The fitted field.
+    estimator : SavedEstimator
+        The fitted estimator behind the field.
     encoder : Encoder or None
         The step from text or columns to x; None if the model was fitted on arrays.
     confidence : str or None
         The column of the confidences it was fitted on; None if it was fitted on arrays.
     """
 
-    field: MiscalibrationField
+    estimator: SavedEstimator
     encoder: Encoder | None
     confidence: str | None = None
 
-    def read(self, source: Any, *, confidence: str | None = None, **columns: Any) -> NewRows:
-        """Read new rows from the columns that the model was fitted on.
+    @cached_property
+    def field(self) -> "MiscalibrationField":
+        """The fitted field. Importing its class takes longer than correcting 10,000 rows does."""
+        from miscal.estimators.field import MiscalibrationField
+
+        return MiscalibrationField(self.estimator.method).adopt(self.estimator.fitted, self.estimator.n_features)
+
+    def open(self, source: Any, *, confidence: str | None = None, **options: Any) -> NewSource:
+        """Open new rows, to be read from the columns that the model was fitted on.
 
         Parameters
         ----------
@@ -46,12 +56,12 @@ class SavedModel:
             As for :func:`miscal.data.readers.read_triples`.
         confidence : str, optional
             Another column for the confidence than the model's own.
-        **columns
-            Where x comes from, and other options of :func:`miscal.data.readers.read_inputs`.
+        **options
+            Where x comes from, and other options of :func:`miscal.data.readers.open_new_rows`.
 
         Returns
         -------
-        NewRows
+        NewSource
 
         Raises
         ------
@@ -62,30 +72,33 @@ class SavedModel:
         if self.encoder is None:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
         own = {"fitted_on": self.confidence, "confidence": confidence}
-        return read_inputs(source, encoder=self.encoder, **own, **columns)
+        return open_new_rows(source, encoder=self.encoder, **own, **options)
 
-    def correct(self, inputs: NewRows) -> "pl.DataFrame":
-        """Correct new rows.
+    def correct(self, source: Any, **options: Any) -> "pl.DataFrame":
+        """Correct new rows that fit into memory.
 
         Parameters
         ----------
-        inputs : NewRows
-            From :meth:`read`.
+        source : path or table
+            As for :func:`miscal.data.readers.read_triples`.
+        **options
+            Those of :meth:`open`.
 
         Returns
         -------
         polars.DataFrame
-            ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``.
+            ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``,
+            ``reason``.
         """
-        import polars as pl
+        from miscal.discovery.correcting.batch import correct_rows
 
-        estimate = self.field.estimate(inputs.X, inputs.confidence)
-        names = ("delta", "corrected", "mass", "supported")
-        return pl.DataFrame({"row": inputs.row, **{name: getattr(estimate, name) for name in names}})
+        opened = self.open(source, **options)
+        (piece,) = opened.pieces(1 << 62)
+        return correct_rows(self.estimator.fitted, opened.read(piece))
 
 
 def save_model(
-    model: MiscalibrationField, encoder: Encoder | None, folder: str | Path, *, confidence: str | None = None
+    model: "MiscalibrationField", encoder: Encoder | None, folder: str | Path, *, confidence: str | None = None
 ) -> None:
     """Save a field, with the step that makes its x and the column of its confidences, without pickle.
 
@@ -106,6 +119,12 @@ def save_model(
         save_state(Path(folder) / INPUT, _INPUT_FORM, {"encoder": content, "confidence": confidence}, arrays)
 
 
+def model_folder(folder: str | Path) -> Path:
+    """Return the folder of the model in a run folder, or the folder itself."""
+    folder = Path(folder)
+    return folder / "model" if (folder / "model").is_dir() else folder
+
+
 def load_model(folder: str | Path) -> SavedModel:
     """Load a saved model.
 
@@ -124,10 +143,9 @@ def load_model(folder: str | Path) -> SavedModel:
     FileError, CorruptFile, TrustError, MismatchError
         If it is not a model, was damaged or changed, holds what miscal does not write, or is newer than this miscal.
     """
-    folder = Path(folder)
-    folder = folder / "model" if (folder / "model").is_dir() else folder
-    field = MiscalibrationField.load(folder, beside=(INPUT,))
+    folder = model_folder(folder)
+    estimator = load_estimator(folder, beside=(INPUT,))
     if not (folder / INPUT).is_dir():
-        return SavedModel(field, None)
+        return SavedModel(estimator, None)
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)
-    return SavedModel(field, encoder_from_state(content["encoder"], arrays), content["confidence"])
+    return SavedModel(estimator, encoder_from_state(content["encoder"], arrays), content["confidence"])

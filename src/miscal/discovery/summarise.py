@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 from typing import Any
 
@@ -32,7 +33,7 @@ from miscal.evidence.stated import rare_values_warning
 from miscal.findings import Place, averages, places, verdict
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
-"""Libraries whose versions the summary keeps: those that its numbers depend on."""
+"""Libraries whose versions the summary keeps, where they are installed: those that its numbers depend on."""
 
 
 def summarise(
@@ -194,4 +195,8 @@ def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: 
 
 
 def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in LIBRARIES}}
+    told = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            told[name] = metadata.version(name)
+    return told

@@ -39,3 +39,44 @@ class FieldEstimate:
     corrected: np.ndarray
     coordinates: np.ndarray
     standard_error: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Corrected confidences of n rows, with no more than they need; float64 arrays of shape (n,) unless said otherwise.
+
+    Attributes
+    ----------
+    delta : in [-1, 1]
+        Estimate of E[Y - f | X]; negative where over-confident, positive where under-confident.
+    corrected : in [0, 1]
+    supported : bool
+        Whether there are rows enough nearby for a local estimate; where not, `corrected` is the global map's.
+    mass : not negative, or None
+        Sum of kernel weights; None where the kernel has no weight in the answer, so that it was not computed.
+    """
+
+    delta: np.ndarray
+    corrected: np.ndarray
+    supported: np.ndarray
+    mass: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Unlike:
+    """How new rows differ from those learned from.
+
+    Attributes
+    ----------
+    far : int array of shape (d,)
+        New rows whose value is more than 10 standard deviations from the mean.
+    changed : int array of shape (d,)
+        New rows with another value than the only one that was learned from.
+    known_directions : float or None
+        Share of the rows' variance along the leading components, over the same share of the rows learned from: about
+        1 where they are alike, near 0 where the columns mean something else. None where columns are few.
+    """
+
+    far: np.ndarray
+    changed: np.ndarray
+    known_directions: float | None

@@ -12,14 +12,12 @@ from sklearn.exceptions import NotFittedError
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_state, save_state
 from miscal.base.threads import n_workers
 from miscal.data.triples import Triples, check_group, check_split
-from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.protocol import Estimator
-from miscal.estimators.registry import estimator_class, make_estimator
-
-_FORM = "miscal-field"
+from miscal.estimators.registry import make_estimator
+from miscal.estimators.saved import SavedEstimator, load_estimator
 
 
 class MiscalibrationField(BaseEstimator):
@@ -223,7 +221,24 @@ class MiscalibrationField(BaseEstimator):
 
     def calibrate(self, X: Any, confidence: Any) -> np.ndarray:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
-        return self.estimate(X, confidence).corrected
+        return self.correct(X, confidence).corrected
+
+    def correct(self, X: Any, confidence: Any) -> Correction:
+        """Correct confidences, and say how: delta, support and mass, without what has no weight in the answer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        confidence : array-like of shape (n,), in [0, 1]
+
+        Returns
+        -------
+        Correction
+            What :meth:`estimate` says, within 1e-4, at a fraction of its cost.
+        """
+        fitted = self._fitted()
+        check_lengths(X=X, confidence=confidence)
+        return fitted.correct(self._inputs(X), check_confidence(confidence, copy=False))
 
     def transform(self, X: Any) -> np.ndarray:
         """phi(X): rows in the learned geometry, float64 (n, k)."""
@@ -245,8 +260,7 @@ class MiscalibrationField(BaseEstimator):
         folder : str or Path
             Made if it is not there.
         """
-        content, arrays = self._fitted().state()
-        save_state(folder, _FORM, {"method": self.method, "n_features": self.n_features_in_, "field": content}, arrays)
+        SavedEstimator(self.method, self._fitted(), self.n_features_in_).save(folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:
@@ -267,9 +281,8 @@ class MiscalibrationField(BaseEstimator):
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
-        content, arrays = load_state(folder, _FORM, beside=beside)
-        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        return cls(content["method"]).adopt(fitted, content["n_features"])
+        saved = load_estimator(folder, beside=beside)
+        return cls(saved.method).adopt(saved.fitted, saved.n_features)
 
 
 def checked_seed(random_state: Any) -> int:

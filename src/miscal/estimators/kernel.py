@@ -13,9 +13,8 @@ exponent is held above ``EXPONENT_FLOOR``, below which ``exp`` leaves its fast p
 times as much. A row far from the whole bank therefore gets a mass of about 1e-35 per bank row and the plain mean
 of the values: look at the mass before believing an average.
 
-Functions take numpy arrays or torch tensors and return the kind that ``query`` is. The bank is centred first,
-and single precision gives way to double where the bank's spread over the bandwidth would cost digits
-(``DOUBLE_BEYOND``).
+The bank is centred first, and single precision gives way to double where the bank's spread over the bandwidth would
+cost digits (``DOUBLE_BEYOND``).
 """
 
 from __future__ import annotations
@@ -23,12 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.special import expit
 
 from miscal.base.errors import InputError
 
-Array = np.ndarray | Tensor
+Array = np.ndarray
 
 EXPONENT_FLOOR = -80.0
 """exp(-80) = 1.8e-35: nothing beside a weight of 1, and still on the fast path of single precision."""
@@ -102,11 +100,11 @@ def smooth(
     else:
         sums = _smooth_nearest(query, bank, columns, sigma, neighbours)
     # an average lies between the values; rounding must not carry it outside
-    low, high = _tensor(values).reshape(len(bank), -1).aminmax(dim=0)
-    average = torch.clamp(sums[:-1] / sums[-1], low[:, None].to(sums.dtype), high[:, None].to(sums.dtype))
+    each = _floating(values).reshape(len(bank), -1)
+    low, high = (limit[:, None].astype(sums.dtype) for limit in (each.min(0), each.max(0)))
+    average = np.clip(sums[:-1] / sums[-1], low, high)
     mass = sums[-1] * scale
-    average = average.T if np.ndim(values) == 2 else average[0]
-    return _like(query, average), _like(query, mass)
+    return _like(query, average.T if np.ndim(values) == 2 else average[0]), _like(query, mass)
 
 
 def nearest(query: Array, bank: Array, k: int) -> tuple[Array, Array]:
@@ -140,13 +138,15 @@ def nearest(query: Array, bank: Array, k: int) -> tuple[Array, Array]:
     _check(query, bank, 1.0)
     if not 1 <= k <= len(bank):
         raise InputError(f"k must be in 1 to {len(bank)}, the number of rows in the bank; got {k}")
-    q, b = _tensor(query), _tensor(bank)
+    q, b = _floating(query), _floating(bank)
     left, right = _factors(query, bank, 1.0)
+    # the empty array serves a query of no rows, which has no tiles to join
     parts = [_nearest_of_tile(left[start:stop], right, k) for start, stop in _spans(len(left), NEAREST_TILE[0])]
-    index = torch.cat(parts)
-    distance = torch.cat([_distances(q, b, index, span) for span in _spans(len(q), NEAREST_TILE[0])])
-    distance, order = distance.sort(dim=1, stable=True)
-    return _like(query, index.gather(1, order)), _like(query, distance)
+    index = np.concatenate([np.zeros((0, k), np.int64), *parts])
+    spans = _spans(len(q), NEAREST_TILE[0])
+    distance = np.concatenate([np.zeros((0, k), q.dtype), *(_distances(q, b, index, span) for span in spans)])
+    order = np.argsort(distance, axis=1, kind="stable")
+    return np.take_along_axis(index, order, 1), _like(query, np.take_along_axis(distance, order, 1))
 
 
 def logit_shift(
@@ -189,133 +189,139 @@ def logit_shift(
     """
     _check(query, bank, sigma)
     left, right = _factors(query, bank, sigma)
-    o, y = _tensor(offset).to(left.dtype), _tensor(correct).to(left.dtype)
+    o, y = (np.asarray(a, left.dtype) for a in (offset, correct))
     parts = [
         _solve_shift(weights_from_factors(left[start:stop], right.T), o, y, ridge, steps)
         for start, stop in _spans(len(left), _SHIFT_ROWS)
     ]
-    return _like(query, torch.cat(parts))
+    return _like(query, np.concatenate([np.zeros(0, left.dtype), *parts]))
 
 
-def exponent_factors(query: Tensor, bank: Tensor, sigma: float) -> tuple[Tensor, Tensor]:
+def exponent_factors(query: Array, bank: Array, sigma: float) -> tuple[Array, Array]:
     """Return L (q, d + 2) and R (n, d + 2) with L R' = -||query - bank||^2 / sigma^2.
 
-    The squared norms ride along as columns, so that one product gives the exponent. Differentiable.
+    The squared norms ride along as columns, so that one product gives the exponent.
 
     Examples
     --------
-    >>> left, right = exponent_factors(torch.tensor([[3.0]]), torch.tensor([[1.0]]), sigma=2.0)
-    >>> (left @ right.T).item()
+    >>> left, right = exponent_factors(np.array([[3.0]]), np.array([[1.0]]), sigma=2.0)
+    >>> float((left @ right.T)[0, 0])
     -1.0
     """
     precision = 1.0 / sigma**2
-    one = query.new_ones((1, 1))
-    q_norm = query.square().sum(1, keepdim=True) * -precision
-    b_norm = bank.square().sum(1, keepdim=True) * -precision
-    left = torch.cat([query * (2 * precision), q_norm, one.expand(len(query), 1)], 1)
-    right = torch.cat([bank, one.expand(len(bank), 1), b_norm], 1)
+    d = query.shape[1]
+    left, right = (np.empty((len(rows), d + 2), query.dtype) for rows in (query, bank))
+    np.multiply(query, 2 * precision, out=left[:, :d])
+    np.multiply(np.einsum("ij,ij->i", query, query), -precision, out=left[:, d])
+    left[:, d + 1] = 1.0
+    right[:, :d] = bank
+    right[:, d] = 1.0
+    np.multiply(np.einsum("ij,ij->i", bank, bank), -precision, out=right[:, d + 1])
     return left, right
 
 
-def weights_from_factors(
-    left: Tensor, right: Tensor, out: Tensor | None = None, floor: float = EXPONENT_FLOOR
-) -> Tensor:
+def weights_from_factors(left: Array, right: Array, out: Array | None = None, floor: float = EXPONENT_FLOOR) -> Array:
     """Kernel weights exp(left @ right), the exponent held in [floor, 0], in one buffer.
 
     Examples
     --------
-    >>> weights_from_factors(torch.tensor([[-1.0], [-1e9]]), torch.tensor([[1.0]])).squeeze().tolist()
-    [0.36787945032..., 1.80485...e-35]
+    >>> weights_from_factors(np.array([[-1.0], [-1e9]]), np.array([[1.0]])).ravel()
+    array([3.67879441e-01, 1.80485139e-35])
     """
+    exponent = np.matmul(left, right, out=out)
     # above 0 only by rounding, where two rows are almost equal
-    exponent = torch.mm(left, right, out=out)
-    return exponent.clamp_(min=floor, max=0.0).exp_()
+    np.clip(exponent, floor, 0.0, out=exponent)
+    return np.exp(exponent, out=exponent)
 
 
-def _smooth_tiles(query: Array, bank: Array, columns: Tensor, sigma: float, tile: tuple[int, int]) -> Tensor:
+def _smooth_tiles(query: Array, bank: Array, columns: Array, sigma: float, tile: tuple[int, int]) -> Array:
     """Return weighted sums (k + 1, q) of the columns. The tall factor stands left, where the narrow product is fast."""
     left, right = _factors(query, bank, sigma)
-    columns = columns.to(left.dtype)
+    columns = columns.astype(left.dtype, copy=False)
     spans = list(_spans(len(right), tile[1]))
-    blocks = [columns[:, start:stop].contiguous() for start, stop in spans]
+    blocks = [np.ascontiguousarray(columns[:, start:stop]) for start, stop in spans]
     # one buffer for all tiles, so that it stays in the cache
-    buffer = left.new_empty(tile[0] * tile[1])
-    sums = left.new_zeros((len(columns), len(left)))
+    buffer = np.empty(tile[0] * tile[1], left.dtype)
+    sums = np.zeros((len(columns), len(left)), left.dtype)
     for q_start, q_stop in _spans(len(left), tile[0]):
-        rows = left[q_start:q_stop].T.contiguous()
-        total = sums.new_zeros((len(columns), q_stop - q_start))
+        rows = np.ascontiguousarray(left[q_start:q_stop].T)
         for (b_start, b_stop), block in zip(spans, blocks, strict=True):
-            out = buffer[: (b_stop - b_start) * rows.shape[1]].view(b_stop - b_start, rows.shape[1])
-            weights = weights_from_factors(right[b_start:b_stop], rows, out)
-            total.addmm_(block, weights)
-        sums[:, q_start:q_stop] = total
+            out = buffer[: (b_stop - b_start) * rows.shape[1]].reshape(b_stop - b_start, rows.shape[1])
+            sums[:, q_start:q_stop] += block @ weights_from_factors(right[b_start:b_stop], rows, out)
     return sums
 
 
-def _smooth_nearest(query: Array, bank: Array, columns: Tensor, sigma: float, neighbours: int) -> Tensor:
-    index, distance = nearest(_tensor(query), _tensor(bank), neighbours)
-    columns = columns.to(distance.dtype)
-    weights = (distance / sigma).square_().neg_().clamp_(min=EXPONENT_FLOOR).exp_()
-    return torch.stack([(weights * column[index]).sum(1) for column in columns])
+def _smooth_nearest(query: Array, bank: Array, columns: Array, sigma: float, neighbours: int) -> Array:
+    index, distance = nearest(_floating(query), _floating(bank), neighbours)
+    columns = columns.astype(distance.dtype, copy=False)
+    weights = np.exp(np.maximum(-np.square(distance / sigma), EXPONENT_FLOOR))
+    return np.stack([(weights * column[index]).sum(1) for column in columns])
 
 
-def _nearest_of_tile(left: Tensor, right: Tensor, k: int) -> Tensor:
+def _nearest_of_tile(left: Array, right: Array, k: int) -> Array:
     """Return the indices of the k largest exponents of each row, merged over tiles of the bank."""
-    best = left.new_full((len(left), 0), -torch.inf)
-    index = torch.zeros((len(left), 0), dtype=torch.int64, device=left.device)
+    best = np.full((len(left), 0), -np.inf, left.dtype)
+    index = np.zeros((len(left), 0), np.int64)
     for start, stop in _spans(len(right), NEAREST_TILE[1]):
         closeness = left @ right[start:stop].T
-        value, position = closeness.topk(min(k, stop - start), dim=1)
-        best, index = torch.cat([best, value], 1), torch.cat([index, position + start], 1)
-        best, order = best.topk(min(k, best.shape[1]), dim=1)
-        index = index.gather(1, order)
+        position = _largest(closeness, k)
+        best = np.concatenate([best, np.take_along_axis(closeness, position, 1)], 1)
+        index = np.concatenate([index, position + start], 1)
+        kept = _largest(best, k)
+        best, index = (np.take_along_axis(table, kept, 1) for table in (best, index))
     return index
 
 
-def _distances(query: Tensor, bank: Tensor, index: Tensor, span: tuple[int, int]) -> Tensor:
+def _largest(table: Array, k: int) -> Array:
+    """Return the columns of the k largest entries of each row, in no order; all columns where there are fewer."""
+    n = table.shape[1]
+    return np.argpartition(table, n - min(k, n), axis=1)[:, n - min(k, n) :]
+
+
+def _distances(query: Array, bank: Array, index: Array, span: tuple[int, int]) -> Array:
     """Distances by differences: products lose the digits of near neighbours."""
     rows = slice(*span)
-    return (query[rows, None, :] - bank[index[rows]]).square_().sum(2).sqrt_()
+    return np.sqrt(np.square(query[rows, None, :] - bank[index[rows]]).sum(2))
 
 
-def _solve_shift(weights: Tensor, offset: Tensor, correct: Tensor, ridge: float, steps: int) -> Tensor:
-    shift = weights.new_zeros(len(weights))
+def _solve_shift(weights: Array, offset: Array, correct: Array, ridge: float, steps: int) -> Array:
+    shift = np.zeros(len(weights), weights.dtype)
     target = weights @ correct
     for _ in range(steps):
-        p = torch.sigmoid(offset + shift[:, None])
-        slope = target - (weights * p).sum(1) - ridge * shift
-        information = (weights * p * (1 - p)).sum(1) + ridge
-        shift = shift + (slope / information).clamp_(-_MAX_STEP, _MAX_STEP)
+        p = expit(offset + shift[:, None])
+        slope = target - np.vecdot(weights, p) - ridge * shift
+        information = np.vecdot(weights, p * (1 - p)) + ridge
+        shift = shift + np.clip(slope / information, -_MAX_STEP, _MAX_STEP)
     return shift
 
 
-def _factors(query: Array, bank: Array, sigma: float) -> tuple[Tensor, Tensor]:
+def _factors(query: Array, bank: Array, sigma: float) -> tuple[Array, Array]:
     """Centre on the bank, choose the precision, and return the factors of the exponent."""
-    q, b = _tensor(query), _tensor(bank)
-    b = b.to(q.dtype)
+    q = _floating(query)
+    b = np.asarray(bank, q.dtype)
     # no distance changes, but norms do: |a|^2 - 2ab + |b|^2 loses digits far from the origin
     centre = b.mean(0)
     q, b = q - centre, b - centre
-    if q.dtype == torch.float32 and float(b.square().sum(1).max()) > DOUBLE_BEYOND * sigma**2:
-        q, b = q.double(), b.double()
+    if q.dtype == np.float32 and np.einsum("ij,ij->i", b, b).max() > DOUBLE_BEYOND * sigma**2:
+        q, b = q.astype(np.float64), b.astype(np.float64)
     return exponent_factors(q, b, sigma)
 
 
-def _columns(values: Array, weight: Array | None, n: int) -> tuple[Tensor, float]:
+def _columns(values: Array, weight: Array | None, n: int) -> tuple[Array, float]:
     """Rows w v_1, ..., w v_k, w of shape (k + 1, n), the weights divided by their mean, and that mean."""
-    v = _tensor(values)
+    v = _floating(values)
     if len(v) != n or (weight is not None and len(weight) != n):
         raise InputError(f"values and weight must have one entry per row of the bank, {n}; got {len(v)} values")
     v = v.reshape(n, -1).T
     if weight is None:
-        return torch.cat([v, v.new_ones((1, n))]), 1.0
-    w = _tensor(weight).to(v.dtype)
+        return np.concatenate([v, np.ones((1, n), v.dtype)]), 1.0
+    w = np.asarray(weight, v.dtype)
     scale = float(w.mean())
     if not scale > 0 or float(w.min()) < 0:
         raise InputError("weight must not be negative anywhere, and positive somewhere")
     # of mean 1: times the smallest kernel weight, 1.8e-35, much smaller ones would leave the range of float32
     w = w / scale
-    return torch.cat([v * w, w[None]]), scale
+    return np.concatenate([v * w, w[None]]), scale
 
 
 def _check(query: Array, bank: Array, sigma: float) -> None:
@@ -331,14 +337,11 @@ def _spans(n: int, step: int) -> Iterator[tuple[int, int]]:
     return ((start, min(start + step, n)) for start in range(0, n, step))
 
 
-def _tensor(array: Array) -> Tensor:
-    # torch takes no negative strides, and warns of memory that must not be written to
-    tensor = array.detach() if isinstance(array, Tensor) else torch.from_numpy(np.require(array, requirements="CW"))
-    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
+def _floating(array: Array) -> Array:
+    """Return the array in single or double precision, as it is where it has one of them."""
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float32)
 
 
-def _like(reference: Array, tensor: Tensor) -> Array:
-    """Return numpy for numpy, in the reference's precision; indices stay integers."""
-    if tensor.is_floating_point() and reference.dtype in (torch.float32, np.float32):
-        tensor = tensor.float()
-    return tensor if isinstance(reference, Tensor) else tensor.numpy()
+def _like(reference: Array, array: Array) -> Array:
+    """Return results in single precision where the reference has it."""
+    return array.astype(np.float32, copy=False) if reference.dtype == np.float32 else array

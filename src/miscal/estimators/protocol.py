@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.calibration.calibrators import Calibrator
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate
 
 
 class Estimator(Protocol):
@@ -56,6 +56,10 @@ class Estimator(Protocol):
 
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Say everything the field says of rows."""
+        ...
+
+    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
+        """Correct confidences of many rows, computing no more than that needs."""
         ...
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.readout import LocalShift, PlacedRows, _one_step, _Sums, fit_local
+from miscal.estimators.auto.readout import LocalShift, PlacedRows, _batch, _one_step, fit_local
+from miscal.estimators.auto.settings import AUTO
 
 
 def fixed(n=200, seed=0, ridge=2.0, **changes):
@@ -40,6 +40,24 @@ def test_the_readout_equals_two_loops_and_a_bisection():
     read = local.read(QUERIES)
     for q, shift, mass in zip(QUERIES, read.shift, read.mass, strict=True):
         assert (shift, mass) == pytest.approx(slow_shift(local, q), abs=1e-3)
+
+
+def test_offsets_at_both_ends_and_large_shifts_are_read_as_exactly():
+    rng = np.random.default_rng(0)
+    offset = np.concatenate([np.full(60, -13.8), np.full(60, 13.8), rng.normal(scale=3, size=80)]).astype(np.float32)
+    # most are wrong about the ends, so that the shift there is large
+    local = fixed(ridge=0.05, offset=offset, outcome=(rng.random(200) < 0.9).astype(np.float32))
+    K = local.weight * np.exp(-np.square(QUERIES[:, None] - local.bank).sum(2))
+    D = np.zeros(len(QUERIES))
+    for _ in range(AUTO.newton_steps):
+        p = expit(offset.astype(float) + D[:, None])
+        v = p * (1 - p)
+        curvature = (K * v).sum(1) + local.ridge
+        D = D + np.clip((K * (local.outcome - p)).sum(1) / curvature - local.ridge * D / curvature, -2, 2)
+    read = local.read(QUERIES)
+    assert np.abs(D).max() > 2
+    assert read.shift == pytest.approx(D, abs=1e-4)
+    assert read.shift_error == pytest.approx(np.sqrt((K**2 / local.weight * v).sum(1)) / curvature, rel=1e-3)
 
 
 @given(st.integers(0, 1000), st.floats(0.1, 50))
@@ -130,8 +148,7 @@ def test_a_geometry_learned_from_repeated_rows_is_as_good_as_from_each_once(copi
 
 def test_rows_of_a_group_are_left_out_together():
     local, some = fixed(), np.array([3, 4, 10])
-    group = torch.arange(200) // 2
-    found = np.array(_one_step(local, some, group))
+    found = _one_step(local, some, np.arange(200) // 2)
     for column, row in zip(found.T, some, strict=True):
         others = np.flatnonzero(np.arange(200) // 2 != row // 2)
         K = np.exp(-np.sum((local.bank[row] - local.bank[others]) ** 2, 1))
@@ -149,16 +166,37 @@ def test_groups_of_one_row_each_change_nothing():
     assert a.ridge == b.ridge
 
 
-@pytest.mark.parametrize("size", [None, 4])
-def test_the_written_out_gradient_of_the_kernel_sums_equals_the_automatic_one(size):
+@pytest.mark.parametrize("groups", [None, np.arange(60) % 13])
+def test_the_written_out_gradient_of_the_loss_equals_finite_differences(groups):
     rng = np.random.default_rng(0)
-    z, values, g = (torch.from_numpy(rng.normal(size=(40, k)).astype(np.float32)) for k in (3, 2, 2))
-    plain, ours = z.clone().requires_grad_(), z.clone().requires_grad_()
-    group = None if size is None else torch.arange(40) // size
-    kernel = torch.exp(-(plain[:, None] - plain[None]).square().sum(-1))
-    kernel = kernel * (1 - torch.eye(40) if group is None else (group[:, None] != group).float())
-    expected, found = kernel @ values, _Sums.apply(ours, values, group)
-    (expected * g).sum().backward()
-    (found * g).sum().backward()
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(ours.grad, plain.grad, rtol=1e-3, atol=1e-4)
+    x, y, weight = rng.normal(size=(60, 4)), rng.integers(0, 2, 60), rng.integers(1, 4, 60)
+    rows = PlacedRows.of(x, y, rng.normal(size=60), weight, groups)
+    batch = _batch(rows, rng.permutation(60)[:50])
+    batch = replace(batch, **{k: getattr(batch, k).astype(float) for k in ("x", "outcome", "base", "weight")})
+    axes, log_ridge, step = rng.normal(size=(4, 3)), 0.7, 1e-5
+    _, in_axes, in_ridge = batch.loss(axes, log_ridge)
+
+    def sloped(i, j):
+        along = np.zeros_like(axes)
+        along[i, j] = step
+        return (batch.loss(axes + along, log_ridge)[0] - batch.loss(axes - along, log_ridge)[0]) / (2 * step)
+
+    assert in_axes == pytest.approx(np.array([[sloped(i, j) for j in range(3)] for i in range(4)]), rel=1e-5, abs=1e-8)
+    ends = [batch.loss(axes, log_ridge + side)[0] for side in (step, -step)]
+    assert in_ridge == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5)
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_the_loss_of_a_batch_leaves_each_group_out(together):
+    rng = np.random.default_rng(1)
+    x, y, offset, weight = rng.normal(size=(30, 2)), rng.integers(0, 2, 30), rng.normal(size=30), rng.uniform(1, 3, 30)
+    group = np.arange(30) // together
+    loss, *_ = _batch(PlacedRows.of(x, y, offset, weight, group), rng.permutation(30)).loss(np.eye(2), np.log(2.0))
+    total = 0.0
+    for i in range(30):
+        others = group != group[i]
+        K = weight[others] * np.exp(-np.square(x[i] - x[others]).sum(1))
+        p = expit(offset[others])
+        logit = offset[i] + K @ (y[others] - p) / (K @ (p * (1 - p)) + 2)
+        total += weight[i] * (np.logaddexp(0, logit) - y[i] * logit)
+    assert loss == pytest.approx(total / 30, rel=1e-5)

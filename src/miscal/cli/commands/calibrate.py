@@ -4,13 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miscal.base.errors import InputError
 from miscal.cli import options
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from miscal.data.readers import NewRows
+    from miscal.discovery.correcting import Corrected
 
 ModelDir = Annotated[
     str, typer.Argument(metavar="MODEL_DIR", help="A folder written by `miscal discover`, or the folder model in it.")
@@ -19,6 +16,18 @@ Rows = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file of new rows; outcomes are not needed.")
 ]
 OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="Table to write, a .parquet, .csv or .jsonl file.")]
+OnInvalidNew = Annotated[
+    options.OnInvalidNewRow,
+    typer.Option(
+        "--on-invalid",
+        help="What to do if rows have missing or invalid values: stop with an error, drop them, or keep them with the "
+        "global correction (none where the confidence is missing) and a reason (null).",
+    ),
+]
+EngineOption = Annotated[
+    options.Engine,
+    typer.Option("--engine", help="What runs it: this machine, or Ray Data (on the cluster that RAY_ADDRESS names)."),
+]
 
 
 def command(
@@ -30,77 +39,72 @@ def command(
     features: options.Features = None,
     text: options.Text = None,
     where: options.Where = None,
+    on_invalid: OnInvalidNew = options.OnInvalidNewRow.error,
+    engine: EngineOption = options.Engine.local,
     encoding: options.Encoding = "utf-8",
     overwrite: options.OverwriteTable = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
-    The table has the columns row, delta, corrected, mass and supported.
+    The table has the columns row, delta, corrected, mass, supported and reason. Any number of rows is corrected in
+    bounded memory; if the command was stopped, the same command goes on where it was.
     """
-    from miscal.base.files import check_new_file, resolve
     from miscal.cli.progress import stages
-    from miscal.data.writing import table_format, write_table
 
-    table_format(out)
-    place = check_new_file(out, overwrite=overwrite)
-    if place == resolve(data):
-        raise InputError(f"{out} holds the rows to correct and must not be replaced: give another --out")
     with stages() as progress:
-        progress("loading the model")
-        from miscal.discovery.saved_model import load_model
+        progress("loading")
+        from miscal.discovery.correcting import calibrate_file
 
-        model = load_model(model_dir)
-        progress("reading")
         columns = {"embeddings": embeddings, "features": features, "text": text, "where": where}
-        inputs = model.read(data, confidence=confidence, encoding=encoding, **columns)
-        progress("correcting")
-        corrected = model.correct(inputs)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_table(corrected, out)
-    print_correction(corrected, inputs, out)
+        done = calibrate_file(
+            model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
+            progress=progress, confidence=confidence, encoding=encoding, **columns,
+        )  # fmt: skip
+    print_correction(done, out)
 
 
-def print_correction(corrected: "pl.DataFrame", inputs: "NewRows", out: str) -> None:
+def print_correction(done: "Corrected", out: str) -> None:
     """Print the columns used, warnings, how many rows were corrected, and where the table is.
 
     Parameters
     ----------
-    corrected : polars.DataFrame
-        What was written.
-    inputs : NewRows
-        What was read, with the notes of the reader.
+    done : Corrected
+        What became of the rows.
     out : str
-        The file.
+        The file, as it was named.
     """
-    unsupported = int((~corrected["supported"]).sum())
-    print(f"columns     {columns_used(inputs)}")
-    for note in inputs.notes:
-        print(f"warning     {note}")
-    if unsupported:
-        print(
-            f"warning     {unsupported:,} of {len(corrected):,} rows are far from all rows the model was fitted on; "
-            "they get the global correction only"
-        )
-    print(f"{len(corrected):,} rows corrected, written to {out}")
+    print(f"columns     {columns_used(done.columns)}")
+    for warning in done.warnings:
+        print(f"warning     {warning}")
+    if done.resumed:
+        print(f"resumed     {done.resumed:,} rows had been corrected before the command was stopped")
+    values = done.told.written - done.told.empty
+    share = f"{values:,}" if values == done.told.asked else f"{values:,} of {done.told.asked:,}"
+    print(f"{share} rows corrected, written to {out}")
 
 
-def columns_used(inputs: "NewRows") -> str:
+def columns_used(columns: dict) -> str:
     """Say which columns the confidences and the inputs were read from.
 
     Parameters
     ----------
-    inputs : NewRows
-        What was read.
+    columns : dict
+        Of :attr:`Corrected.columns`.
 
     Returns
     -------
     str
         One line.
+
+    Examples
+    --------
+    >>> columns_used({"confidence": "p", "x": ["a", "b"]})
+    "confidence from 'p', inputs from 'a', 'b'"
     """
-    x = inputs.columns["x"]
+    x = columns["x"]
     if isinstance(x, list):
         more = f", ... ({len(x)} in all)" if len(x) > 5 else ""
         shown = f"from {', '.join(map(repr, x[:5]))}{more}"
     else:
         shown = "from the embeddings given" if x is None else f"from {x!r}"
-    return f"confidence from {inputs.columns['confidence']!r}, inputs {shown}"
+    return f"confidence from {columns['confidence']!r}, inputs {shown}"

@@ -20,7 +20,7 @@ TextSentenceTransformer n texts             a sentence-transformers model, unit 
 
 from miscal.data.encoders.embeddings import Embeddings
 from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Encoder, State
+from miscal.data.encoders.protocol import Encoder, State, Unknown
 from miscal.data.encoders.registry import ENCODERS, encoder_from_state, text_encoder
 from miscal.data.encoders.sentence import TextSentenceTransformer
 from miscal.data.encoders.tfidf import TextTfidfSvd
@@ -33,6 +33,7 @@ __all__ = [
     "State",
     "TextSentenceTransformer",
     "TextTfidfSvd",
+    "Unknown",
     "encoder_from_state",
     "text_encoder",
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.data.encoders.protocol import State
+from miscal.data.encoders.protocol import State, Unknown
 
 
 class Embeddings:
@@ -47,6 +48,10 @@ class Embeddings:
                 "give embeddings made in the same way"
             )
         return values
+
+    def unknown(self, values: np.ndarray, X: np.ndarray) -> Sequence[Unknown]:
+        """Any number can be an embedding's."""
+        return ()
 
     def state(self) -> State:
         """Return the saved form."""

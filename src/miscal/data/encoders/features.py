@@ -10,7 +10,7 @@ import numpy as np
 from miscal.base.arrays import row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError
-from miscal.data.encoders.protocol import State
+from miscal.data.encoders.protocol import State, Unknown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,6 +72,24 @@ class FeatureColumns:
         """Put the columns side by side."""
         blocks = [_values(values[c], c, part) for c, part in zip(self.columns, self.parts, strict=True)]
         return check_features(np.column_stack(blocks), name="features")
+
+    @property
+    def column_types(self) -> dict[str, str]:
+        """What each column holds: 'number', 'list' or 'category'."""
+        return {column: part["type"] for column, part in zip(self.columns, self.parts, strict=True)}
+
+    def unknown(self, values: pl.DataFrame, X: np.ndarray) -> Sequence[Unknown]:
+        """Categories that were not there at `fit`; they are zeros in all columns of their feature."""
+        found = []
+        for column, part in zip(self.columns, self.parts, strict=True):
+            if part["type"] == "category":
+                known = values[column].cast(str).is_in(part["categories"]).fill_null(False).to_numpy()
+                rows = np.flatnonzero(~known)
+                if len(rows):
+                    held = tuple(values[column].cast(str)[rows].to_list())
+                    reasons = tuple(f"{value!r} is a category of {column!r} that the model never saw" for value in held)
+                    found.append(Unknown(f"category of {column!r}", rows, held, reasons))
+        return found
 
     def state(self) -> State:
         """Return the saved form."""
@@ -163,5 +181,5 @@ def _one_hot(series: pl.Series, column: str, categories: list[str]) -> np.ndarra
 
     if series.dtype not in (pl.String, pl.Categorical, pl.Enum):
         raise InputError(f"column {column!r} held text when the model was fitted, and must again; got {series.dtype}")
-    values = np.array(series.cast(pl.String).to_list(), dtype=object)
-    return (values[:, None] == np.array(categories, dtype=object)).astype(np.float64)
+    text = series.cast(pl.String)
+    return np.stack([(text == category).to_numpy() for category in categories], 1).astype(np.float64)

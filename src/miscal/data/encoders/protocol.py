@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
 """The saved form of an encoder: JSON-able settings and named arrays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """Something that rows hold and the rows learned from did not, so that their x says less than it seems to.
+
+    Attributes
+    ----------
+    what : str
+        What it is, for a message about all such rows: ``category of 'country'``.
+    rows : int array of shape (k,)
+        Positions.
+    values : tuple of k str
+        What each of the rows holds.
+    reasons : tuple of k str
+        Why the row is not supported, in words.
+    """
+
+    what: str
+    rows: np.ndarray
+    values: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 class Encoder(Protocol):
@@ -40,6 +64,10 @@ class Encoder(Protocol):
 
     def transform(self, values: Any) -> np.ndarray:
         """Return x, float32 (n, n_features), finite."""
+        ...
+
+    def unknown(self, values: Any, X: np.ndarray) -> Sequence[Unknown]:
+        """Find what was not there at `fit`, in rows and what `transform` made of them."""
         ...
 
     def state(self) -> State:

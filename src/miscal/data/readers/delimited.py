@@ -13,7 +13,7 @@ import polars as pl
 from miscal.base.arrays import value_list
 from miscal.base.errors import CorruptFile, InputError
 from miscal.data.readers.table import Table, damage
-from miscal.data.readers.text_file import text_of
+from miscal.data.readers.text_file import line_of, text_of
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _BOOLEANS = {"true": True, "false": False}
@@ -28,8 +28,9 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """Open a delimited file: a header, then one row per record; types are taken from the whole file."""
     text = text_of(path, encoding)
     separator = SEPARATORS[path.suffix.lower()]
-    columns = _header(text, separator, path)
-    _check_end(text, separator, columns, path)
+    columns = header_of(text, separator, path)
+    last = text.rfind("\n") + 1
+    check_end(text[last:], separator, columns, path, len(text[:last].encode("utf-8", "replace")))
 
     def load(names: Sequence[str]) -> pl.DataFrame:
         with damage(path, "CSV"):
@@ -45,7 +46,8 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     return Table("csv", columns, load, (path,))
 
 
-def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
+def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
+    """Read the names of the columns; none may occur twice."""
     columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
     repeated = [name for name in columns if columns.count(name) > 1]
     if repeated:
@@ -59,13 +61,12 @@ def _header(text: str, separator: str, path: Path) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _check_end(text: str, separator: str, columns: Sequence[str], path: Path) -> None:
-    """Refuse a last line without newline and with too few fields: the file was cut."""
-    last = text.rsplit("\n", 1)[-1]
+def check_end(last: str, separator: str, columns: Sequence[str], path: Path, begin: int) -> None:
+    """Refuse a last line, from byte `begin` on, without newline and with too few fields: the file was cut."""
     # a quoted field may hold separators, so such a line tells nothing
     if last and '"' not in last and len(columns) > 1 and last.count(separator) < len(columns) - 1:
         raise CorruptFile(
-            f"{path} is cut short: line {text.count(chr(10)) + 1} at its end has {last.count(separator) + 1} of "
+            f"{path} is cut short: line {line_of(path, begin)} at its end has {last.count(separator) + 1} of "
             f"{len(columns)} fields"
         )
 

@@ -31,21 +31,28 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     refused later where a number is needed), a key that a line lacks is a missing value.
     """
     text = text_of(path, encoding)
-    if text.lstrip().startswith("["):
-        raise CorruptFile(f"{path} holds one JSON array; write one object per line instead, e.g. with jq -c '.[]'")
-    lines, records = [], []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            lines.append(number)
-            records.append(_record(line, number, path))
+    lines, records = records_of(text, path, 1)
     if not records:
         raise CorruptFile(f"{path} holds no records, only blank lines")
     columns = tuple(dict.fromkeys(key for record in records for key in record))
+    return Table("jsonl", columns, lambda names: frame_of(names, records, lines, path), (path,))
 
-    def load(names: Sequence[str]) -> pl.DataFrame:
-        return pl.DataFrame([_column(name, [record.get(name) for record in records], lines, path) for name in names])
 
-    return Table("jsonl", columns, load, (path,))
+def records_of(text: str, path: Path, first: int) -> tuple[list[int], list[dict[str, Any]]]:
+    """Parse lines of which the first has the number `first`: numbers of those that are not blank, and their records."""
+    if first == 1 and text.lstrip().startswith("["):
+        raise CorruptFile(f"{path} holds one JSON array; write one object per line instead, e.g. with jq -c '.[]'")
+    lines, records = [], []
+    for number, line in enumerate(text.split("\n"), start=first):
+        if line.strip():
+            lines.append(number)
+            records.append(_record(line, number, path))
+    return lines, records
+
+
+def frame_of(names: Sequence[str], records: list[dict[str, Any]], lines: list[int], path: Path) -> pl.DataFrame:
+    """Put records into columns; a key that one lacks is a missing value."""
+    return pl.DataFrame([_column(name, [record.get(name) for record in records], lines, path) for name in names])
 
 
 def _record(line: str, number: int, path: Path) -> dict[str, Any]:

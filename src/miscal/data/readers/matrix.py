@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +36,81 @@ def read_matrix(source: Any) -> np.ndarray:
     """
     if not isinstance(source, (str, Path)):
         return source
-    path = existing(Path(source), what="embeddings")
-    reader = {".npy": _npy, ".safetensors": _safetensors}.get(path.suffix.lower())
-    if reader is None or path.is_dir():
-        raise FileError(f"embeddings must be a .npy or .safetensors file; {path} is neither")
-    matrix = reader(not_empty(path))
+    path = matrix_file(source)
+    reader = _npy if path.suffix.lower() == ".npy" else _safetensors
+    matrix = reader(path)
     if matrix.ndim != 2:
         raise InputError(f"{path} must hold a matrix of shape (n, d); its shape is {tuple(matrix.shape)}")
     # of more rows a sample is fitted, and a .npy file stays on disk
     n_held = matrix.shape[0] if path.suffix.lower() != ".npy" else min(matrix.shape[0], SAMPLED_ABOVE)
     fits(path, n_held, 4 * matrix.shape[1])
     return matrix
+
+
+def matrix_file(source: str | Path) -> Path:
+    """Return the path of a file of embeddings that can be opened, or say why not."""
+    path = existing(Path(source), what="embeddings")
+    if path.suffix.lower() not in (".npy", ".safetensors") or path.is_dir():
+        raise FileError(f"embeddings must be a .npy or .safetensors file; {path} is neither")
+    return not_empty(path)
+
+
+def matrix_shape(source: Any) -> tuple[int, ...]:
+    """Shape of embeddings, without reading them.
+
+    Parameters
+    ----------
+    source : path or array
+        As for :func:`read_matrix`.
+    """
+    return source.shape if isinstance(source, np.ndarray) else _with_slices(source, lambda whole, shape: shape)
+
+
+def matrix_rows(source: Any, start: int, stop: int) -> np.ndarray:
+    """Read some rows of embeddings, as a copy: the file stays out of this process's memory.
+
+    Parameters
+    ----------
+    source : path or array
+        As for :func:`read_matrix`.
+    start, stop : int
+
+    Returns
+    -------
+    ndarray of shape (stop - start, d)
+    """
+    if isinstance(source, np.ndarray):
+        return source[start:stop]
+    return _with_slices(source, lambda whole, shape: np.array(whole[start:stop]))
+
+
+def _with_slices(source: Any, use: Callable[[Any, tuple[int, ...]], Any]) -> Any:
+    """Open a file for as long as it is used; what was mapped is let go afterwards."""
+    path = matrix_file(source)
+    if path.suffix.lower() == ".npy":
+        array = _npy(path)
+        return use(array, array.shape)
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as file:
+            name = _tensor_name(list(file.keys()), path)
+            part = file.get_slice(name)
+            if part.get_dtype() != "BF16":
+                return use(part, tuple(part.get_shape()))
+            return use(_Floats(_halves(path, name, part.get_shape())), tuple(part.get_shape()))
+    except (SafetensorError, OSError, TypeError, AttributeError) as error:
+        raise CorruptFile(f"{path} cannot be read as safetensors: {error}; it is damaged or cut short") from None
+
+
+class _Floats:
+    """Rows of a bfloat16 tensor as float32: numpy has no bfloat16, which is the upper half of a float32."""
+
+    def __init__(self, halves: np.ndarray) -> None:
+        self.halves = halves
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return (self.halves[rows].astype(np.uint32) << 16).view(np.float32)
 
 
 def _npy(path: Path) -> np.ndarray:
@@ -64,12 +130,21 @@ def _safetensors(path: Path) -> np.ndarray:
     try:
         with safe_open(path, framework="np") as file:
             name = _tensor_name(list(file.keys()), path)
-            if file.get_slice(name).get_dtype() != "BF16":
+            part = file.get_slice(name)
+            if part.get_dtype() != "BF16":
                 return file.get_tensor(name)
-        with safe_open(path, framework="pt") as file:  # numpy has no bfloat16
-            return file.get_tensor(name).float().numpy()
+            return _Floats(_halves(path, name, part.get_shape()))[:]
     except (SafetensorError, OSError, TypeError, AttributeError) as error:
         raise CorruptFile(f"{path} cannot be read as safetensors: {error}; it is damaged or cut short") from None
+
+
+def _halves(path: Path, name: str, shape: list[int]) -> np.ndarray:
+    """Map a bfloat16 tensor of a checked file as whole numbers."""
+    with path.open("rb") as file:
+        # the file is the length of its header, the header, and the tensors at offsets counted from its end
+        start = 8 + int.from_bytes(file.read(8), "little")
+        start += json.loads(file.read(start - 8))[name]["data_offsets"][0]
+    return np.memmap(path, "<u2", "r", start, tuple(shape))
 
 
 def _tensor_name(names: list[str], path: Path) -> str:

@@ -1,59 +1,345 @@
-"""New rows for a saved model: x and confidence, no outcomes."""
+"""New rows for a saved model, read piece by piece: x, confidence, and in words what is wrong with a row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from miscal.base.arrays import row_list, value_list
+from miscal.base.checks import looks_like_percentages, non_finite_rows, outside_unit
 from miscal.base.errors import InputError
-from miscal.data.encoders import Encoder
+from miscal.data.encoders import Encoder, Unknown
+from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
-from miscal.data.readers.registry import open_table
+from miscal.data.readers.mapped import float32_rows
+from miscal.data.readers.matrix import matrix_rows, matrix_shape
+from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.rows import (
     XSource,
     choose_inputs,
-    choose_rows,
-    confidences,
-    encoder_values,
-    refuse_invalid_inputs,
-    texts,
+    label,
+    numbers_or_checked,
+    refuse_lengths,
+    texts_of,
 )
-from miscal.data.readers.table import Table
+
+ON_INVALID = ("error", "drop", "null")
+"""What may be done about rows without a usable confidence or x: stop, leave them out, or keep them with a reason."""
+
+_REMEDY = (
+    "correct them, or leave such rows out with --on-invalid drop, or keep them, with the global map's value, with "
+    "--on-invalid null (in Python: on_invalid='drop' or 'null')"
+)
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
     """Rows to be corrected.
 
-    Parameters
+    Attributes
     ----------
-    X : float32 array of shape (n, d)
-        Made by the model's own encoder.
-    confidence : float64 array of shape (n,)
-        In [0, 1].
     row : int64 array of shape (n,)
-        Row numbers in the source, from 0.
-    text : tuple of n str, optional
-    notes : tuple of str
-    columns : dict
-        The columns taken for confidence and x.
+        Row numbers in the source, from 0, of the rows that are kept.
+    confidence : float64 array of shape (n,)
+        In [0, 1], NaN where there is none that can be used.
+    whole : int64 array of shape (m,)
+        Positions of the rows with a usable confidence and x.
+    X : float32 array of shape (m, d)
+        Of those, made by the model's own encoder.
+    unknown : tuple of Unknown
+        What the model never saw, positions counted among `whole`.
+    reason : tuple of str or None
+        What is wrong with each row, (n,); None where nothing is.
+    counts : dict of str to int
+        `read`, `asked` (rows that meet the condition), `undecided` (the value that decides is missing), `clipped`, and
+        `dropped`.
+    faults : dict of str to int
+        Number of rows by what is wrong with them, the first fault of a row alone.
     """
 
-    X: np.ndarray
-    confidence: np.ndarray
     row: np.ndarray
-    text: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-    columns: dict[str, Any] | None = None
+    confidence: np.ndarray
+    whole: np.ndarray
+    X: np.ndarray
+    unknown: tuple[Unknown, ...]
+    reason: np.ndarray
+    counts: dict[str, int]
+    faults: dict[str, int]
 
     def __len__(self) -> int:
-        return len(self.confidence)
+        return len(self.row)
 
 
-def read_inputs(
+@dataclass(frozen=True, eq=False)
+class NewSource:
+    """A source of new rows, and what is taken from it.
+
+    Attributes
+    ----------
+    source : RowSource
+    encoder : Encoder
+        That of the model.
+    confidence : str
+        Column.
+    inputs : XSource
+    where : str, optional
+    on_invalid : {"error", "drop", "null"}
+    """
+
+    source: RowSource
+    encoder: Encoder
+    confidence: str
+    inputs: XSource
+    where: str | None = None
+    on_invalid: str = "error"
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns taken for confidence and x."""
+        x = {"text": self.inputs.text, "features": list(self.inputs.features)}.get(self.inputs.kind)
+        return {"confidence": self.confidence, "x": x}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever reads the results must know."""
+        return (*self.source.notes, *self.inputs.notes)
+
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many rows, and refuse embeddings that do not belong to them.
+
+        Raises
+        ------
+        InputError
+            If there are no rows, or embeddings of another number or width.
+        """
+        found = self.source.pieces(rows)
+        n = sum(piece.rows for piece in found)
+        if n == 0:
+            raise InputError("the data have no rows; give one row per prediction")
+        if self.inputs.kind == "embeddings":
+            shape = matrix_shape(self.inputs.embeddings)
+            refuse_lengths(shape, n)
+            # the encoder's own words for another width
+            self.encoder.transform(np.zeros((1, shape[1]), np.float32))
+        return found
+
+    def read(self, piece: Piece) -> NewRows:
+        """Read the rows of a piece.
+
+        Raises
+        ------
+        InputError
+            If a column is not what it has to be; with ``on_invalid="error"``, if any row cannot be used.
+        """
+        asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
+        names = dict.fromkeys([self.confidence, *_x_columns(self.inputs), *asked])
+        frame = self.source.load(piece, list(names))
+        row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
+        kept = np.full(len(frame), True)
+        if self.where is not None:
+            kept, counts["undecided"] = conditions.decided(self.where, self._typed(frame, asked))
+            frame, row = frame.filter(kept), row[kept]
+        X = None
+        if self.inputs.kind == "embeddings":
+            X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
+            X = float32_rows(X if kept.all() else X[kept])
+        return self._checked(frame, row, X, counts | {"asked": len(row)})
+
+    def _typed(self, frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+        """Give columns that a condition looks at the type that all their values have."""
+        if self.source.typed or not hasattr(self.source, "types"):
+            return frame
+        return frame.with_columns(frame[name].cast(self.source.types[name]) for name in names)
+
+    def _checked(self, frame: pl.DataFrame, row: np.ndarray, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
+        faults = _Faults(row)
+        f, counts["clipped"] = self._confidences(frame[self.confidence], faults)
+        frame = self._inputs(frame, X, faults)
+        if self.on_invalid == "error":
+            faults.refuse()
+        whole = np.flatnonzero(~faults.any())
+        kept = whole if self.on_invalid == "drop" else np.arange(len(row))
+        counts["dropped"] = len(row) - len(kept)
+        # positions are counted among the rows kept
+        positions = np.arange(len(whole)) if self.on_invalid == "drop" else whole
+        values = frame if X is None else None
+        chosen = _whole_values(self.inputs, values, X, whole, len(row))
+        encoded = self.encoder.transform(chosen) if len(whole) else np.zeros((0, self.encoder.n_features), np.float32)
+        unknown = tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else ()
+        return NewRows(row[kept], f[kept], positions, encoded, unknown, faults.reasons()[kept], counts, faults.counts())
+
+    def _confidences(self, series: pl.Series, faults: _Faults) -> tuple[np.ndarray, int]:
+        name = label("confidence", self.confidence)
+        f = _numbers(series, name, self.source.typed, faults, "the confidence")
+        known = np.isfinite(f)
+        faults.add(name, np.isinf(f), "infinite", "the confidence is infinite")
+        outside = known & outside_unit(np.where(known, f, 0.0))
+        _refuse_unit(name, f[known], outside, faults.row)
+        faults.add(name, outside, "outside [0, 1]", "the confidence lies outside [0, 1]")
+        f[~known | outside] = np.nan
+        clipped = int(((f < 0) | (f > 1)).sum())
+        return np.clip(f, 0.0, 1.0), clipped
+
+    def _inputs(self, frame: pl.DataFrame, X: np.ndarray | None, faults: _Faults) -> pl.DataFrame:
+        """Find rows whose x is not complete, and turn text that stands for numbers into numbers."""
+        if X is not None:
+            bad = non_finite_rows(X)
+            words = "NaN, infinite or too large for float32"
+            faults.add("embeddings", bad, words, "the embedding holds NaN, infinity or a value too large for float32")
+            return frame
+        if self.inputs.kind == "text":
+            column = str(self.inputs.text)
+            faults.add(f"column {column!r}", frame[column].is_null().to_numpy(), "missing", f"{column!r} is missing")
+            return frame
+        kinds = self.encoder.column_types  # type: ignore[attr-defined]
+        changed = [self._feature(frame[name], kinds[name], faults) for name in self.inputs.features]
+        return frame.with_columns(changed)
+
+    def _feature(self, series: pl.Series, kind: str, faults: _Faults) -> pl.Series:
+        name = series.name
+        shown, said = f"column {name!r}", repr(name)
+        if kind != "number":
+            faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
+            if kind == "list":
+                faults.add(shown, _bad_lists(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
+            return series
+        values = _numbers(series, shown, self.source.typed, faults, said)
+        too_large = np.abs(np.where(np.isnan(values), 0.0, values)) > _LARGEST
+        faults.add(
+            shown, too_large, "infinite or too large for float32", f"{said} is infinite or too large for float32"
+        )
+        return pl.Series(name, values)
+
+
+@dataclass
+class _Faults:
+    """What is wrong with which rows; the first fault of a row is its reason."""
+
+    row: np.ndarray
+    found: list[tuple[str, np.ndarray, str, str]] = field(default_factory=list)
+
+    def add(self, name: str, bad: np.ndarray, what: str, reason: str) -> None:
+        """Note rows: what they are in a message about column `name`, and the reason that a row of its own is given."""
+        if bad.any():
+            self.found.append((name, bad, what, reason))
+
+    def any(self) -> np.ndarray:
+        """Rows with a fault, bool (n,)."""
+        return np.logical_or.reduce([bad for _, bad, *_ in self.found]) if self.found else np.zeros(len(self.row), bool)
+
+    def refuse(self) -> None:
+        """Raise for the first fault."""
+        for name, bad, what, _ in self.found[:1]:
+            raise InputError(
+                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); {_REMEDY}"
+            )
+
+    def reasons(self) -> np.ndarray:
+        """Reason by row, (n,) of str, None where there is no fault."""
+        out = np.full(len(self.row), None, dtype=object)
+        for _, bad, _, reason in reversed(self.found):
+            out[bad] = reason
+        return out
+
+    def counts(self) -> dict[str, int]:
+        """Rows by reason."""
+        left, out = np.full(len(self.row), True), {}
+        for _, bad, _, reason in self.found:
+            own = int((bad & left).sum())
+            if own:
+                out[reason] = own
+            left &= ~bad
+        return out
+
+
+def _numbers(series: pl.Series, name: str, typed: bool, faults: _Faults, said: str) -> np.ndarray:
+    """Read a column as float64, NaN where it holds no number."""
+    dtype = series.dtype
+    if dtype == pl.String and not typed:
+        return _parsed(series, name, faults, said)
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise InputError(f"{name} must be numbers; got {_kind(series)}{_remove_quotes(series)}")
+    faults.add(name, series.is_null().to_numpy() | _nans(series), "missing", f"{said} is missing")
+    return series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+
+
+def _parsed(series: pl.Series, name: str, faults: _Faults, said: str) -> np.ndarray:
+    text = series.str.strip_chars()
+    # as pandas writes booleans, and as JSON does
+    text = text.replace({"True": "1", "true": "1", "False": "0", "false": "0"})
+    values = text.cast(pl.Float64, strict=False)
+    missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
+    words = values.is_null().to_numpy() & ~missing
+    if words.sum() > len(words) / 2:
+        found = value_list(series.filter(words).to_list())
+        raise InputError(
+            f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} "
+            f"({row_list(words, faults.row)})"
+        )
+    faults.add(name, missing, "missing", f"{said} is missing")
+    faults.add(
+        name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
+    )
+    return values.fill_null(np.nan).to_numpy().copy()
+
+
+def _kind(series: pl.Series) -> str:
+    return "text" if series.dtype in (pl.String, pl.Categorical, pl.Enum) else str(series.dtype)
+
+
+def _remove_quotes(series: pl.Series) -> str:
+    if series.dtype != pl.String or series.str.strip_chars().cast(pl.Float64, strict=False).null_count() == len(series):
+        return f" ({value_list(series.head(3).to_list())})" if series.dtype == pl.String else ""
+    return f" that looks like numbers ({value_list(series.head(3).to_list())}): store it as numbers"
+
+
+def _nans(series: pl.Series) -> np.ndarray:
+    return series.is_nan().fill_null(False).to_numpy() if series.dtype.is_float() else np.zeros(len(series), bool)
+
+
+def _bad_lists(series: pl.Series) -> np.ndarray:
+    inner = series.cast(pl.List(pl.Float64)).fill_null([])
+    return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
+
+
+def _refuse_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray) -> None:
+    """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
+    if not len(values) or not (looks_like_percentages(values) or outside.sum() > len(values) / 2):
+        return
+    if looks_like_percentages(values):
+        remedy = "these look like percentages: divide by 100"
+    elif values.min() < 0:
+        remedy = "these look like log-odds: turn them into probabilities, 1 / (1 + exp(-x))"
+    else:
+        remedy = "correct them, or name another column with --confidence"
+    found = f"from {values.min():.6g} to {values.max():.6g}"
+    raise InputError(
+        f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "
+        f"({row_list(outside, row)}); {remedy}"
+    )
+
+
+def _x_columns(inputs: XSource) -> tuple[str, ...]:
+    if inputs.kind == "embeddings":
+        return ()
+    return inputs.features if inputs.kind == "features" else (str(inputs.text),)
+
+
+def _whole_values(inputs: XSource, frame: pl.DataFrame | None, X: np.ndarray | None, whole: np.ndarray, n: int) -> Any:
+    """Return what an encoder takes, of the rows that can be used."""
+    if X is not None:
+        return X if len(whole) == n else X[whole]
+    frame = frame if len(whole) == n else frame[whole]
+    return frame if inputs.kind == "features" else texts_of(frame, str(inputs.text))
+
+
+def open_new_rows(
     source: Any,
     *,
     encoder: Encoder,
@@ -64,8 +350,9 @@ def read_inputs(
     text: str | None = None,
     where: str | None = None,
     encoding: str = "utf-8",
-) -> NewRows:
-    """Read rows without outcomes and put them through a fitted encoder.
+    on_invalid: str = "error",
+) -> NewSource:
+    """Open rows without outcomes, to be put through a fitted encoder.
 
     Parameters
     ----------
@@ -88,6 +375,39 @@ def read_inputs(
         A condition on rows.
     encoding : str, default "utf-8"
         Of text files.
+    on_invalid : {"error", "drop", "null"}, default "error"
+        What to do about rows whose confidence or inputs cannot be used.
+
+    Returns
+    -------
+    NewSource
+
+    Raises
+    ------
+    InputError
+        If the data do not offer what the encoder needs.
+    """
+    if on_invalid not in ON_INVALID:
+        raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
+    opened = open_pieces(source, encoding=encoding)
+    column = _confidence_column(opened, confidence, fitted_on)
+    inputs = _needed(opened, encoder, embeddings, features, text, {column: "confidence"})
+    if where is not None:
+        conditions.columns_of(where, opened.columns)
+    if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
+        inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
+    return NewSource(opened, encoder, column, inputs, where, on_invalid)
+
+
+def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
+    """Read all rows of a source at once.
+
+    Parameters
+    ----------
+    source : path or table
+    encoder : Encoder
+    **options
+        Those of :func:`open_new_rows`.
 
     Returns
     -------
@@ -105,33 +425,22 @@ def read_inputs(
     >>> new.X.shape, new.confidence.tolist()
     ((2, 3), [0.2, 0.9])
     """
-    table = open_table(source, encoding=encoding)
-    column = _confidence_column(table, confidence, fitted_on)
-    inputs = _needed(table, encoder, embeddings, features, text, {column: "confidence"})
-    rows = choose_rows(table, [column], inputs, where)
-    f, clipped = confidences(rows, column)
-    refuse_invalid_inputs(rows, inputs)
-    return NewRows(
-        X=encoder.transform(encoder_values(rows, inputs)),
-        confidence=f,
-        row=rows.row.astype(np.int64),
-        text=None if inputs.text is None else texts(rows, inputs.text),
-        notes=(*rows.notes, *clipped),
-        columns={"confidence": column, "x": list(inputs.features) or inputs.text, "text": inputs.text},
-    )
+    opened = open_new_rows(source, encoder=encoder, **options)
+    (piece,) = opened.pieces(1 << 62)
+    return opened.read(piece)
 
 
-def _confidence_column(table: Table, named: str | None, fitted_on: str | None) -> str:
+def _confidence_column(source: RowSource, named: str | None, fitted_on: str | None) -> str:
     if named is not None:
-        return find(named, table.columns, what="confidence")
+        return find(named, source.columns, what="confidence")
     if fitted_on is None:
-        return guess("confidence", table.columns)
+        return guess("confidence", source.columns)
     own = "confidence (the model was fitted on this column; --confidence COL names another)"
-    return find(fitted_on, table.columns, what=own)
+    return find(fitted_on, source.columns, what=own)
 
 
 def _needed(
-    table: Table,
+    source: RowSource,
     encoder: Encoder,
     embeddings: Any,
     features: str | Sequence[str] | None,
@@ -143,10 +452,10 @@ def _needed(
     if features is None and kind == "features":
         features = encoder.columns  # type: ignore[attr-defined]
         for name in features:
-            find(name, table.columns, what="features")
+            find(name, source.columns, what="features")
     if text is None and kind == "text":
         text = encoder.column  # type: ignore[attr-defined]
-    inputs = choose_inputs(table, embeddings=embeddings, features=features, text=text, reserved=reserved)
+    inputs = choose_inputs(source, embeddings=embeddings, features=features, text=text, reserved=reserved)
     if kind == "text" and embeddings is None and features is None:
         return XSource("text", text=inputs.text)
     if inputs.kind != kind:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,13 @@ from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.table import Table
 
 TEXT = "text"
+
+
+class HasColumns(Protocol):
+    """A table, or a source that is read in pieces: names of columns, and embeddings that belong to it."""
+
+    columns: tuple[str, ...]
+    embeddings: Path | None
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,12 @@ class TableRows:
 
 
 def choose_inputs(
-    table: Table, *, embeddings: Any, features: str | Sequence[str] | None, text: str | None, reserved: dict[str, str]
+    table: HasColumns,
+    *,
+    embeddings: Any,
+    features: str | Sequence[str] | None,
+    text: str | None,
+    reserved: dict[str, str],
 ) -> XSource:
     """Decide where x comes from, from what was asked for and what is there.
 
@@ -136,17 +149,25 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
 def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
     if embeddings is None:
         return None
-    X = read_matrix(embeddings)
-    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
-        X = check_features(X, name="embeddings")
-    if X.ndim != 2 or len(X) != n:
+    X = numbers_or_checked(read_matrix(embeddings))
+    refuse_lengths(X.shape, n)
+    return X
+
+
+def numbers_or_checked(X: Any) -> np.ndarray:
+    """Take a numpy matrix of numbers as it is; anything else is converted exactly or refused."""
+    return X if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" else check_features(X, name="embeddings")
+
+
+def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
+    """Refuse embeddings whose shape does not fit n rows of data."""
+    if len(shape) != 2 or shape[0] != n:
         raise InputError(
-            f"lengths differ: the data have {n} rows, the embeddings have shape {X.shape}; "
+            f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
             "give one row of embeddings per row of data, in the same order, before any --where"
         )
-    if X.shape[1] == 0:
-        raise InputError(f"the embeddings have no columns: their shape is {X.shape}; give at least one number per row")
-    return X
+    if shape[1] == 0:
+        raise InputError(f"the embeddings have no columns: their shape is {shape}; give at least one number per row")
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -234,7 +255,12 @@ def texts(rows: TableRows, column: str) -> tuple[str, ...]:
     InputError
         If the column holds lists or objects.
     """
-    series = rows.frame[column]
+    return texts_of(rows.frame, column)
+
+
+def texts_of(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
+    """Read a column of a table as :func:`texts` does."""
+    series = frame[column]
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"text: column {column!r} must hold text; its type is {series.dtype}")
     return tuple(series.cast(pl.String).fill_null("").to_list())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 from miscal.base.errors import CorruptFile, FileError, InputError
@@ -23,20 +24,52 @@ def text_of(path: Path, encoding: str) -> str:
     not_empty(path)
     # a string takes up to four bytes for each character
     fits(path, 1, 4 * path.stat().st_size)
-    data = path.read_bytes()
+    refuse_binary(path)
+    return decoded(path.read_bytes(), encoding, path).removeprefix("\ufeff")
+
+
+def refuse_binary(path: Path) -> None:
+    """Refuse a file that begins as a known binary format does."""
+    with path.open("rb") as file:
+        head = file.read(max(map(len, _BINARY)))
     for magic, what in _BINARY.items():
-        if data.startswith(magic):
+        if head.startswith(magic):
             raise CorruptFile(f"{path} is {what}, not text; rename it accordingly, or unpack it")
+
+
+def python_encoding(name: str) -> str:
+    """Return the name of an encoding that Python knows, or refuse it.
+
+    Examples
+    --------
+    >>> python_encoding("latin1")
+    'iso8859-1'
+    """
     try:
-        return data.decode(encoding).removeprefix("\ufeff")
+        return codecs.lookup(name).name
     except LookupError:
         raise InputError(
-            f"the encoding must be one that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got {encoding!r}"
+            f"the encoding must be one that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got {name!r}"
         ) from None
+
+
+def decoded(data: bytes, encoding: str, path: Path, begin: int = 0) -> str:
+    """Decode bytes that lie in a file from byte `begin` on; a fault is named with its line."""
+    try:
+        return data.decode(python_encoding(encoding))
     except UnicodeError as error:
         at = getattr(error, "start", 0)
-        line = data[:at].count(b"\n") + 1
+        line = line_of(path, begin) + data[:at].count(b"\n")
         raise FileError(
-            f"{path}, line {line}: byte {data[at : at + 1]!r} at position {at} is not {encoding}; "
+            f"{path}, line {line}: byte {data[at : at + 1]!r} at position {begin + at} is not {encoding}; "
             "save the file as UTF-8 or name its encoding (--encoding)"
         ) from None
+
+
+def line_of(path: Path, place: int) -> int:
+    """Count the lines up to a byte: the number of its line, from 1."""
+    line = 1
+    with path.open("rb") as file:
+        while place > 0 and (block := file.read(min(place, 1 << 24))):
+            line, place = line + block.count(b"\n"), place - len(block)
+    return line

@@ -76,16 +76,26 @@ def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     >>> kept("n > 1", pl.DataFrame({"n": [1, 2, None]}))
     (array([False,  True, False]), 'where: 1 rows were left out, because the value that decides is missing')
     """
+    keep, unknown = decided(expression, frame)
+    if not keep.any():
+        raise InputError(
+            f"where: {expression!r} keeps none of the {len(frame)} rows; correct the condition, or leave it out"
+        )
+    return keep, f"where: {unknown} rows were left out, because the value that decides is missing" if unknown else None
+
+
+def decided(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, int]:
+    """Say which rows a condition keeps, and for how many the value that decides is missing.
+
+    Raises
+    ------
+    InputError
+        If the condition does not fit the types, or is not true or false row by row.
+    """
     try:
         result = frame.lazy().select(_parse(expression).alias("keep")).collect()["keep"]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f"where: {expression!r} does not fit the data ({_first_line(error)}); {_HELP}") from None
     if result.dtype != pl.Boolean or len(result) != len(frame):
         raise InputError(f"where: {expression!r} is not true or false for each row; {_HELP}")
-    unknown = int(result.null_count())
-    keep = result.fill_null(False).to_numpy()
-    if not keep.any():
-        raise InputError(
-            f"where: {expression!r} keeps none of the {len(frame)} rows; correct the condition, or leave it out"
-        )
-    return keep, f"where: {unknown} rows were left out, because the value that decides is missing" if unknown else None
+    return result.fill_null(False).to_numpy(), int(result.null_count())

@@ -10,10 +10,9 @@ import numpy as np
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
-from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
 
 
 class AutoField:
@@ -75,6 +74,9 @@ class AutoField:
         kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
         if len(kept) < AUTO.least_rows:
             raise InputError(f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed")
+        # what only a fit needs is not imported where a saved field is served
+        from miscal.estimators.auto.estimator import fit_auto
+
         self.rows_ = kept
         self._keep(fit_auto(rows.take(kept), seed=drawn_seed(self.random_state)))
         return self
@@ -104,21 +106,31 @@ class AutoField:
             `corrected` = confidence + `delta`, in [0, 1]. Where no structure is claimed or a row is not supported,
             `delta` is the global map's and `hidden` is 0. `standard_error` is that of the local readout.
         """
-        model = self.model_
-        (at, place), base = model.query(X, confidence), model.base(confidence)
-        supported = model.support.holds(at.inputs.x)
-        corrected = model.corrected(at, base, supported)
-        return FieldEstimate(
-            delta=corrected - confidence,
-            mass=at.readout.mass,
-            supported=supported,
-            visible=base - confidence,
-            hidden=corrected - base,
-            corrected=corrected,
-            coordinates=model.local.coordinates(place).astype(np.float64),
-            # delta method: the derivative of sigmoid is p (1 - p)
-            standard_error=corrected * (1 - corrected) * at.readout.shift_error,
-        )
+        return self.model_.estimate(X, confidence)
+
+    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
+        """Correct confidences, as :meth:`estimate` does within 1e-4, without what has no weight in the answer.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        confidence : ndarray of shape (n,), in [0, 1]
+
+        Returns
+        -------
+        Correction
+        """
+        return self.model_.correct(X, confidence)
+
+    def unlike(self, X: np.ndarray) -> Unlike:
+        """Say how new rows differ from those learned from, column by column and as a whole."""
+        far, changed = self.model_.far_values(X)
+        return Unlike(far, changed, self.model_.known_directions(X))
+
+    def spread(self, column: int) -> tuple[float, float]:
+        """Mean and standard deviation of a column of X among the rows learned from; 0 where it was constant."""
+        inverse = float(self.model_.scaler.inverse_sd[column])
+        return float(self.model_.scaler.mean[column]), 1 / inverse if inverse else 0.0
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""
@@ -126,7 +138,7 @@ class AutoField:
             raise InputError(
                 'confidence is missing: the field of method="auto" depends on it. Pass confidence=, one number per row'
             )
-        return self.estimate(X, confidence).delta
+        return self.correct(X, confidence).delta
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Place rows in the learned geometry, float64 (n, k); inputs miscalibrated alike lie close."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.calibrators import logit
+from miscal.estimators.auto.distances import Distances
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
@@ -33,6 +35,11 @@ class ScoreInputs:
     components: NDArray[np.float32]
     level: NDArray[np.float32]
     rank: NDArray[np.float32]
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Squared distances of x to the rows that kernels stand on; each table is computed once."""
+        return Distances(self.x)
 
 
 @dataclass(frozen=True)

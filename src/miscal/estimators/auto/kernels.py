@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from miscal.estimators.auto.distances import Placed, gaussian_of, squared_distances
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
 from miscal.estimators.auto.ridge import negative_log_likelihood, normal_matrix, ridge_path
 from miscal.estimators.auto.settings import AUTO
@@ -43,17 +45,8 @@ def gaussian_gram(A: Array, B: Array, sigma: float) -> NDArray[np.float32]:
     >>> gaussian_gram(np.zeros((1, 2)), np.zeros((1, 2)), 1.0)
     array([[1.]], dtype=float32)
     """
-    A, B = np.asarray(A, np.float32), np.asarray(B, np.float32)
-    # |a|^2 - 2ab + |b|^2, put together in one buffer
-    distance = (A @ B.T) * np.float32(-2)
-    distance += (A**2).sum(1)[:, None]
-    distance += (B**2).sum(1)
-    # rounding can leave a distance of almost 0 negative
-    np.maximum(distance, 0, out=distance)
-    distance *= np.float32(-1 / sigma**2)
-    # exp of less than -80 is 0 for us and twenty times slower to compute
-    np.maximum(distance, -80, out=distance)
-    return np.exp(distance, out=distance)
+    distance = squared_distances(np.asarray(A, np.float32), np.asarray(B, np.float32))
+    return gaussian_of(distance, sigma, out=distance)
 
 
 @dataclass(frozen=True)
@@ -88,9 +81,12 @@ class KernelRecipe:
         """Stack what the kernel sees of rows, the view of the confidence last, (n, p + 1)."""
         if self.refined:
             return _refined_columns(self.view.removeprefix("refined "), at)
+        return np.concatenate([at.inputs.x, self.seen(at)[:, None]], 1)
+
+    def seen(self, at: Query) -> NDArray[np.float32]:
+        """Return the confidence as the kernel sees it, (n,); 0 where it does not."""
         views = {"line": at.inputs.level, "level": at.inputs.level, "rank": at.inputs.rank}
-        u = views.get(self.view, np.zeros(len(at.inputs.x), np.float32))
-        return np.concatenate([at.inputs.x, u[:, None]], 1)
+        return views.get(self.view, np.zeros(len(at.inputs.x), np.float32))
 
     def gram(self, A: Array, B: Array) -> NDArray[np.float32]:
         """Kernel between stacked rows, (n, m)."""
@@ -102,10 +98,10 @@ class KernelRecipe:
         u = gaussian_gram(A[:, -1:], B[:, -1:], AUTO.confidence_bandwidth)
         return K * (AUTO.alone_share + u) + np.float32(AUTO.alone_share) * u
 
-    def linear_columns(self, columns: Array, start: Array) -> NDArray[np.float32]:
-        """Unsmoothed columns: 1, confidence view, start / 3; a kernel without a view sees 1 alone, (n, 3)."""
+    def linear_columns(self, seen: Array, start: Array) -> NDArray[np.float32]:
+        """Unsmoothed columns: 1, the confidence seen, start / 3; a kernel without a view sees 1 alone, (n, 3)."""
         sees = float(self.view != "none")
-        parts = [np.ones(len(columns)), sees * columns[:, -1], sees * start / AUTO.offset_scale]
+        parts = [np.ones(len(seen)), sees * seen, sees * start / AUTO.offset_scale]
         return np.stack(parts, 1).astype(np.float32)
 
     def crossfit(self, rows: LearningRows) -> CrossFitted:
@@ -146,7 +142,7 @@ def _whitening(gram: Array) -> NDArray[np.float32]:
 def _features(recipe: KernelRecipe, columns: Array, start: Array, base: Array, whitening: Array) -> Array:
     # (n, m): the only large array here
     tiles = [recipe.gram(columns[i : i + _TILE], base) @ whitening for i in range(0, len(columns), _TILE)]
-    return np.concatenate([np.concatenate(tiles), recipe.linear_columns(columns, start)], 1)
+    return np.concatenate([np.concatenate(tiles), recipe.linear_columns(columns[:, -1], start)], 1)
 
 
 class _Folded:
@@ -215,12 +211,30 @@ class KernelMember:
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
-        columns, start = self.recipe.columns(at), at.start(self.recipe.from_raw)
-        out = np.empty(len(columns))
-        for i in range(0, len(columns), _TILE):
-            part = columns[i : i + _TILE]
-            out[i : i + _TILE] = self.recipe.gram(part, self.landmarks) @ self.coefficients
-        return start - at.offset + (out + self.recipe.linear_columns(columns, start) @ self.linear)
+        recipe, start = self.recipe, at.start(self.recipe.from_raw)
+        if recipe.refined:
+            columns = recipe.columns(at)
+            seen, smooth = columns[:, -1], recipe.gram(columns, self.landmarks) @ self.coefficients
+        else:
+            seen = recipe.seen(at)
+            smooth = self._smooth(at.inputs.distances.to(self.places), seen)
+        return start - at.offset + (smooth + recipe.linear_columns(seen, start) @ self.linear).astype(np.float64)
+
+    @cached_property
+    def places(self) -> Placed:
+        """The landmarks without the confidence they see."""
+        return Placed(np.ascontiguousarray(self.landmarks[:, :-1]))
+
+    def _smooth(self, distance: NDArray[np.float32], seen: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Kernel sums over the landmarks, (n,), from squared distances (n, m), which are not written to."""
+        K = gaussian_of(distance, self.recipe.bandwidth)
+        if self.recipe.view in ("none", "line"):
+            return K @ self.coefficients
+        u = gaussian_gram(seen[:, None], self.landmarks[:, -1:], AUTO.confidence_bandwidth)
+        alone = u @ (np.float32(AUTO.alone_share) * self.coefficients)
+        u += np.float32(AUTO.alone_share)
+        K *= u
+        return K @ self.coefficients + alone
 
     def state(self) -> State:
         """Recipe, and arrays."""

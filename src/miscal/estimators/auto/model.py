@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,16 +13,39 @@ from scipy.special import expit
 
 from miscal.base.state_folder import under, with_prefix
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
+from miscal.estimators.auto.distances import Placed
 from miscal.estimators.auto.inputs import Scaler, ScoreInputs
 from miscal.estimators.auto.kernels import KernelMember
+from miscal.estimators.auto.local import LOCAL
 from miscal.estimators.auto.member import Query, State
 from miscal.estimators.auto.portfolio import Portfolio
-from miscal.estimators.auto.readout import LocalShift
+from miscal.estimators.auto.quick_read import QuickReader
+from miscal.estimators.auto.readout import LocalReadout, LocalShift
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.structure import StructureEvidence
 from miscal.estimators.auto.support import Support
+from miscal.estimators.estimate import Correction, FieldEstimate
 
 Array = NDArray[np.floating]
+
+# rows whose distances to 500 landmarks stay in a cache of 1 MB, and which a product still runs through at full speed
+_BLOCK_ROWS = 512
+
+
+def blocks(n: int) -> list[slice]:
+    """Cut n rows into blocks; no rows are one block.
+
+    Examples
+    --------
+    >>> blocks(600)
+    [slice(0, 512, None), slice(512, 1024, None)]
+    """
+    return [slice(i, i + _BLOCK_ROWS) for i in range(0, max(n, 1), _BLOCK_ROWS)]
+
+
+def _overflowing() -> np.errstate:
+    """Let numbers of rows that lie beyond all bounds overflow in silence: such rows are not supported."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 @dataclass(frozen=True)
@@ -133,20 +157,103 @@ class AutoModel:
 
     def placed(self, X: Array) -> NDArray[np.float32]:
         """Give the inputs of the learned geometry for rows of X, (n, p)."""
-        return self.place(self.inputs(X))
+        return np.concatenate([self.place(self.inputs(X[part])) for part in blocks(len(X))])
 
     def base(self, confidence: Array) -> NDArray[np.float64]:
         """Confidences by the global map alone, (n,), in [0, 1]."""
         return np.clip(self.global_map.apply(confidence), 0.0, 1.0)
 
-    def query(self, X: Array, confidence: Array) -> tuple[Query, NDArray[np.float32]]:
-        """Everything the scores see of rows, and the inputs of the learned geometry."""
-        inputs = self.inputs(X, confidence)
-        place = self.place(inputs)
-        at = Query(inputs, logit(self.base(confidence)), logit(confidence), readout=self.local.read(place))
-        return at, place
+    @property
+    def local_weighs(self) -> bool:
+        """Whether the local shift has a weight in the stack."""
+        return self.portfolio is not None and self.portfolio.weighs(LOCAL)
 
-    def corrected(self, at: Query, base: Array, supported: NDArray[np.bool_]) -> NDArray[np.float64]:
+    @cached_property
+    def quick(self) -> QuickReader:
+        """The bank, prepared for reading many rows."""
+        return QuickReader.of(self.local)
+
+    def supported(self, inputs: ScoreInputs) -> NDArray[np.bool_]:
+        """Tell rows near enough to rows learned from, (n,)."""
+        return self.support.holds(inputs.x, inputs.distances, self._spanning)
+
+    @cached_property
+    def _spanning(self) -> Placed | None:
+        """The rows that the first kernels stand on: all of them on the same."""
+        members = () if self.portfolio is None else self.portfolio.first.values()
+        return next((member.places for member in members if isinstance(member, KernelMember)), None)
+
+    def correct(self, X: Array, confidence: Array) -> Correction:
+        """Correct confidences, computing nothing that has no weight in the answer."""
+        with _overflowing():
+            parts = [self._corrected(X[part], confidence[part]) for part in blocks(len(X))]
+        corrected, supported, mass = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Correction(corrected - confidence, corrected, supported, mass if self.local_weighs else None)
+
+    def _corrected(self, X: Array, confidence: Array) -> tuple[Array, NDArray[np.bool_], Array]:
+        inputs, base = self.inputs(X, confidence), self.base(confidence)
+        at, mass = Query(inputs, logit(base), logit(confidence)), np.zeros(0)
+        if self.local_weighs:
+            shift, mass = self.quick.read(self.place(inputs))
+            # its error is no part of the answer
+            at = replace(at, readout=LocalReadout(shift, mass, np.zeros(0)))
+        supported = self.supported(inputs)
+        return self.answer(at, base, supported), supported, mass
+
+    def estimate(self, X: Array, confidence: Array) -> FieldEstimate:
+        """Everything that is known of rows, parts without weight included."""
+        with _overflowing():
+            parts = [self._estimated(X[part], confidence[part]) for part in blocks(len(X))]
+        return FieldEstimate(
+            **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
+        )
+
+    def _estimated(self, X: Array, confidence: Array) -> FieldEstimate:
+        inputs, base = self.inputs(X, confidence), self.base(confidence)
+        place = self.place(inputs)
+        at = Query(inputs, logit(base), logit(confidence), readout=self.local.read(place))
+        supported = self.supported(inputs)
+        corrected = self.answer(at, base, supported)
+        return FieldEstimate(
+            delta=corrected - confidence,
+            mass=at.readout.mass,
+            supported=supported,
+            visible=base - confidence,
+            hidden=corrected - base,
+            corrected=corrected,
+            coordinates=self.local.coordinates(place).astype(np.float64),
+            # delta method: the derivative of sigmoid is p (1 - p)
+            standard_error=corrected * (1 - corrected) * at.readout.shift_error,
+        )
+
+    def far_values(self, X: Array) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Count by column, (d,) each, values far from those learned from, and new values where all were one."""
+        scaler, far, changed = self.scaler, 0, 0
+        constant = scaler.inverse_sd == 0
+        for part in blocks(len(X)):
+            apart = X[part] - scaler.mean
+            far = far + (np.abs(apart) * scaler.inverse_sd > AUTO.far_value).sum(0)
+            # a value that differs by rounding is the same
+            changed = changed + (constant & (np.abs(apart) > 1e-4 * np.abs(scaler.mean))).sum(0)
+        return far, changed
+
+    def known_directions(self, X: Array) -> float | None:
+        """How much of the rows' variance lies along the leading components, over the same of the rows learned from.
+
+        None where the inputs are too few for the components to be a choice among many directions.
+        """
+
+        def share(x: Array) -> float:
+            apart = x - x.mean(0)
+            return float(((apart @ axes) ** 2).sum() / max(float((apart**2).sum()), 1e-30))
+
+        # orthonormal: the components themselves are in other units
+        axes = np.linalg.qr(self.scaler.component_axes[:, : AUTO.leading_components])[0]
+        if AUTO.few_directions * axes.shape[1] > axes.shape[0]:
+            return None
+        return share(self.inputs(X).x) / max(share(self.support.landmarks), 1e-30)
+
+    def answer(self, at: Query, base: Array, supported: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Corrected confidences in [0, 1]; those of the global map, `base`, where the local support is missing."""
         if self.portfolio is None:
             return base

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from miscal.base.state_folder import under, with_prefix
 from miscal.estimators.auto import clusters, kernels, trees
-from miscal.estimators.auto.local import LocalMember
+from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Member, Query, Recipe, State
 
 Array = NDArray[np.floating]
@@ -95,12 +95,23 @@ class Portfolio:
         """Logit shift of rows by each score of the first stack, (n,) each."""
         return {name: member.shift(at) for name, member in self.first.items()}
 
+    def weighs(self, name: str) -> bool:
+        """Whether a part of the last stack is there, with a weight other than 0."""
+        return self.weights.get(name, 0.0) != 0
+
     def shift(self, at: Query) -> NDArray[np.float64]:
-        """Logit shift of rows over the offset, (n,); positive raises the confidence."""
-        first = weighted(self.first_shifts(at), self.first_weights)
-        refining = replace(at, first=first / self.first_scale)
-        later = {name: member.shift(refining) for name, member in self.later.items()}
-        return weighted({FIRST_STACK: first, **later}, self.weights)
+        """Logit shift of rows over the offset, (n,); positive raises the confidence.
+
+        A score of weight 0 is not computed. The first stack is, wherever a refined kernel stands on it.
+        """
+        later = {name: member for name, member in self.later.items() if self.weighs(name)}
+        total = np.zeros(len(at.offset))
+        if self.weighs(FIRST_STACK) or any(name != LOCAL for name in later):
+            told = {name: member.shift(at) for name, member in self.first.items() if self.first_weights[name] != 0}
+            first = weighted(told, self.first_weights) if told else total
+            total = total + self.weights[FIRST_STACK] * first
+            at = replace(at, first=first / self.first_scale)
+        return total + sum(self.weights[name] * member.shift(at) for name, member in later.items())
 
     def state(self) -> State:
         """Return weights, and the members by name."""

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import torch
+from numpy.polynomial.chebyshev import chebpts1, chebvander
 from numpy.typing import NDArray
 from scipy.special import expit
-from torch.optim.adam import adam
 
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
@@ -28,8 +27,12 @@ from miscal.estimators.kernel import exponent_factors, weights_from_factors
 
 Array = NDArray[np.floating]
 
-_TILE = 512
-_READ_TILE = 64  # three tables of it stay near the processor
+# rows of a tile against the whole bank, and queries and bank rows of a tile of the readout: 1 MB, which stays near the
+# processor
+_TILE = 256
+_READ_TILE = (256, 1_024)
+# offsets that stand for those of the bank: sums over them are right to 1e-7 for shifts up to 4, to 5e-5 for the largest
+_NODES = 32
 
 
 @dataclass(frozen=True)
@@ -96,53 +99,78 @@ class LocalShift:
 
     def nearest(self, x: Array, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Find the k heaviest neighbours: training rows (n, k) and kernel weights (n, k), heaviest first."""
-        z = torch.from_numpy(self.coordinates(x))
-        bank = torch.from_numpy(self.bank)
-        k = min(k, len(bank))
-        rows, weights = [], []
+        z = self.coordinates(x)
+        k = min(k, len(self.bank))
+        rows, weights = np.zeros((len(z), k), np.int64), np.zeros((len(z), k))
         for i in range(0, len(z), _TILE):
-            value, index = _weights(z[i : i + _TILE], bank).topk(k, dim=1)
-            rows.append(self.rows[index.numpy()])
-            weights.append(value.numpy().astype(np.float64))
-        return np.concatenate(rows), np.concatenate(weights)
+            K = _weights(z[i : i + _TILE], self.bank)
+            heavy = np.argpartition(K, len(self.bank) - k, axis=1)[:, len(self.bank) - k :]
+            value = np.take_along_axis(K, heavy, 1)
+            order = np.argsort(-value, axis=1, kind="stable")
+            rows[i : i + _TILE] = self.rows[np.take_along_axis(heavy, order, 1)]
+            weights[i : i + _TILE] = np.take_along_axis(value, order, 1)
+        return rows, weights
 
 
-def _weights(z: torch.Tensor, bank: torch.Tensor) -> torch.Tensor:
+def _weights(z: Array, bank: Array) -> Array:
     """Kernel weights (q, m) in one buffer: the norms ride along in the product."""
     left, right = exponent_factors(z, bank, 1.0)
-    return weights_from_factors(left, right.T)
+    # a copy, since numpy takes another, slower way where a factor is the other one's transpose
+    return weights_from_factors(left, np.ascontiguousarray(right.T))
 
 
-@torch.no_grad()
 def _read(z: NDArray[np.float32], local: LocalShift, steps: int = AUTO.newton_steps) -> LocalReadout:
-    bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
-    queries = torch.from_numpy(np.ascontiguousarray(z))
-    # one product gives both the mass and the weighted number of successes
-    target = torch.stack([torch.ones_like(y), y], 1)
-    shift, mass, error = [], [], []
-    for i in range(0, len(queries), _READ_TILE):
-        K = _weights(queries[i : i + _READ_TILE], bank).mul_(w)
-        total, right = (K @ target).T
-        D = torch.zeros(len(K))
-        # buffers that every step writes into
-        p, v = torch.empty_like(K), torch.empty_like(K)
-        for _ in range(steps):
-            torch.add(o, D[:, None], out=p).sigmoid_()
-            # v = p - p^2, in one pass
-            torch.addcmul(p, p, p, value=-1.0, out=v)
-            curvature = _row_dots(K, v) + local.ridge
-            step = (right - _row_dots(K, p) - local.ridge * D) / curvature
-            D = D + step.clamp_(-AUTO.newton_limit, AUTO.newton_limit)
-        shift.append(D)
-        mass.append(total)
-        # K holds w once; the variance of w copies of a row does too
-        # sandwich: the standard deviation of sum K (y - p), over the curvature
-        error.append(_row_dots(K.square_().div_(w), v).sqrt_() / curvature)
-    return LocalReadout(*(torch.cat(a).numpy().astype(np.float64) for a in (shift, mass, error)))
+    nodes, spread = _offset_nodes(local.offset)
+    # a sum over the bank of any smooth function of the offset is one over the nodes, whatever the shift: Newton steps
+    # then cost a few dozen operations a query, and not a pass over the bank
+    columns = np.concatenate([np.stack([np.ones_like(local.outcome), local.outcome], 1), spread], 1)
+    sums, squares = _kernel_sums(z, local.bank, columns * local.weight[:, None])
+    mass, right, table = sums[:, 0], sums[:, 1], sums[:, 2:]
+    D = np.zeros(len(z))
+    for _ in range(steps):
+        p = expit(nodes + D[:, None])
+        v = p * (1 - p)
+        curvature = np.vecdot(table, v) + local.ridge
+        step = (right - np.vecdot(table, p) - local.ridge * D) / curvature
+        D = D + np.clip(step, -AUTO.newton_limit, AUTO.newton_limit)
+    # sandwich: the standard deviation of sum K (y - p), over the curvature; rounding can leave it below 0
+    error = np.sqrt(np.maximum(np.vecdot(squares[:, 2:], v), 0)) / curvature
+    return LocalReadout(D, mass, error)
 
 
-def _row_dots(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.vecdot(a, b)
+def _offset_nodes(offset: Array) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Offsets (k,) that stand for those of the bank, and the share that each row has in each of them, (m, k).
+
+    Polynomials in t = tanh(o / 4) are interpolated exactly. There sigmoid(o + D) has its poles on the unit circle,
+    however far the offsets reach, at a distance from them that only D shortens (D = 0: convergence like 2.4^-k; 4:
+    1.6^-k).
+    """
+    t = np.tanh(np.asarray(offset, np.float64) / 4)
+    middle, half = (t.max() + t.min()) / 2, max((t.max() - t.min()) / 2, 1e-6)
+    points = chebpts1(_NODES)
+    # interpolation at the roots of a Chebyshev polynomial, whose first 32 are orthogonal on them
+    basis = chebvander(points, _NODES - 1).T * (2 / _NODES)
+    basis[0] /= 2
+    share = chebvander((t - middle) / half, _NODES - 1) @ basis
+    return 4 * np.arctanh(middle + half * points), share.astype(np.float32)
+
+
+def _kernel_sums(z: Array, bank: Array, columns: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sum K columns and K^2 columns over the bank, (q, k) each."""
+    left, right = exponent_factors(z, bank, 1.0)
+    right = np.ascontiguousarray(right.T)
+    height, width = _READ_TILE
+    sums, squares = np.zeros((2, len(z), columns.shape[1]))
+    buffer = np.empty(height * width, np.float32)
+    for j in range(0, len(bank), width):
+        part = np.ascontiguousarray(right[:, j : j + width])
+        for i in range(0, len(z), height):
+            rows = left[i : i + height]
+            out = buffer[: len(rows) * part.shape[1]].reshape(len(rows), part.shape[1])
+            K = weights_from_factors(rows, part, out)
+            sums[i : i + height] += K @ columns[j : j + width]
+            squares[i : i + height] += np.square(K, out=K) @ columns[j : j + width]
+    return sums, squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,9 +204,9 @@ class PlacedRows:
         w = np.ones(len(correct)) if weight is None else weight
         return cls(np.asarray(x, np.float32), correct, offset, w, together)
 
-    def group_of(self, rows: NDArray[np.integer]) -> torch.Tensor | None:
+    def group_of(self, rows: NDArray[np.integer]) -> NDArray[np.integer] | None:
         """Group numbers of some rows, (k,); None where every row is alone."""
-        return None if self.groups is None else torch.from_numpy(self.groups[rows])
+        return None if self.groups is None else self.groups[rows]
 
     def bank(self, rows: NDArray[np.integer], axes: NDArray[np.float32]) -> LocalShift:
         """Place some rows as the bank of a shift with the first of the ridges."""
@@ -233,7 +261,7 @@ def fit_local(
     return min(best, trained, key=lambda pair: pair[0])[1]
 
 
-def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: torch.Tensor | None) -> tuple[float, LocalShift]:
+def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: NDArray | None) -> tuple[float, LocalShift]:
     """Choose the ridge by the leave-one-out log loss of bank rows `some`; return that loss and the shift."""
     # one Newton step from D = 0 stands for the solution: its two sums serve every ridge
     residual, curvature = _one_step(local, some, group)
@@ -248,26 +276,39 @@ def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: torch.Tenso
     return float(losses[best]), replace(local, ridge=AUTO.ridges[best])
 
 
-@torch.no_grad()
-def _one_step(
-    local: LocalShift, some: NDArray, group: torch.Tensor | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gradient and curvature of the shift at D = 0 for bank rows `some`, each row and its group left out."""
-    bank, o, y, w = (torch.from_numpy(a) for a in (local.bank, local.offset, local.outcome, local.weight))
-    p = torch.sigmoid(o)
+def _one_step(local: LocalShift, some: NDArray, group: NDArray | None) -> NDArray[np.float64]:
+    """Gradient and curvature (2, k) of the shift at D = 0 for bank rows `some`, each row and its group left out."""
+    p = expit(local.offset)
     # gradient and curvature of each row's log-likelihood, summed by one product below
-    values = torch.stack([w * (y - p), w * p * (1 - p)], 1)
-    own = torch.from_numpy(some)
+    values = np.stack([local.weight * (local.outcome - p), local.weight * p * (1 - p)], 1)
+    order, first, last = _own(group, some)
+    left, right = exponent_factors(local.bank[some], local.bank[order], 1.0)
+    right, values = np.ascontiguousarray(right.T), values[order]
     out = []
-    for i in range(0, len(own), _TILE):
-        part = own[i : i + _TILE]
-        K = _weights(bank[part], bank)
-        if group is None:
-            K[torch.arange(len(part)), part] = 0
-        else:
-            K.masked_fill_(group[part, None] == group, 0)
+    for i in range(0, len(some), _TILE):
+        tile = slice(i, i + _TILE)
+        K = weights_from_factors(left[tile], right)
+        _clear(K, first[tile], last[tile])
         out.append(K @ values)
-    return tuple(torch.cat(out).numpy().astype(np.float64).T)
+    return np.concatenate(out).T.astype(np.float64)
+
+
+def _own(group: NDArray | None, some: NDArray | slice) -> tuple[Any, NDArray[np.intp], NDArray[np.intp]]:
+    """Order all rows by group, and tell where in that order the group of each of some rows starts and ends."""
+    if group is None:
+        return slice(None), some, some + 1
+    order = np.argsort(group, kind="stable")
+    sides = (np.searchsorted(group[order], group[some], side) for side in ("left", "right"))
+    return order, *sides
+
+
+def _clear(K: Array, first: NDArray[np.intp], last: NDArray[np.intp]) -> None:
+    """Set the entries from first to last of each row of K to 0."""
+    if (last - first == 1).all():
+        K[np.arange(len(K)), first] = 0
+        return
+    for row, start, stop in zip(K, first.tolist(), last.tolist(), strict=True):
+        row[start:stop] = 0
 
 
 def _starts(rows: PlacedRows, rng: np.random.Generator) -> list[NDArray[np.float32]]:
@@ -345,70 +386,104 @@ def _binned_losses(rows: PlacedRows, t: Array, residual: Array, variance: Array)
         yield float(np.average(loss, weights=rows.weight)), 1 / bandwidth
 
 
-class _Sums(torch.autograd.Function):
-    """S = K v over rows z, no row of its own group in a row's sum, with the gradient in z written out.
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Rows of one step, those of one group side by side.
 
-    With G = dL/dS and P_ij = K_ij (G_i v_j + v_i G_j):  dL/dz = -2 (P1 * z - P z).
+    Attributes
+    ----------
+    x : ndarray of shape (n, p)
+    outcome, base, weight : ndarray of shape (n,)
+        Outcomes, log-odds that the shift is added to, and numbers of rows.
+    first, last : ndarray of shape (n,), int
+        Where the group of each row starts and ends.
+    grow : float
+        Scales sums over the batch to sums over the bank, so that the ridge means the same in both.
     """
 
-    @staticmethod
-    def forward(ctx, z: torch.Tensor, values: torch.Tensor, group: torch.Tensor | None = None) -> torch.Tensor:
-        K = _weights(z, z)
-        K = K.fill_diagonal_(0.0) if group is None else K.masked_fill_(group[:, None] == group, 0.0)
-        ctx.save_for_backward(z, values, K)
-        return K @ values
+    x: Array
+    outcome: Array
+    base: Array
+    weight: Array
+    first: NDArray[np.integer]
+    last: NDArray[np.integer]
+    grow: float
 
-    @staticmethod
-    def backward(ctx, grad_output: torch.Tensor):
-        z, values, K = ctx.saved_tensors
-        # one product gives both terms of P, as (G, v) (v, G)'
-        rows, columns = torch.cat([grad_output, values], 1), torch.cat([values, grad_output], 1)
-        P = (rows @ columns.T).mul_(K)
-        # the column of ones gives the row sums P1
-        product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
-        return (product[:, -1:] * z - product[:, :-1]).mul_(-2.0), None, None
+    def loss(self, axes: Array, log_ridge: float) -> tuple[float, Array, float]:
+        """Leave-one-out log loss of one Newton step, and its gradients in the axes (p, k) and in the log ridge.
+
+        With values v (n, 2), gradient and curvature of each row's log-likelihood, and sums S = K v, none of a row's
+        own group in its sum, the shift is D = S_1 / (S_2 + ridge). With G = dL/dS and
+        P_ij = K_ij (G_i v_j + v_i G_j) the gradient in the coordinates z is dL/dz = -2 (P1 * z - P z).
+        """
+        p = expit(self.base)
+        heavy = self.weight * self.x.dtype.type(self.grow)
+        values = np.stack([heavy * (self.outcome - p), heavy * p * (1 - p)], 1)
+        z = self.x @ axes
+        K = _weights(z, z)
+        _clear(K, self.first, self.last)
+        # the column of ones gives S itself, and P1
+        placed = np.concatenate([z, np.ones((len(z), 1), z.dtype)], 1)
+        inner = _products(K, values, placed)
+        ridge = math.exp(log_ridge)
+        precision = 1 / (inner[:, 1, -1] + ridge)
+        D = inner[:, 0, -1] * precision
+        logit = self.base + D
+        # log(1 + e^l) - y l without overflow, ten times as fast as logaddexp
+        losses = np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit))) - self.outcome * logit
+        pull = self.weight * (expit(logit) - self.outcome) * (precision / len(z))
+        G = np.stack([pull, -pull * D], 1)
+        # K is symmetric: P (z, 1) = G * (K v) + v * (K G), each with (z, 1) inside
+        product = (G[:, :, None] * inner + values[:, :, None] * _products(K, G, placed)).sum(1)
+        slope = (product[:, -1:] * z - product[:, :-1]) * -2
+        loss = float((self.weight * losses).mean())
+        return loss, self.x.T @ slope, -ridge * float(pull @ D)
+
+
+def _products(K: Array, values: Array, placed: Array) -> Array:
+    """Sum K_ij values_jc placed_jk over j, (n, 2, k)."""
+    columns = (values[:, :, None] * placed[:, None]).reshape(len(K), -1)
+    return (K @ columns).reshape(len(K), 2, -1)
 
 
 class _Adam:
-    """torch's Adam without its class, whose first object of a process imports the compiler: two seconds."""
+    """Adam (Kingma & Ba, 2015) with its default decay rates, for several parameters that are changed in place."""
 
-    def __init__(self, parameters: list[torch.Tensor]) -> None:
+    def __init__(self, parameters: list[Array]) -> None:
         self.parameters = parameters
-        self.means, self.squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
-        self.counts = [torch.tensor(0.0) for _ in parameters]
+        self.means, self.squares = ([np.zeros_like(p) for p in parameters] for _ in range(2))
+        self.count = 0
 
-    def __call__(self, loss: torch.Tensor, rate: float) -> None:
-        """Take a step down `loss`."""
-        gradients = list(torch.autograd.grad(loss, self.parameters))
-        with torch.no_grad():
-            adam(
-                self.parameters, gradients, self.means, self.squares, [], self.counts, foreach=False, amsgrad=False,
-                beta1=0.9, beta2=0.999, lr=rate, weight_decay=0.0, eps=1e-8, maximize=False,
-            )  # fmt: skip
+    def descend(self, gradients: list[Array], rate: float) -> None:
+        """Take a step of a size near `rate` against the gradients."""
+        self.count += 1
+        for p, g, mean, square in zip(self.parameters, gradients, self.means, self.squares, strict=True):
+            mean += 0.1 * (g - mean)
+            square += 0.001 * (g * g - square)
+            # both start at 0, and are scaled up to what they would be without that
+            spread = np.sqrt(square / (1 - 0.999**self.count)) + 1e-8
+            p -= rate / (1 - 0.9**self.count) * mean / spread
 
 
 def _train(rows: PlacedRows, start: LocalShift, rng: np.random.Generator, steps: int) -> NDArray[np.float32]:
-    """Adam on random batches; the kernel sums are scaled up to the size of the bank."""
+    """Adam on random batches, from the axes and the ridge of a start."""
     n = len(rows.x)
-    columns = (rows.x, rows.correct, rows.offset, rows.weight)
-    inputs, outcome, base, mass = (torch.from_numpy(np.asarray(a, np.float32)) for a in columns)
-    batch = min(AUTO.batch, n)
     # a step changes every start by the same share of its own size
     size = float(np.sqrt((start.axes**2).sum(0).max()))
-    axes = torch.from_numpy(start.axes / size).requires_grad_()
+    axes = start.axes / size
     # learned as a logarithm, so that it stays positive; dropped at the end, since the caller tunes it on the whole bank
-    log_ridge = torch.tensor(np.log(start.ridge), dtype=torch.float32, requires_grad=True)
-    descend = _Adam([axes, log_ridge])
-    # sums over a batch are scaled to sums over the bank, so that the ridge means the same in both
-    grow = min(n, AUTO.bank_rows) / batch
+    log_ridge = np.array(math.log(start.ridge))
+    adam = _Adam([axes, log_ridge])
     for step in range(steps):
-        drawn = rng.choice(n, batch, replace=False)
-        some, group = torch.from_numpy(drawn), rows.group_of(drawn)
-        z = inputs[some] @ axes * size
-        p, heavy = torch.sigmoid(base[some]), mass[some] * grow
-        values = torch.stack([heavy * (outcome[some] - p), heavy * p * (1 - p)], 1)
-        residual, curvature = _Sums.apply(z, values, group).T
-        D = residual / (curvature + log_ridge.exp())
-        losses = torch.nn.functional.binary_cross_entropy_with_logits(base[some] + D, outcome[some], reduction="none")
-        descend((losses * mass[some]).mean(), AUTO.rate * (1 + math.cos(math.pi * step / steps)) / 2)
-    return (axes.detach() * size).numpy()
+        batch = _batch(rows, rng.choice(n, min(AUTO.batch, n), replace=False))
+        _, in_axes, in_ridge = batch.loss(axes * size, float(log_ridge))
+        adam.descend([in_axes * size, np.array(in_ridge)], AUTO.rate * (1 + math.cos(math.pi * step / steps)) / 2)
+    return axes * size
+
+
+def _batch(rows: PlacedRows, drawn: NDArray[np.integer]) -> _Batch:
+    if rows.groups is not None:
+        drawn = drawn[np.argsort(rows.groups[drawn], kind="stable")]
+    _, first, last = _own(rows.group_of(drawn), np.arange(len(drawn)))
+    x, y, base, w = (np.asarray(a[drawn], np.float32) for a in (rows.x, rows.correct, rows.offset, rows.weight))
+    return _Batch(x, y, base, w, first, last, min(len(rows.x), AUTO.bank_rows) / len(drawn))

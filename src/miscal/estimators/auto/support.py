@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances_argmin_min
 
+from miscal.estimators.auto.distances import Distances, Placed
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
 # distances come from differences of squares in double precision
 _ROUNDING = 1e-6
+# share of the squared lengths that a squared distance in single precision may be off by
+_SINGLE = np.float32(1e-5)
+_CHUNK = 4_096
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,43 @@ class Support:
     landmarks: NDArray[np.float32]
     reach: float
 
-    def holds(self, x: Array) -> NDArray[np.bool_]:
-        """Tell rows within reach of a landmark, (n,)."""
-        return _nearest(x, self.landmarks) <= self.reach
+    def holds(self, x: Array, distances: Distances | None = None, spanning: Placed | None = None) -> NDArray[np.bool_]:
+        """Tell rows within reach of a landmark, (n,).
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, p)
+        distances : Distances, optional
+            Of the same rows, which kernels need as well.
+        spanning : Placed, optional
+            Rows that kernels stand on. If they are the first of the landmarks, their distances serve here too.
+        """
+        distances = Distances(x) if distances is None else distances
+        with np.errstate(over="ignore", invalid="ignore"):
+            nearest = np.stack([distances.to(part).min(1) for part in self._parts(spanning)], 1).min(1)
+            # single precision decides all rows but those about as far as the reach
+            rounding = _SINGLE * (np.einsum("ij,ij->i", x, x) + np.float32(self.largest))
+            within = nearest < self.reach**2
+            unsure = ~(np.abs(nearest - np.float32(self.reach**2)) > rounding)
+        if unsure.any():
+            within[unsure] = _nearest(x[unsure], self.landmarks) <= self.reach
+        return within
+
+    @cached_property
+    def largest(self) -> float:
+        """Largest squared length of a landmark."""
+        return float((self.landmarks.astype(np.float64) ** 2).sum(1).max())
+
+    def _parts(self, spanning: Placed | None) -> tuple[Placed, ...]:
+        """Return the landmarks, those whose distances are known before the others."""
+        parts = self.__dict__.setdefault("parts", {})
+        key = b"" if spanning is None else spanning.key
+        if key not in parts:
+            m = 0 if spanning is None else len(spanning.x)
+            shared = m > 0 and np.array_equal(self.landmarks[:m], spanning.x)
+            rest = self.landmarks[m:] if shared else self.landmarks
+            parts[key] = (spanning,) * shared + (Placed(rest),) * bool(len(rest))
+        return parts[key]
 
 
 def find_support(x: NDArray[np.float32], drawn: NDArray[np.integer], rng: np.random.Generator) -> Support:
@@ -91,4 +129,5 @@ def _reach(landmarks: Array) -> float:
 
 def _nearest(x: Array, landmarks: Array) -> NDArray[np.float64]:
     # in chunks: the whole table of distances is never in memory
-    return pairwise_distances_argmin_min(x, landmarks)[1].astype(np.float64)
+    chunks = [cdist(x[i : i + _CHUNK], landmarks).min(1) for i in range(0, len(x), _CHUNK)]
+    return np.concatenate([np.zeros(0), *chunks])

@@ -20,7 +20,7 @@ from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map
 from miscal.data.triples import Triples
-from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.kernel import nearest, smooth
 from miscal.estimators.paper.correction import choose_alpha, range_aware
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
@@ -182,6 +182,11 @@ class PaperField:
             coordinates=coordinates.astype(np.float64),
             standard_error=self._standard_error(coordinates, delta, mass),
         )
+
+    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
+        """Correct confidences; the kernel is all there is, so nothing is left out."""
+        told = self.estimate(X, confidence)
+        return Correction(told.delta, told.corrected, told.supported, told.mass)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""

@@ -115,8 +115,9 @@ class _DiscoveryLoss(torch.autograd.Function):
     def forward(
         ctx, z: Tensor, residual: Tensor, weight: Tensor, sigma: float, penalty: float, m_min: float
     ) -> tuple[Tensor, Tensor]:
-        left, right = exponent_factors(z, z, sigma)
-        K = weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR)
+        coordinates = z.detach().numpy()
+        left, right = exponent_factors(coordinates, coordinates, sigma)
+        K = torch.from_numpy(weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR))
         c, total = weight * residual, weight.sum()
         # K is symmetric, so products from the left are those from the right
         S, mass = torch.stack([c, weight]) @ K
@@ -259,13 +260,12 @@ class Training:
 
     def advance(self, data: TrainingData, until: int) -> Training:
         """Train up to epoch `until`, or until finished."""
-        X, residual, weight, X_val, bank = data.tensors()
+        X, residual, weight, X_val, _ = data.tensors()
         while not self.finished and self.epoch < until:
             self._train_epoch(X, residual, weight)
             # the whole bank again after every epoch, since phi has moved
-            z_bank = self.phi.embed(X, bank)
-            delta, _ = smooth(self.phi.embed(X_val), z_bank, residual[bank], self.sigma, weight=weight[bank])
-            self._record(np.square(data.residual_val - delta.numpy(), dtype=np.float64), data.weight_val)
+            delta = self._smooth(self.phi, data, self.phi.embed(X_val))
+            self._record(np.square(data.residual_val - delta, dtype=np.float64), data.weight_val)
         return self
 
     def with_penalty(self, penalty: float) -> Training:
@@ -287,10 +287,14 @@ class Training:
 
     def estimate(self, data: TrainingData, X: np.ndarray) -> np.ndarray:
         """Return delta_hat of the best epoch at float32 rows X (q, d), from the bank: float32 (q,)."""
-        rows, residual, weight, _, bank = data.tensors()
         phi = self.best()
-        z = phi.embed(_share(X))
-        return smooth(z, phi.embed(rows, bank), residual[bank], self.sigma, weight=weight[bank])[0].numpy()
+        return self._smooth(phi, data, phi.embed(_share(X)))
+
+    def _smooth(self, phi: Representation, data: TrainingData, z: Tensor) -> np.ndarray:
+        """Average the bank's residuals around represented rows z."""
+        rows, *_, bank = data.tensors()
+        chosen = data.residual[data.bank], data.weight[data.bank]
+        return smooth(z.numpy(), phi.embed(rows, bank).numpy(), chosen[0], self.sigma, weight=chosen[1])[0]
 
     def _train_epoch(self, X: Tensor, residual: Tensor, weight: Tensor) -> None:
         masks = _stream(self.seed, _MASK, self.epoch)

@@ -1,0 +1,319 @@
+"""Sources of rows that are read piece by piece: any number of rows in bounded memory, from any piece on.
+
+Where the pieces begin is found by one pass over a text file, or from the number of rows of any other source, so that
+every piece can be read by itself, again, or by another process.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from miscal.base.errors import CorruptFile
+from miscal.data.readers import delimited, jsonl, parquet, scored
+from miscal.data.readers.registry import open_table
+from miscal.data.readers.table import Table, damage, existing, not_empty
+from miscal.data.readers.text_file import decoded, line_of, python_encoding, refuse_binary
+
+_BLOCK = 1 << 24
+_NEWLINE, _QUOTE = 10, 34
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows that are read together.
+
+    Attributes
+    ----------
+    number : int
+        Place among the pieces, from 0.
+    start, rows : int
+        First row in the source, and number of rows.
+    begin, end : int
+        Where they lie in a text file, in bytes.
+    """
+
+    number: int
+    start: int
+    rows: int
+    begin: int = 0
+    end: int = 0
+
+
+class RowSource(Protocol):
+    """What every source offers.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    files : tuple of Path
+        What it consists of.
+    embeddings : Path or None
+        A file of embeddings that belongs to it.
+    notes : tuple of str
+    typed : bool
+        Whether its columns have types of their own; csv has none, and gives text.
+    """
+
+    columns: tuple[str, ...]
+    files: tuple[Path, ...]
+    embeddings: Path | None
+    notes: tuple[str, ...]
+    typed: bool
+
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many rows, the last one shorter."""
+        ...
+
+    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+        """Read some columns of a piece."""
+        ...
+
+
+def open_pieces(source: Any, *, encoding: str = "utf-8") -> RowSource:
+    """Open a source to be read in pieces.
+
+    Parameters
+    ----------
+    source : path or table
+        As for :func:`miscal.data.readers.read_triples`. Parquet, csv, tsv and jsonl files and folders of
+        ``miscal score`` are never in memory as a whole; anything else is.
+    encoding : str, default "utf-8"
+        Of text files. Those in an encoding in which a line break is more than one byte (UTF-16) are read whole.
+
+    Returns
+    -------
+    RowSource
+    """
+    if isinstance(source, (str, Path)):
+        path = existing(Path(source))
+        if parquet.accepts(path):
+            return ParquetPieces(open_table(path))
+        if scored.accepts(path):
+            return ParquetPieces(open_table(path))
+        lines = {True: delimited.accepts(path), False: jsonl.accepts(path)}
+        if any(lines.values()) and _one_byte_lines(python_encoding(encoding)):
+            return (DelimitedPieces if lines[True] else JsonPieces)(path, encoding)
+    return TablePieces(open_table(source, encoding=encoding))
+
+
+def _one_byte_lines(encoding: str) -> bool:
+    return '\n"'.encode(encoding).removeprefix(codecs.BOM_UTF8) == b'\n"'
+
+
+def _counted(n: int, rows: int) -> list[Piece]:
+    return [Piece(i, start, min(rows, n - start)) for i, start in enumerate(range(0, n, rows))]
+
+
+class TablePieces:
+    """A table in memory.
+
+    Parameters
+    ----------
+    table : Table
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.columns, self.files, self.embeddings, self.notes = (
+            table.columns,
+            table.files,
+            table.embeddings,
+            table.notes,
+        )
+        self.typed = table.kind != "csv"
+        self._loaded: dict[str, pl.Series] = {}
+
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many rows."""
+        return _counted(len(self.table.load(self.columns[:1])), rows)
+
+    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+        """Read some columns of a piece; a column is read from the table once."""
+        missing = [name for name in columns if name not in self._loaded]
+        if missing:
+            self._loaded |= self.table.load(missing).to_dict()
+        return pl.DataFrame([self._loaded[name] for name in columns]).slice(piece.start, piece.rows)
+
+
+class ParquetPieces:
+    """A Parquet file.
+
+    Parameters
+    ----------
+    table : Table
+        Of the reader.
+    """
+
+    typed = True
+
+    def __init__(self, table: Table) -> None:
+        self.columns, self.files, self.embeddings, self.notes = (
+            table.columns,
+            table.files,
+            table.embeddings,
+            table.notes,
+        )
+        self.path = table.files[0]
+
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many rows."""
+        with damage(self.path, "Parquet"):
+            n = pl.scan_parquet(self.path, glob=False).select(pl.len()).collect().item()
+        return _counted(n, rows)
+
+    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+        """Read some columns of a piece; row groups that do not touch it are passed over."""
+        with damage(self.path, "Parquet"):
+            scan = pl.scan_parquet(self.path, glob=False).slice(piece.start, piece.rows)
+            return scan.select(columns).collect()
+
+
+class _TextPieces:
+    """A text file whose records end with a line break.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+        One in which a line break is the byte 10.
+    """
+
+    embeddings = None
+    notes = ()
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        refuse_binary(not_empty(path))
+        self.path, self.encoding, self.files = path, encoding, (path,)
+        with path.open("rb") as file:
+            self.bom = len(codecs.BOM_UTF8) * file.read(3).startswith(codecs.BOM_UTF8)
+
+    def _bytes(self, begin: int, end: int) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(begin)
+            return file.read(end - begin)
+
+    def _text(self, begin: int, end: int) -> str:
+        return decoded(self._bytes(begin, end), self.encoding, self.path, begin)
+
+    def _blocks(self, begin: int) -> Iterator[tuple[int, bytes]]:
+        """Blocks of the file from a byte on, each with its place."""
+        with self.path.open("rb") as file:
+            file.seek(begin)
+            while block := file.read(_BLOCK):
+                yield begin, block
+                begin += len(block)
+
+
+class DelimitedPieces(_TextPieces):
+    """A csv or tsv file. All its columns are text: what is a number is for the reader of the rows to say."""
+
+    typed = False
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        super().__init__(path, encoding)
+        self.separator = delimited.SEPARATORS[path.suffix.lower()]
+        self.body = next(self._ends(self.bom), np.array([path.stat().st_size]))[0]
+        self.header = self._text(self.bom, self.body).rstrip("\r\n") + "\n"
+        self.columns = delimited.header_of(self.header, self.separator, path)
+
+    def _ends(self, begin: int) -> Iterator[np.ndarray]:
+        """Places after the line breaks that no quotes enclose, array by array."""
+        inside = 0
+        for place, block in self._blocks(begin):
+            values = np.frombuffer(block, np.uint8)
+            ends = np.flatnonzero(values == _NEWLINE)
+            if inside or b'"' in block:
+                quotes = np.flatnonzero(values == _QUOTE)
+                ends = ends[(np.searchsorted(quotes, ends) + inside) % 2 == 0]
+                inside = (inside + len(quotes)) % 2
+            if len(ends):
+                yield ends + place + 1
+
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many records, blank lines among them."""
+        size, n, bounds, last = self.path.stat().st_size, 0, [int(self.body)], int(self.body)
+        for ends in self._ends(self.body):
+            bounds += ends[rows - 1 - n % rows :: rows].tolist()
+            n, last = n + len(ends), int(ends[-1])
+        if last < size:
+            n += 1
+            delimited.check_end(self._text(last, size), self.separator, self.columns, self.path, last)
+        found = _counted(n, rows)
+        ends = [*bounds[1 : len(found)], size]
+        places = zip(found, bounds, ends, strict=False)
+        return [replace(piece, begin=begin, end=end) for piece, begin, end in places]
+
+    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+        """Read some columns of a piece, as text."""
+        text = self.header + self._text(piece.begin, piece.end)
+        with damage(self.path, "CSV"):
+            frame = pl.read_csv(
+                io.BytesIO(text.encode("utf-8", "replace")),
+                columns=list(columns),
+                separator=self.separator,
+                infer_schema=False,
+                raise_if_empty=False,
+            )
+        if len(frame) != piece.rows:
+            raise CorruptFile(
+                f"{self.path}, from line {line_of(self.path, piece.begin)} on: {piece.rows} records were found by "
+                f"their ends, but {len(frame)} can be read; a quotation mark is probably not closed"
+            )
+        return frame.select(columns)
+
+    @cached_property
+    def types(self) -> dict[str, pl.DataType]:
+        """Types that the columns would have, by all their values."""
+        with damage(self.path, "CSV"):
+            scan = pl.scan_csv(
+                self.path, separator=self.separator, infer_schema_length=None, encoding="utf8-lossy", glob=False
+            )
+            return dict(scan.collect_schema())
+
+
+class JsonPieces(_TextPieces):
+    """A file of JSON lines. Its columns are the keys of the first lines."""
+
+    typed = True
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        super().__init__(path, encoding)
+        first = self.pieces(_FIRST_LINES)[:1]
+        records = jsonl.records_of(self._text(first[0].begin, first[0].end), path, 1)[1] if first else []
+        if not records:
+            raise CorruptFile(f"{path} holds no records, only blank lines")
+        self.columns = tuple(dict.fromkeys(key for record in records for key in record))
+
+    def pieces(self, rows: int) -> list[Piece]:
+        """Cut into pieces of so many records; blank lines are none."""
+        found, n, place, begin = [], 0, self.bom, self.bom
+        with self.path.open("rb") as file:
+            file.seek(self.bom)
+            for line in file:
+                place += len(line)
+                if line.strip():
+                    n += 1
+                    if n % rows == 0:
+                        found.append(Piece(len(found), n - rows, rows, begin, place))
+                        begin = place
+        if n % rows:
+            found.append(Piece(len(found), n - n % rows, n % rows, begin, place))
+        return found
+
+    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+        """Read some columns of a piece."""
+        text = self._text(piece.begin, piece.end)
+        lines, records = jsonl.records_of(text, self.path, line_of(self.path, piece.begin))
+        return jsonl.frame_of(columns, records, lines, self.path)
+
+
+_FIRST_LINES = 10_000

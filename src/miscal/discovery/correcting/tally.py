@@ -1,0 +1,160 @@
+"""What is told of corrected rows: counts that add up over pieces, and the sentences made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+
+from miscal.base.arrays import SHOWN
+from miscal.base.checks import CLIP_TOLERANCE
+from miscal.data.readers import NewSource
+from miscal.estimators.protocol import Estimator
+
+# values of one kind that are counted by name in a piece; a column of ids would else fill the disk
+_MOST_NAMED = 1_000
+# a share of rows with far values below this is what long tails bring
+_FAR_SHARE = 0.01
+# sentence embeddings of one set of questions have 0.28 to 0.75 along the directions of another, those of texts that are
+# no questions 0.05 to 0.12, and shuffled columns, which is how another model's look, 0.05 to 0.13
+_UNLIKE = 0.2
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts of rows.
+
+    Attributes
+    ----------
+    read, asked, undecided : int
+        In the source; those that meet the condition; those for which it could not be decided.
+    written, dropped, empty : int
+        In the table; left out as invalid; in the table without a value.
+    clipped : int
+        Confidences that rounding had put outside [0, 1].
+    global_only, far : int
+        With the global map's value; those of them that are far from all rows learned from.
+    faults : dict of str to int
+        Rows by what is wrong with them.
+    unknown, unknown_rows : dict
+        Values that the model never saw by what they are, with their numbers; and the rows that hold them.
+    far_values, changed : dict of str to int
+        Rows by column whose value is far off, or another than the only one learned from.
+    directions : list of float
+        See :class:`~miscal.estimators.estimate.Unlike`; by piece.
+    """
+
+    read: int = 0
+    asked: int = 0
+    undecided: int = 0
+    written: int = 0
+    dropped: int = 0
+    empty: int = 0
+    clipped: int = 0
+    global_only: int = 0
+    far: int = 0
+    faults: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, dict[str, int]] = field(default_factory=dict)
+    unknown_rows: dict[str, int] = field(default_factory=dict)
+    far_values: dict[str, int] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)
+    directions: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        named = {what: dict(Counter(values).most_common(_MOST_NAMED)) for what, values in self.unknown.items()}
+        object.__setattr__(self, "unknown", named)
+
+
+def total(parts: Iterable[Tally]) -> Tally:
+    """Add tallies up.
+
+    Examples
+    --------
+    >>> total([Tally(read=2, faults={"a": 1}), Tally(read=1, faults={"a": 2})]).faults
+    {'a': 3}
+    """
+    sums: dict[str, object] = {one.name: getattr(Tally(), one.name) for one in fields(Tally)}
+    for part in parts:
+        sums = {name: _plus(value, getattr(part, name)) for name, value in sums.items()}
+    return Tally(**sums)  # type: ignore[arg-type]
+
+
+def _plus(a: object, b: object) -> object:
+    if not isinstance(a, dict):
+        return a + b  # type: ignore[operator]
+    return {key: a[key] if key not in b else b[key] if key not in a else _plus(a[key], b[key]) for key in {**a, **b}}  # type: ignore[operator,index]
+
+
+def warnings(told: Tally, source: NewSource, field: Estimator) -> list[str]:
+    """Say in sentences what whoever uses the table must know.
+
+    Parameters
+    ----------
+    told : Tally
+        Of all rows.
+    source : NewSource
+    field : Estimator
+
+    Returns
+    -------
+    list of str
+    """
+    return [*source.notes, *_about_rows(told), *_about_support(told), *_about_columns(told, source, field)]
+
+
+def _about_rows(told: Tally) -> Iterator[str]:
+    if told.undecided:
+        yield f"where: {_rows(told.undecided)} left out, because the value that decides is missing"
+    if told.clipped:
+        yield f"{told.clipped:,} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
+    for reason, n in told.faults.items():
+        done = "left out" if told.dropped else "kept without a value" if "confidence" in reason else "kept"
+        what = "" if told.dropped or "confidence" in reason else " with the global correction only"
+        yield f"{reason} in {n:,} of {told.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"
+
+
+def _about_support(told: Tally) -> Iterator[str]:
+    for what, values in told.unknown.items():
+        n = told.unknown_rows[what]
+        yield (
+            f"{n:,} of {told.asked:,} rows hold {'an unseen' if what.startswith('cat') else 'only unseen'} {what}: "
+            f"{_named(values)}; they get the global correction only"
+        )
+    if told.far:
+        yield (
+            f"{told.far:,} of {told.asked:,} rows are far from all rows the model was fitted on; they get the global "
+            "correction only"
+        )
+
+
+def _about_columns(told: Tally, source: NewSource, field: Estimator) -> Iterator[str]:
+    names = list(source.encoder.names or ())
+    for name, n in told.far_values.items():
+        if n > _FAR_SHARE * told.written:
+            mean, deviation = field.spread(names.index(name))  # type: ignore[attr-defined]
+            yield (
+                f"column {name!r} lies more than 10 standard deviations from its mean in {n:,} of {told.asked:,} rows "
+                f"(mean {mean:.4g}, standard deviation {deviation:.4g} in the rows the model was fitted on): is it in "
+                "the same unit?"
+            )
+    for name, n in told.changed.items():
+        mean, _ = field.spread(names.index(name))  # type: ignore[attr-defined]
+        yield (
+            f"column {name!r} was {mean:.4g} in every row the model was fitted on, and is not in {n:,} of "
+            f"{told.asked:,} rows; what other values mean was never learned, so they change nothing"
+        )
+    if told.directions and sorted(told.directions)[len(told.directions) // 2] < _UNLIKE:
+        yield (
+            "the inputs vary along other directions than those that the model was fitted on: embeddings made by "
+            "another model, or of texts of another kind, look like this"
+        )
+
+
+def _named(values: Mapping[str, int]) -> str:
+    most = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = ", ".join(f"{value!r} ({n:,})" for value, n in most[:SHOWN])
+    return shown + (f", ... ({len(most):,} different)" if len(most) > SHOWN else "")
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} rows were" if n > 1 else "1 row was"

@@ -1,0 +1,518 @@
+"""`miscal calibrate`: what is said of every way in which new rows may differ from those the model was fitted on."""
+
+import os
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from safetensors.numpy import save_file
+
+from miscal.cli import main
+from miscal.data.readers import read_triples
+from miscal.discovery.saved_model import save_model
+from miscal.estimators.field import MiscalibrationField
+
+N = 300
+COLUMNS = ["row", "delta", "corrected", "mass", "supported", "reason"]
+FAR = "far from all rows that the model was fitted on"
+
+
+def rows(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    x, kind = rng.normal(size=(n, 2)), rng.choice(["law", "sums"], n)
+    f = rng.uniform(0.3, 0.7, n)
+    return pl.DataFrame(
+        {
+            "confidence": f,
+            "age": 40 + 10 * x[:, 0],
+            "count": rng.integers(0, 50, n),
+            "one": np.full(n, 3.0),
+            "kind": kind,
+            "correct": (rng.random(n) < f + np.where(kind == "law", -0.25, 0.25)).astype(np.int64),
+            "text": [
+                f"a question of {k} with {'many' if v > 0 else 'few'} words" for k, v in zip(kind, x[:, 0], strict=True)
+            ],
+        }
+    )
+
+
+def embedded(n=N, d=6, seed=0, scale=1.0):
+    return (scale * np.random.default_rng(seed).normal(size=(n, d))).astype(np.float32)
+
+
+def fitted(folder, **x):
+    data = read_triples(rows(), **x)
+    save_model(MiscalibrationField().fit_triples(data), data.encoder, folder, confidence="confidence")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Fields of the same rows by feature columns, by text and by embeddings."""
+    base = tmp_path_factory.mktemp("models")
+    ways = {
+        "features": {"features": "age,count,one,kind"},
+        "text": {"text": "text", "embed_model": "tfidf"},
+        "embeddings": {"embeddings": embedded()},
+    }
+    return {name: fitted(base / name, **x) for name, x in ways.items()}
+
+
+class Told:
+    """How the command ended, and its table."""
+
+    def __init__(self, status, captured, out):
+        self.status, self.out, self.err = status, captured.out, captured.err
+        read = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".jsonl": pl.read_ndjson}
+        self.table = read[out.suffix](out) if out.exists() else None
+
+
+@pytest.fixture
+def calibrate(models, tmp_path, capsys):
+    def call(model, data, *options, out="out.parquet", write=None):
+        path = tmp_path / "new.parquet"
+        if isinstance(data, pl.DataFrame):
+            data.write_parquet(path)
+        else:
+            path = data
+        out = tmp_path / out
+        out.unlink(missing_ok=True)
+        status = main(["calibrate", str(models.get(model, model)), str(path), "--out", str(out), *map(str, options)])
+        assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".miscal")] == []
+        return Told(status, capsys.readouterr(), out)
+
+    return call
+
+
+def set_cells(name, value, at=(3, 7), dtype=None):
+    """Change a few cells of a column."""
+
+    def change(data):
+        values = data[name].to_list()
+        for i in at:
+            values[i] = value
+        return data.with_columns(pl.Series(name, values, dtype=dtype, strict=False))
+
+    return change
+
+
+def with_column(**expressions):
+    return lambda data: data.with_columns(**expressions)
+
+
+NOTHING = r"\Acolumns .*\n300 rows corrected, written to .*\n\Z"
+DIFFERENCES = {
+    # name: (change, options, what must be printed; None: an error, else the number of rows that are not supported)
+    "the same": (lambda data: data, [], NOTHING, 0),
+    "extra columns": (with_column(extra=pl.lit("x"), other=pl.lit(1)), [], NOTHING, 0),
+    "outcomes as well": (lambda data: data, [], NOTHING, 0),
+    "no outcomes": (lambda data: data.drop("correct"), [], NOTHING, 0),
+    "another order": (lambda data: data[:, ::-1], [], NOTHING, 0),
+    "duplicates": (lambda data: pl.concat([data[:150], data[:150]]), [], NOTHING, 0),
+    "whole numbers for floats": (with_column(one=pl.lit(3)), [], NOTHING, 0),
+    "floats for whole numbers": (with_column(count=pl.col("count").cast(pl.Float32)), [], NOTHING, 0),
+    "a missing column": (lambda data: data.drop("age"), [], r"features: there is no column 'age'", None),
+    "a column renamed": (
+        lambda data: data.rename({"age": "Age"}),
+        [],
+        r"no column 'age' \(did you mean 'Age'\?\)",
+        None,
+    ),
+    "the confidence renamed": (
+        lambda data: data.rename({"confidence": "conf"}),
+        [],
+        r"--confidence COL names another\): there is no column 'confidence'",
+        None,
+    ),
+    "the confidence renamed, and said so": (
+        lambda data: data.rename({"confidence": "conf"}),
+        ["--confidence", "conf"],
+        r"confidence from 'conf'",
+        0,
+    ),
+    "outcomes only": (lambda data: data.select("correct"), [], r"there is no column 'confidence'", None),
+    "a column named twice": (lambda data: data, ["--features", "age,age,count,one,kind"], r"300 rows corrected", 0),
+    "other features named": (lambda data: data, ["--features", "count"], r"these must be given, in this order", None),
+    "numbers as text": (
+        with_column(age=pl.col("age").cast(pl.String)),
+        [],
+        r"column 'age' must be numbers; got text .*store it as num",
+        None,
+    ),
+    "words for numbers": (
+        with_column(age=pl.lit("old")),
+        [],
+        r"column 'age' must be numbers; got text \('old'\)",
+        None,
+    ),
+    "numbers for text": (with_column(kind=pl.lit(1)), [], r"column 'kind' held text when the model was fitted", None),
+    "booleans for numbers": (with_column(one=pl.lit(True)), [], r"column 'one' was 3 in every row.*300 of 300 rows", 0),
+    "confidence in per cent": (
+        with_column(confidence=100 * pl.col("confidence")),
+        [],
+        r"percentages: divide by 100",
+        None,
+    ),
+    "confidence in per cent, null": (
+        with_column(confidence=100 * pl.col("confidence")),
+        ["--on-invalid", "null"],
+        r"percentages: divide by 100",
+        None,
+    ),
+    "confidence in log-odds": (
+        with_column(confidence=8 * pl.col("confidence") - 5),
+        ["--on-invalid", "null"],
+        r"these look like log-odds",
+        None,
+    ),
+    "confidence as text": (
+        with_column(confidence=pl.col("confidence").cast(pl.String)),
+        [],
+        r"confidence must be numbers; got text",
+        None,
+    ),
+    "another unit": (
+        with_column(age=1_000 * pl.col("age")),
+        [],
+        r"300 of 300 rows are far.*\n.*column 'age' lies more than 10 standard deviations.*is it in the same unit\?",
+        300,
+    ),
+    "one value far out of range": (set_cells("age", 1e30), [], r"2 of 300 rows are far from all rows", 2),
+    "an unseen category": (
+        set_cells("kind", "art", (1, 2, 3)),
+        [],
+        r"3 of 300 rows hold an unseen category of 'kind': 'art' \(3\); they get the global correction only",
+        3,
+    ),
+    "a missing confidence": (
+        set_cells("confidence", None),
+        [],
+        r"confidence: 2 of 300 values are missing \(rows 3, 7\).*--on-invalid drop.*--on-invalid null",
+        None,
+    ),
+    "a missing confidence, null": (
+        set_cells("confidence", None),
+        ["--on-invalid", "null"],
+        r"the confidence is missing in 2 of 300 rows; they are kept without a value\n298 of 300 rows corrected",
+        2,
+    ),
+    "a missing confidence, drop": (
+        set_cells("confidence", None),
+        ["--on-invalid", "drop"],
+        r"the confidence is missing in 2 of 300 rows; they are left out\n298 of 300 rows corrected",
+        0,
+    ),
+    "a confidence outside": (
+        set_cells("confidence", 1.5),
+        ["--on-invalid", "null"],
+        r"the confidence lies outside \[0, 1\] in 2 of 300",
+        2,
+    ),
+    "rounding": (
+        set_cells("confidence", 1 + 1e-8),
+        [],
+        r"2 confidences were up to 1e-06 outside \[0, 1\] and were clip",
+        0,
+    ),
+    "a missing number": (set_cells("age", None), [], r"column 'age': 2 of 300 values are missing \(rows 3, 7\)", None),
+    "a missing number, null": (
+        set_cells("age", None),
+        ["--on-invalid", "null"],
+        r"'age' is missing in 2 of 300 rows; they are kept with the global correction only\n300 rows corrected",
+        2,
+    ),
+    "an infinite number": (
+        set_cells("age", float("inf")),
+        ["--on-invalid", "null"],
+        r"'age' is infinite or too large for float32 in 2 of 300",
+        2,
+    ),
+    "a missing category": (set_cells("kind", None), ["--on-invalid", "drop"], r"'kind' is missing in 2 of 300 rows", 0),
+    "a condition": (lambda data: data, ["--where", "count < 25"], r"\n\d+ rows corrected", 0),
+    "a condition that keeps nothing": (
+        lambda data: data,
+        ["--where", "count < 0"],
+        r"keeps none of the 300 rows",
+        None,
+    ),
+    "no rows": (lambda data: data[:0], [], r"the data have no rows", None),
+    "one row": (lambda data: data[:1], [], r"\n1 rows corrected", 0),
+    "nothing valid": (
+        with_column(age=pl.lit(None)),
+        ["--on-invalid", "drop"],
+        r"all 300 were dropped as invalid",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_what_is_said_of_a_difference(name, calibrate):
+    change, options, said, unsupported = DIFFERENCES[name]
+    told = calibrate("features", change(rows()), *options)
+    if unsupported is None:
+        assert (told.status, told.table) == (2, None), told.out
+        assert re.search(said, told.err), told.err
+        assert len(told.err.splitlines()) == 1
+        return
+    assert told.status == 0, told.err
+    assert re.search(said, told.out), told.out
+    assert told.table.columns == COLUMNS
+    lost = told.table.filter(~pl.col("supported"))
+    assert len(lost) == unsupported
+    assert lost["reason"].null_count() == 0
+    assert told.table.filter(pl.col("supported"))["reason"].null_count() == len(told.table) - unsupported
+
+
+def test_a_row_that_is_not_supported_gets_the_global_maps_value(calibrate, models):
+    changed = rows()
+    for change in (set_cells("kind", "art", (1,)), set_cells("age", None, (2,)), set_cells("confidence", None, (3,))):
+        changed = change(changed)
+    table = calibrate("features", changed, "--on-invalid", "null").table
+    field = MiscalibrationField.load(models["features"], beside=("input",))
+    f = changed["confidence"].to_numpy()[[1, 2]]
+    np.testing.assert_allclose(table["corrected"].to_numpy()[[1, 2]], field.global_map_.predict(f))
+    np.testing.assert_allclose(table["delta"].to_numpy()[[1, 2]], field.global_map_.predict(f) - f)
+    assert table[3].select("delta", "corrected", "mass").row(0) == (None, None, None)
+    assert table["reason"].to_list()[1:4] == [
+        "'art' is a category of 'kind' that the model never saw", "'age' is missing", "the confidence is missing",
+    ]  # fmt: skip
+    # what the other rows get does not depend on them
+    whole = calibrate("features", rows()).table
+    others = [i for i in range(N) if i not in (1, 2, 3)]
+    np.testing.assert_allclose(table["corrected"].to_numpy()[others], whole["corrected"].to_numpy()[others], atol=1e-6)
+
+
+EMBEDDINGS = {
+    "the same": (embedded(), [], NOTHING, 0),
+    "doubles": (embedded().astype(np.float64), [], NOTHING, 0),
+    "in columns": (np.asfortranarray(embedded()), [], NOTHING, 0),
+    "another width": (embedded(d=5), [], r"X has 5 features, but the model was fitted with 6", None),
+    "too few rows": (
+        embedded(N - 1),
+        [],
+        r"lengths differ: the data have 300 rows, the embeddings have shape \(299, 6\)",
+        None,
+    ),
+    "another scale": (embedded(scale=50), [], r"\d+ of 300 rows are far from all rows the model was fitted on", 290),
+    "NaN": (
+        np.where(np.arange(N)[:, None] == 5, np.nan, embedded()),
+        [],
+        r"embeddings: 1 of 300 values are NaN.*\(row 5\)",
+        None,
+    ),
+    "NaN, null": (
+        np.where(np.arange(N)[:, None] == 5, np.nan, embedded()),
+        ["--on-invalid", "null"],
+        r"the embedding holds NaN, infinity or a value too large for float32 in 1 of 300 rows; it is kept",
+        1,
+    ),
+    "none": (None, [], r"x was made from the column 'text'|fitted on embeddings as given", None),
+}
+
+
+@pytest.mark.parametrize("ending", [".npy", ".safetensors"])
+@pytest.mark.parametrize("name", EMBEDDINGS)
+def test_what_is_said_of_other_embeddings(name, ending, calibrate, tmp_path):
+    X, options, said, unsupported = EMBEDDINGS[name]
+    if X is not None:
+        path = tmp_path / f"x{ending}"
+        np.save(path, X) if ending == ".npy" else save_file({"x": np.ascontiguousarray(X)}, path)
+        options = [*options, "--embeddings", path]
+    told = calibrate("embeddings", rows(), *options)
+    assert re.search(said, told.err if unsupported is None else told.out), told.out + told.err
+    assert told.status == (2 if unsupported is None else 0)
+    if unsupported is not None:
+        assert (~told.table["supported"]).sum() >= unsupported
+
+
+def test_embeddings_of_another_model_are_noticed(models, calibrate, tmp_path):
+    """The same numbers under another order of the columns: each column alone looks as it did."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(N, 8)) @ rng.normal(size=(8, 80)) + 0.1 * rng.normal(size=(N, 80))).astype(np.float32)
+    fitted(tmp_path / "wide", embeddings=X)
+    for columns, noticed in ((np.arange(80), False), (rng.permutation(80), True)):
+        np.save(tmp_path / "x.npy", X[:, columns])
+        told = calibrate(tmp_path / "wide", rows(), "--embeddings", tmp_path / "x.npy")
+        assert ("embeddings made by another model" in told.out) == noticed, told.out
+
+
+TEXTS = {
+    "the same": (lambda data: data, [], NOTHING, 0),
+    "no word that is known": (
+        set_cells("text", "völlig unbekannt"),
+        [],
+        r"2 of 300 rows hold only unseen words of 'text': 'völlig unbekannt' \(2\)",
+        2,
+    ),
+    "missing": (set_cells("text", None), [], r"column 'text': 2 of 300 values are missing", None),
+    "missing, null": (set_cells("text", None), ["--on-invalid", "null"], r"'text' is missing in 2 of 300 rows", 2),
+    "renamed": (lambda data: data.rename({"text": "q"}), [], r"text: there is no column 'text'", None),
+    "renamed, and said so": (lambda data: data.rename({"text": "q"}), ["--text", "q"], r"inputs from 'q'", 0),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_said_of_other_texts(name, calibrate):
+    change, options, said, unsupported = TEXTS[name]
+    told = calibrate("text", change(rows()), *options)
+    assert re.search(said, told.err if unsupported is None else told.out), told.out + told.err
+    if unsupported is not None:
+        assert (~told.table["supported"]).sum() == unsupported
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+def test_another_format_gives_the_same_answers(ending, calibrate, tmp_path):
+    whole = calibrate("features", rows()).table
+    path = tmp_path / f"other{ending}"
+    if ending == ".jsonl":
+        rows().write_ndjson(path)
+    else:
+        rows().write_csv(path, separator="\t" if ending == ".tsv" else ",", quote_style="always")
+    for out in ("a.parquet", "a.csv", "a.jsonl"):
+        told = calibrate("features", path, out=out)
+        assert told.status == 0, told.err
+        np.testing.assert_allclose(told.table["corrected"], whole["corrected"], atol=1e-6)
+        assert told.table.columns == COLUMNS
+
+
+BROKEN = {
+    "latin-1.csv": (
+        "confidence,age,count,one,kind\n0.5,40,1,3,lãw\n".encode("latin-1"),
+        [],
+        r"line 2: byte .* is not utf-8",
+    ),
+    "half.csv": (
+        b"confidence,age,count,one,kind\n0.5,40,1,3,law\n0.5,40",
+        [],
+        r"cut short: line 3 at its end has 2 of 5",
+    ),
+    "words.csv": (
+        b"confidence,age,count,one,kind\nhigh,40,1,3,law\n",
+        [],
+        r"confidence must be numbers; 1 of 1 values are not",
+    ),
+    "twice.csv": (b"confidence,age,age,count,one,kind\n0.5,1,1,1,3,law\n", [], r"must be distinct.*'age'"),
+    "quote.csv": (b'confidence,age,count,one,kind\n0.5,40,1,3,"law\n0.5,1,1,3,law\n', [], r"quote\.csv"),
+    "header.csv": (b"confidence,age,count,one,kind\n", [], r"the data have no rows"),
+    "zero.csv": (b"", [], r"is empty \(0 bytes\)"),
+    "twice.jsonl": (b'{"confidence": 0.5, "confidence": 0.6}\n', [], r"the key 'confidence' occurs twice"),
+    "array.jsonl": (b'[{"confidence": 0.5}]', [], r"holds one JSON array"),
+    "not.parquet": (b"PAR1 but not really", [], r"is cut short|cannot be read"),
+    "rows.xlsx": (b"x", [], r"of an unknown format"),
+    "gone.parquet": (None, [], r"gone\.parquet does not exist"),
+    "mixed.csv": (
+        b"confidence,age,count,one,kind\n" + b"0.5,40,1,3,law\n" * 5 + b"0.5,?,1,3,law\n",
+        [],
+        r"column 'age': 1 of 6 values are not numbers, such as '\?' \(row 5\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_said_of_a_broken_file(name, calibrate, tmp_path):
+    content, options, said = BROKEN[name]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    told = calibrate("features", tmp_path / name, *options, out="o.csv")
+    assert told.status == 2, told.out
+    assert re.search(said, told.err), told.err
+
+
+def test_another_encoding_can_be_named(calibrate, tmp_path):
+    for encoding in ("latin-1", "utf-16", "utf-8-sig"):
+        (tmp_path / "a.csv").write_bytes(
+            "confidence,age,count,one,kind\n0.5,40,1,3,law\n0.5,40,1,3,lãw\n".encode(encoding)
+        )
+        told = calibrate("features", tmp_path / "a.csv", "--encoding", encoding, out="o.csv")
+        assert told.status == 0, told.err
+        assert "unseen category of 'kind': 'lãw' (1)" in told.out
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    from miscal.discovery.correcting import command
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, monkeypatch):
+    from miscal.discovery.correcting import command
+
+    data = rows().with_columns(kind=pl.when(pl.col("count") == 1).then(pl.lit('a "quoted",\nkind')).otherwise("kind"))
+    data = set_cells("age", None, (40, 299))(data)
+    path = tmp_path / f"new{ending}"
+    {".parquet": data.write_parquet, ".csv": data.write_csv, ".jsonl": data.write_ndjson}[ending](path)
+    options = ("--on-invalid", "null", "--where", "confidence > 0.35")
+    pieces = calibrate("features", path, *options)
+    monkeypatch.setattr(command, "_PIECE_ROWS", (1_024, 65_536))
+    whole = calibrate("features", path, *options)
+    assert pieces.status == whole.status == 0, pieces.err + whole.err
+    assert pieces.out == whole.out
+    assert pieces.table["reason"].equals(whole.table["reason"])
+    np.testing.assert_allclose(pieces.table["corrected"], whole.table["corrected"], atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
+    from miscal.discovery.correcting import calibrate_file, command, engines
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+    rows().write_parquet(tmp_path / "new.parquet")
+    whole, again = tmp_path / f"whole{ending}", tmp_path / f"again{ending}"
+    calibrate_file(models["features"], tmp_path / "new.parquet", whole)
+    done = []
+
+    def stopped(job, pieces):
+        for piece in pieces[:7]:
+            yield piece, job.run(piece)
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(engines.ENGINES, "local", stopped)
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        calibrate_file(models["features"], tmp_path / "new.parquet", again)
+    assert "the same command goes on from there" in interrupted.value.__notes__[0]
+    assert not again.exists()
+
+    def watched(job, pieces):
+        done.extend(pieces)
+        yield from engines.local(job, pieces)
+
+    monkeypatch.setitem(engines.ENGINES, "local", watched)
+    # one part was damaged in the meantime: it is corrected again
+    (parts,) = tmp_path.glob(".miscal-*.parts")
+    (parts / f"0000002{ending}").write_bytes(b"damaged")
+    resumed = calibrate_file(models["features"], tmp_path / "new.parquet", again)
+    assert resumed.resumed == 6 * 16
+    assert [piece.number for piece in done] == [2, *range(7, 19)]
+    assert again.read_bytes() == whole.read_bytes()
+    assert list(tmp_path.glob(".miscal-*")) == []
+
+
+def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
+    from miscal.discovery.correcting import calibrate_file, command, engines
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+    rows().write_parquet(tmp_path / "new.parquet")
+
+    def stopped(job, pieces):
+        yield pieces[0], job.run(pieces[0])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setitem(engines.ENGINES, "local", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv")
+    # the file is another one now
+    rows(seed=1).write_parquet(tmp_path / "new.parquet")
+    os.utime(tmp_path / "new.parquet", (1, 1))
+    assert calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv").resumed == 0
+
+
+def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    told = calibrate("features", rows(), "--engine", "ray")
+    assert told.status == 2
+    assert "pip install 'miscal[ray]'" in told.err
