@@ -147,6 +147,6 @@ def fitted(
     """Fit a method to the known rows; the model and the seconds it took."""
     start = time.perf_counter()
     rows = {"confidence": f[known], "correct": y[known], "split": None if split is None else split[known]}
-    rows["metadata"] = {name: column[known] for name, column in (metadata or {}).items()}
-    model = METHODS[method]().fit(X[known], **rows, random_state=seed)
+    columns = {name: column[known] for name, column in (metadata or {}).items()}
+    model = METHODS[method]().fit(X[known], **rows, metadata=columns, random_state=seed)
     return model, time.perf_counter() - start

@@ -53,7 +53,7 @@ def field_table(rows: DescribedRows) -> "pl.DataFrame":
             "confidence": triples.confidence,
             "correct": triples.correct.astype(np.int8),
             "delta": estimate.delta,
-            "mass": estimate.mass,
+            "mass": pl.Series(estimate.mass, nan_to_null=True),
             "regime": pl.Series(rows.regime.tolist(), dtype=pl.String),
             "subregime": _names(rows.subregimes.name),
             "hidden_regime": pl.Series(rows.hidden_regime.tolist(), dtype=pl.String),

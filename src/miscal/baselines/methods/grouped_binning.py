@@ -31,32 +31,44 @@ _STEPS = 6
 
 
 @dataclass(frozen=True)
-class Patch:
-    """A linear scaling of the log-odds in one cell: the rows of one group whose probability is in a half line of bins.
+class Cell:
+    """The rows of one group whose probability is in a half line of bins.
 
     Attributes
     ----------
     family, group : int
     low, high : int
-        First and last bin of the cell, of N_BINS; one of them is the first or the last of all.
-    intercept, slope : float
+        First and last bin, of N_BINS; one of them is the first or the last of all.
     """
 
     family: int
     group: int
     low: int
     high: int
-    intercept: float
-    slope: float
 
     def rows(self, labels: Labels, odds: Floats) -> NDArray[np.int64]:
         """Rows in the cell."""
         bins = _bins(odds)
         return np.flatnonzero((labels[self.family] == self.group) & (bins >= self.low) & (bins <= self.high))
 
+
+@dataclass(frozen=True)
+class Patch:
+    """A linear scaling of the log-odds in one cell.
+
+    Attributes
+    ----------
+    cell : Cell
+    intercept, slope : float
+    """
+
+    cell: Cell
+    intercept: float
+    slope: float
+
     def apply(self, labels: Labels, odds: Floats) -> Floats:
         """Log-odds after the patch, (n,)."""
-        rows, out = self.rows(labels, odds), odds.copy()
+        rows, out = self.cell.rows(labels, odds), odds.copy()
         out[rows] = self.intercept + self.slope * odds[rows]
         return out
 
@@ -133,7 +145,7 @@ def _path(y: Floats, odds: Floats, inside: Labels, share: float, y_out: Floats, 
 def _worst(y: Floats, odds: Floats, labels: Labels, share: float) -> Patch | None:
     """Patch the worst cell; None where every cell has mean residual 0 or too few rows."""
     bins, residual = _bins(odds), y - expit(odds)
-    top, where = 1e-12, None
+    top, worst = 1e-12, None
     for family, label in enumerate(labels):
         n_groups = int(label.max()) + 1
         known = label >= 0
@@ -146,11 +158,12 @@ def _worst(y: Floats, odds: Floats, labels: Labels, share: float) -> Patch | Non
             at = np.unravel_index(int(score.argmax()), score.shape)
             if score[at] > top:
                 edge = int(at[1])
-                top, where = score[at], (family, int(at[0]), *((edge, N_BINS - 1) if upwards else (0, edge)))
-    if where is None:
+                low, high = (edge, N_BINS - 1) if upwards else (0, edge)
+                top, worst = score[at], Cell(family, int(at[0]), low, high)
+    if worst is None:
         return None
-    rows = Patch(*where, 0.0, 1.0).rows(labels, odds)
-    return Patch(*where, *_scaling(y[rows], odds[rows]))
+    rows = worst.rows(labels, odds)
+    return Patch(worst, *_scaling(y[rows], odds[rows]))
 
 
 def _scaling(y: Floats, odds: Floats) -> tuple[float, float]:
