@@ -102,7 +102,8 @@ def ray(job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Tally]]:
 
     Model, data and output must lie where every machine of the cluster sees them under the same path.
     """
-    if importlib.util.find_spec("ray") is None:
+    # Ray Data moves rows with the other two
+    if not all(importlib.util.find_spec(name) for name in ("ray", "pyarrow", "pandas")):
         raise InputError("--engine ray needs an extra: install it with pip install 'miscal[ray]'")
     import ray
     import ray.data
