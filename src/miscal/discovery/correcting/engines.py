@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base import errors
-from miscal.base.errors import InputError, MiscalError
+from miscal.base.errors import MiscalError
+from miscal.base.extras import need
 from miscal.base.threads import n_workers, one_thread
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
@@ -102,8 +102,9 @@ def ray(job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Tally]]:
 
     Model, data and output must lie where every machine of the cluster sees them under the same path.
     """
-    if importlib.util.find_spec("ray") is None:
-        raise InputError("--engine ray needs an extra: install it with pip install 'miscal[ray]'")
+    # Ray Data moves rows with the other two
+    # Ray Data needs the other two
+    need("ray", "--engine ray", "ray", "pyarrow", "pandas")
     import ray
     import ray.data
 
