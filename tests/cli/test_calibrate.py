@@ -522,7 +522,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch)
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     told = calibrate("features", rows(), "--engine", "ray")
     assert told.status == 2
-    assert "pip install 'miscal[ray]'" in told.err
+    assert 'pip install "miscal[ray]"' in told.err
 
 
 def test_a_failure_leaves_nothing_behind(models, tmp_path):
