@@ -34,7 +34,8 @@ def test_an_error_lifts_it_too(two_allowed):
 
 
 def test_python_calls_of_the_field_compute_on_one_thread_and_leave_the_limit_as_it_was(two_allowed, monkeypatch):
-    from miscal.estimators.auto import field as module
+    from miscal.estimators.auto import estimator
+    from miscal.estimators.auto.model import AutoModel
 
     seen = []
 
@@ -45,8 +46,8 @@ def test_python_calls_of_the_field_compute_on_one_thread_and_leave_the_limit_as_
 
         return call
 
-    monkeypatch.setattr(module, "fit_auto", watched(module.fit_auto))
-    monkeypatch.setattr(module.AutoModel, "query", watched(module.AutoModel.query))
+    monkeypatch.setattr(estimator, "fit_auto", watched(estimator.fit_auto))
+    monkeypatch.setattr(AutoModel, "correct", watched(AutoModel.correct))
     rng = np.random.default_rng(0)
     X, f, y = rng.normal(size=(60, 2)), rng.random(60), np.arange(60) % 2
     field = MiscalibrationField().fit(X, y, confidence=f)

@@ -100,7 +100,8 @@ class TestContract:
 def test_hidden_structure_is_found_with_the_right_sign(name, fitted):
     X, f, y, _, truth = world(2000, seed=4)
     delta = fitted(name).delta(X, f)
-    assert np.corrcoef(delta, truth - f)[0, 1] > 0.55
+    # bins of the confidence over clusters are coarser than what the other methods fit
+    assert np.corrcoef(delta, truth - f)[0, 1] > (0.55 if name.startswith("grouped") else 0.65)
     p = fitted(name).calibrate(X, f)
     assert np.mean((p - y) ** 2) < np.mean((f - y) ** 2) - 0.02
 
@@ -117,6 +118,8 @@ def test_trees_see_that_two_columns_act_together():
 @pytest.mark.filterwarnings("ignore::Warning:mcgrad", "ignore:X does not have valid feature names")
 @pytest.mark.parametrize("name", [p for p in EVERY if p.values[0] in LOCAL and not p.marks])
 def test_inputs_that_are_all_alike_leave_a_global_map(name):
+    if name in PACKAGES:
+        pytest.importorskip(PACKAGES[name])
     _, f, y, split, _ = world(400)
     X = np.ones((400, 3), np.float32)
     p = METHODS[name]().fit(X, y, f, split=split).calibrate(X, f)

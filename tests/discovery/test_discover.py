@@ -31,6 +31,7 @@ class RidgeField:
 
     folds_keep_choices: ClassVar = False
     chooses_on_validation: ClassVar = False
+    most_rows_in_threads: ClassVar = 0
     structure_: ClassVar = True
     settings_: ClassVar = {"ridge": np.float64(1.0)}
     selection_: ClassVar = [{"name": "ridge", "log_loss": np.float32(0.5), "proxy": float("nan"), "chosen": True}]

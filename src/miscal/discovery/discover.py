@@ -18,7 +18,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
-from miscal.discovery.layout import MapMethod
+from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
 from miscal.discovery.summarise import summarise
@@ -138,6 +138,7 @@ def discover(
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
     _check_settings(method, options, epsilon, adjustment)
+    check_layout(map_method)
     if redact_text:
         check_redactable(triples)
     expected = expected_seconds(*triples.X.shape)

@@ -152,8 +152,14 @@ def _tsne(reduced: np.ndarray, distinct: np.ndarray, seed: int) -> np.ndarray:
     return between
 
 
+def check_layout(method: MapMethod) -> None:
+    """Refuse a layout whose package is not installed."""
+    if method == "umap":
+        need("interpret", 'map_method="umap"', otherwise=', or take "auto"')
+
+
 def _umap(X: np.ndarray, seed: int) -> np.ndarray:
-    need("interpret", 'map_method="umap"', otherwise=', or take "auto"')
+    check_layout("umap")
     import umap
 
     reduced = principal_components(X, min(_DIMENSIONS, X.shape[1]), seed=seed)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.readout import LocalShift, PlacedRows, _batch, _one_step, fit_local
+from miscal.estimators.auto.geometry import PlacedRows, _batch, _one_step, fit_local
+from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 
 

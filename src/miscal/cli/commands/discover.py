@@ -74,8 +74,12 @@ def command(
         "redact_text": redact_text,
     }
 
+    from miscal.estimators.registry import estimator_class
+
     if neighbours is not None and method.value != "paper":
         raise InputError("--neighbours has an effect with --method paper only: leave it out, or add --method paper")
+    # a method whose extra is missing is refused before any data are read
+    estimator_class(method.value)
 
     def read() -> "Triples":
         from miscal.data.readers import read_triples

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.estimators.auto.geometry import PlacedRows, fit_local
 from miscal.estimators.auto.member import LearningRows, Query, State
-from miscal.estimators.auto.readout import LocalShift, PlacedRows, fit_local
+from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.stack import stack_weights

@@ -208,11 +208,15 @@ class AutoModel:
             **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(parts[0])}
         )
 
-    def _estimated(self, X: Array, confidence: Array) -> FieldEstimate:
-        inputs, base = self.inputs(X, confidence), self.base(confidence)
+    def query(self, X: Array, confidence: Array) -> tuple[Query, NDArray[np.float32]]:
+        """Everything the scores see of rows, and the inputs of the learned geometry."""
+        inputs = self.inputs(X, confidence)
         place = self.place(inputs)
-        at = Query(inputs, logit(base), logit(confidence), readout=self.local.read(place))
-        supported = self.supported(inputs)
+        return Query(inputs, logit(self.base(confidence)), logit(confidence), readout=self.local.read(place)), place
+
+    def _estimated(self, X: Array, confidence: Array) -> FieldEstimate:
+        (at, place), base = self.query(X, confidence), self.base(confidence)
+        supported = self.supported(at.inputs)
         corrected = self.answer(at, base, supported)
         return FieldEstimate(
             delta=corrected - confidence,

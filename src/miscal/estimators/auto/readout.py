@@ -4,16 +4,15 @@ At a query the readout finds the shift D that makes its neighbours calibrated in
 
     sum_i K(z, z_i) (y_i - sigmoid(o_i + D)) = ridge * D,        K(z, z') = exp(-|z - z'|^2),
 
-so it stays in range by itself and one D serves inputs of every confidence. The geometry z = x A is learned by the
-leave-one-out likelihood of y under sigmoid(o + D): without a self-term, isolating points gains nothing. Rows of one
-group (equal inputs, say) are left out together, or a copy would stand in for the row itself.
+so it stays in range by itself and one D serves inputs of every confidence. The geometry z = x A is learned in
+:mod:`miscal.estimators.auto.geometry`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +27,7 @@ Array = NDArray[np.floating]
 
 # rows of a tile against the whole bank, and queries and bank rows of a tile of the readout: 1 MB, which stays near the
 # processor
-_TILE = 256
+TILE = 256
 _READ_TILE = (256, 1_024)
 # error that sums over nodes are allowed, in shares of the mass, where the shift is at most this
 _NODE_ERROR, _NODE_SHIFT = 1e-6, 4.0
@@ -101,18 +100,18 @@ class LocalShift:
         z = self.coordinates(x)
         k = min(k, len(self.bank))
         rows, weights = np.zeros((len(z), k), np.int64), np.zeros((len(z), k))
-        for i in range(0, len(z), _TILE):
-            K = _weights(z[i : i + _TILE], self.bank)
+        for i in range(0, len(z), TILE):
+            K = kernel_weights(z[i : i + TILE], self.bank)
             heavy = np.argpartition(K, len(self.bank) - k, axis=1)[:, len(self.bank) - k :]
             value = np.take_along_axis(K, heavy, 1)
             order = np.argsort(-value, axis=1, kind="stable")
-            rows[i : i + _TILE] = self.rows[np.take_along_axis(heavy, order, 1)]
-            weights[i : i + _TILE] = np.take_along_axis(value, order, 1)
+            rows[i : i + TILE] = self.rows[np.take_along_axis(heavy, order, 1)]
+            weights[i : i + TILE] = np.take_along_axis(value, order, 1)
         return rows, weights
 
 
-def _weights(z: Array, bank: Array) -> Array:
-    """Kernel weights (q, m) in one buffer: the norms ride along in the product."""
+def kernel_weights(z: Array, bank: Array) -> Array:
+    """Compute kernel weights (q, m) in one buffer: the norms ride along in the product."""
     left, right = exponent_factors(z, bank, 1.0)
     # a copy, since numpy takes another, slower way where a factor is the other one's transpose
     return weights_from_factors(left, np.ascontiguousarray(right.T))
@@ -180,329 +179,3 @@ def _kernel_sums(
             if squared:
                 squares[i : i + height] += np.square(K, out=K) @ columns[j : j + width]
     return sums, squares
-
-
-@dataclass(frozen=True, eq=False)
-class PlacedRows:
-    """Rows that a geometry is learned from.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n, p), float32
-        Inputs with columns of comparable scale, the important ones first; p small (up to about 20).
-    correct : ndarray of shape (n,), 0 or 1
-    offset : ndarray of shape (n,)
-        Log-odds that the shift is added to.
-    weight : ndarray of shape (n,)
-        Numbers of rows.
-    groups : ndarray of shape (n,), int, or None
-        Rows with the same number are left out together; None where every row is left out alone.
-    """
-
-    x: NDArray[np.float32]
-    correct: Array
-    offset: Array
-    weight: Array
-    groups: NDArray[np.integer] | None = None
-
-    @classmethod
-    def of(cls, x: Array, correct: Array, offset: Array, weight: Array | None = None, groups: Any = None) -> PlacedRows:
-        """Put rows together; groups that are all of one row are none."""
-        # rows left out alone take the diagonal of K, which is cheaper than comparing group numbers
-        together = None if groups is None or len(np.unique(groups)) == len(groups) else groups
-        w = np.ones(len(correct)) if weight is None else weight
-        return cls(np.asarray(x, np.float32), correct, offset, w, together)
-
-    def group_of(self, rows: NDArray[np.integer]) -> NDArray[np.integer] | None:
-        """Group numbers of some rows, (k,); None where every row is alone."""
-        return None if self.groups is None else self.groups[rows]
-
-    def bank(self, rows: NDArray[np.integer], axes: NDArray[np.float32]) -> LocalShift:
-        """Place some rows as the bank of a shift with the first of the ridges."""
-        offset, outcome, weight = (np.asarray(a[rows], np.float32) for a in (self.offset, self.correct, self.weight))
-        return LocalShift(axes, AUTO.ridges[0], self.x[rows] @ axes, offset, outcome, weight, rows.astype(np.int64))
-
-
-def fit_local(
-    rows: PlacedRows,
-    *,
-    rng: np.random.Generator,
-    steps: int = AUTO.final_steps[0],
-    compared: int = AUTO.compared_rows[0],
-) -> LocalShift:
-    """Learn a geometry and keep a bank.
-
-    Parameters
-    ----------
-    rows : PlacedRows
-    rng : numpy.random.Generator
-    steps : int, default 60
-        Adam steps from the best start.
-    compared : int, default 10,000
-        Rows whose leave-one-out loss compares starts and ridges; a weak signal needs many.
-
-    Returns
-    -------
-    LocalShift
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(600, 2)).astype("float32")
-    >>> y = (rng.random(600) < 1 / (1 + np.exp(-2 * np.sign(x[:, 0])))).astype(float)
-    >>> local = fit_local(PlacedRows.of(x, y, np.zeros(600)), rng=rng, steps=30)
-    >>> d = local.read(np.array([[-1.0, 0.0], [1.0, 0.0]])).shift
-    >>> bool(d[0] < -0.5) and bool(d[1] > 0.5)
-    True
-    """
-    n = len(rows.x)
-    bank = np.sort(rng.choice(n, min(AUTO.bank_rows, n), replace=False))
-    # one sample for all, or its noise would choose
-    some = rng.choice(len(bank), min(compared, len(bank)), replace=False)
-
-    def tuned(axes: NDArray[np.float32]) -> tuple[float, LocalShift]:
-        return _tune_ridge(rows.bank(bank, axes), some, rows.group_of(bank))
-
-    best = min((tuned(start) for start in _starts(rows, rng)), key=lambda pair: pair[0])
-    # steps on random batches can lose what the search over all rows found: the better of the two stays
-    trained = tuned(_train(rows, best[1], rng, steps))
-    return min(best, trained, key=lambda pair: pair[0])[1]
-
-
-def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: NDArray | None) -> tuple[float, LocalShift]:
-    """Choose the ridge by the leave-one-out log loss of bank rows `some`; return that loss and the shift."""
-    # one Newton step from D = 0 stands for the solution: its two sums serve every ridge
-    residual, curvature = _one_step(local, some, group)
-    losses = [
-        np.average(
-            _log_loss(local.outcome[some], local.offset[some] + residual / (curvature + ridge)),
-            weights=local.weight[some],
-        )
-        for ridge in AUTO.ridges
-    ]
-    best = int(np.argmin(losses))
-    return float(losses[best]), replace(local, ridge=AUTO.ridges[best])
-
-
-def _one_step(local: LocalShift, some: NDArray, group: NDArray | None) -> NDArray[np.float64]:
-    """Gradient and curvature (2, k) of the shift at D = 0 for bank rows `some`, each row and its group left out."""
-    p = expit(local.offset)
-    # gradient and curvature of each row's log-likelihood, summed by one product below
-    values = np.stack([local.weight * (local.outcome - p), local.weight * p * (1 - p)], 1)
-    order, first, last = _own(group, some)
-    left, right = exponent_factors(local.bank[some], local.bank[order], 1.0)
-    right, values = np.ascontiguousarray(right.T), values[order]
-    out = []
-    for i in range(0, len(some), _TILE):
-        tile = slice(i, i + _TILE)
-        K = weights_from_factors(left[tile], right)
-        _clear(K, first[tile], last[tile])
-        out.append(K @ values)
-    return np.concatenate(out).T.astype(np.float64)
-
-
-def _own(group: NDArray | None, some: NDArray | slice) -> tuple[Any, NDArray[np.intp], NDArray[np.intp]]:
-    """Order all rows by group, and tell where in that order the group of each of some rows starts and ends."""
-    if group is None:
-        return slice(None), some, some + 1
-    order = np.argsort(group, kind="stable")
-    sides = (np.searchsorted(group[order], group[some], side) for side in ("left", "right"))
-    return order, *sides
-
-
-def _clear(K: Array, first: NDArray[np.intp], last: NDArray[np.intp]) -> None:
-    """Set the entries from first to last of each row of K to 0."""
-    if (last - first == 1).all():
-        K[np.arange(len(K)), first] = 0
-        return
-    for row, start, stop in zip(K, first.tolist(), last.tolist(), strict=True):
-        row[start:stop] = 0
-
-
-def _starts(rows: PlacedRows, rng: np.random.Generator) -> list[NDArray[np.float32]]:
-    """Propose the best single direction, and the whole space at a middling bandwidth; (p, k) each."""
-    p = rows.x.shape[1]
-    k = min(p, AUTO.dimensions)
-    sd = np.maximum(rows.x.std(0), 1e-6)
-    whole = np.zeros((p, k), np.float32)
-    # leading columns first: callers order columns by importance
-    whole[np.arange(k), np.arange(k)] = AUTO.whole_start / sd[:k] / np.sqrt(np.minimum(k, 1 + np.arange(k)))
-    direction, scale = _best_direction(rows, rows.x / sd, rng)
-    single = np.zeros((p, k), np.float32)
-    single[:, 0] = direction * scale / sd
-    # the other axes start small, so that the gradient can still find them
-    for j in range(1, k):
-        column = (np.abs(direction).argmax() + j) % p
-        single[column, j] = AUTO.idle_axis / sd[column]
-    return [single, whole]
-
-
-def _best_direction(rows: PlacedRows, x: Array, rng: np.random.Generator) -> tuple[NDArray[np.float64], float]:
-    """Direction and scale with the best leave-one-out likelihood along one axis (binned, O(n) each)."""
-    directions = _directions(x.shape[1], rng)
-    rate = expit(rows.offset)
-    residual, variance = rows.weight * (rows.correct - rate), rows.weight * rate * (1 - rate)
-    moments = np.stack([residual, variance])
-    # outliers would stretch the grid; they count in its outermost cells
-    limits = [np.quantile(x @ direction, [0.001, 0.999]) for direction in directions]
-    # cells of one width for all directions, so that kernels are transformed once
-    width = max(*(high - low for low, high in limits), 1e-9) / (AUTO.direction_cells - 1)
-    kernels = _kernel_transforms(width)
-    losses = np.stack(
-        [
-            _binned_losses(rows, (x @ direction - low) / width, moments, kernels)
-            for direction, (low, _) in zip(directions, limits, strict=True)
-        ]
-    )
-    best, bandwidth = np.unravel_index(losses.argmin(), losses.shape)
-    return directions[best], 1 / AUTO.direction_bandwidths[bandwidth]
-
-
-def _directions(p: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """List unit directions to try in p dimensions, (k, p): a fan in the plane, else the axes and random ones."""
-    if p == 1:
-        return np.ones((1, 1))
-    if p == 2:
-        # half a turn: a direction and its opposite are the same
-        angle = np.linspace(0, np.pi, AUTO.plane_angles, endpoint=False)
-        return np.stack([np.cos(angle), np.sin(angle)], 1)
-    # normal vectors of unit length are uniform on the sphere
-    extra = rng.normal(size=(AUTO.random_directions, p))
-    return np.concatenate([np.eye(p), extra / np.linalg.norm(extra, axis=1, keepdims=True)])
-
-
-def _kernel_transforms(width: float) -> NDArray[np.complex128]:
-    """Fourier transforms of the kernels of all bandwidths over cells of some width, (b, cells + 1)."""
-    size = 2 * AUTO.direction_cells  # room for the kernels' tails: a circular convolution would wrap them round
-    # distances round the circle that the transform takes the grid for
-    lag = np.minimum(np.arange(size), size - np.arange(size)) * width
-    return np.fft.rfft(np.exp(-np.minimum((lag / np.array(AUTO.direction_bandwidths)[:, None]) ** 2, 80)))
-
-
-def _binned_losses(rows: PlacedRows, t: Array, moments: Array, kernels: Array) -> NDArray[np.float64]:
-    """Leave-one-out loss of one Newton step along t, in cells, for each bandwidth; moments (2, n) are summed.
-
-    Rows are binned on a grid, and the kernel sums over the grid are one convolution (FFT) for all bandwidths: O(n),
-    where the exact sums would be O(n^2).
-    """
-    cells = AUTO.direction_cells
-    # the added half makes truncation round to the nearest cell
-    cell = np.clip(t + 0.5, 0, cells - 1).astype(int)
-    own = moments
-    if rows.groups is not None:
-        # what a row's group has in its own cell: all of it where equal inputs are the group
-        pair = np.unique(rows.groups.astype(np.int64) * cells + cell, return_inverse=True)[1]
-        own = np.stack([np.bincount(pair, values)[pair] for values in moments])
-    binned = np.fft.rfft([np.bincount(cell, values, cells) for values in moments], 2 * cells)
-    smooth = np.fft.irfft(binned[:, None] * kernels, 2 * cells)[:, :, :cells]
-    left = np.take(smooth, cell, axis=2) - own[:, None]
-    # rounding of the transform can leave an empty neighbourhood slightly negative
-    shift = left[0] / (np.maximum(left[1], 0) + AUTO.direction_ridge)
-    return _log_loss(rows.correct, rows.offset + shift) @ (rows.weight / rows.weight.sum())
-
-
-def _log_loss(correct: Array, logit: Array) -> Array:
-    """Log loss of outcomes (n,) under log-odds (..., n): log(1 + e^l) - y l, seven times as fast as logaddexp."""
-    return np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit))) - correct * logit
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Rows of one step, those of one group side by side.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n, p)
-    outcome, base, weight : ndarray of shape (n,)
-        Outcomes, log-odds that the shift is added to, and numbers of rows.
-    first, last : ndarray of shape (n,), int
-        Where the group of each row starts and ends.
-    grow : float
-        Scales sums over the batch to sums over the bank, so that the ridge means the same in both.
-    """
-
-    x: Array
-    outcome: Array
-    base: Array
-    weight: Array
-    first: NDArray[np.integer]
-    last: NDArray[np.integer]
-    grow: float
-
-    def loss(self, axes: Array, log_ridge: float) -> tuple[float, Array, float]:
-        """Leave-one-out log loss of one Newton step, and its gradients in the axes (p, k) and in the log ridge.
-
-        With values v (n, 2), gradient and curvature of each row's log-likelihood, and sums S = K v, none of a row's
-        own group in its sum, the shift is D = S_1 / (S_2 + ridge). With G = dL/dS and
-        P_ij = K_ij (G_i v_j + v_i G_j) the gradient in the coordinates z is dL/dz = -2 (P1 * z - P z).
-        """
-        p = expit(self.base)
-        heavy = self.weight * self.x.dtype.type(self.grow)
-        values = np.stack([heavy * (self.outcome - p), heavy * p * (1 - p)], 1)
-        z = self.x @ axes
-        K = _weights(z, z)
-        _clear(K, self.first, self.last)
-        # the column of ones gives S itself, and P1
-        placed = np.concatenate([z, np.ones((len(z), 1), z.dtype)], 1)
-        inner = _products(K, values, placed)
-        ridge = math.exp(log_ridge)
-        precision = 1 / (inner[:, 1, -1] + ridge)
-        D = inner[:, 0, -1] * precision
-        logit = self.base + D
-        pull = self.weight * (expit(logit) - self.outcome) * (precision / len(z))
-        G = np.stack([pull, -pull * D], 1)
-        # K is symmetric: P (z, 1) = G * (K v) + v * (K G), each with (z, 1) inside
-        product = (G[:, :, None] * inner + values[:, :, None] * _products(K, G, placed)).sum(1)
-        slope = (product[:, -1:] * z - product[:, :-1]) * -2
-        loss = float((self.weight * _log_loss(self.outcome, logit)).mean())
-        return loss, self.x.T @ slope, -ridge * float(pull @ D)
-
-
-def _products(K: Array, values: Array, placed: Array) -> Array:
-    """Sum K_ij values_jc placed_jk over j, (n, 2, k)."""
-    columns = (values[:, :, None] * placed[:, None]).reshape(len(K), -1)
-    return (K @ columns).reshape(len(K), 2, -1)
-
-
-class _Adam:
-    """Adam (Kingma & Ba, 2015) with its default decay rates, for several parameters that are changed in place."""
-
-    def __init__(self, parameters: list[Array]) -> None:
-        self.parameters = parameters
-        self.means, self.squares = ([np.zeros_like(p) for p in parameters] for _ in range(2))
-        self.count = 0
-
-    def descend(self, gradients: list[Array], rate: float) -> None:
-        """Take a step of a size near `rate` against the gradients."""
-        self.count += 1
-        for p, g, mean, square in zip(self.parameters, gradients, self.means, self.squares, strict=True):
-            mean += 0.1 * (g - mean)
-            square += 0.001 * (g * g - square)
-            # both start at 0, and are scaled up to what they would be without that
-            spread = np.sqrt(square / (1 - 0.999**self.count)) + 1e-8
-            p -= rate / (1 - 0.9**self.count) * mean / spread
-
-
-def _train(rows: PlacedRows, start: LocalShift, rng: np.random.Generator, steps: int) -> NDArray[np.float32]:
-    """Adam on random batches, from the axes and the ridge of a start."""
-    n = len(rows.x)
-    # a step changes every start by the same share of its own size
-    size = float(np.sqrt((start.axes**2).sum(0).max()))
-    axes = start.axes / size
-    # learned as a logarithm, so that it stays positive; dropped at the end, since the caller tunes it on the whole bank
-    log_ridge = np.array(math.log(start.ridge))
-    adam = _Adam([axes, log_ridge])
-    for step in range(steps):
-        batch = _batch(rows, rng.choice(n, min(AUTO.batch, n), replace=False))
-        _, in_axes, in_ridge = batch.loss(axes * size, float(log_ridge))
-        adam.descend([in_axes * size, np.array(in_ridge)], AUTO.rate * (1 + math.cos(math.pi * step / steps)) / 2)
-    return axes * size
-
-
-def _batch(rows: PlacedRows, drawn: NDArray[np.integer]) -> _Batch:
-    if rows.groups is not None:
-        drawn = drawn[np.argsort(rows.groups[drawn], kind="stable")]
-    _, first, last = _own(rows.group_of(drawn), np.arange(len(drawn)))
-    x, y, base, w = (np.asarray(a[drawn], np.float32) for a in (rows.x, rows.correct, rows.offset, rows.weight))
-    return _Batch(x, y, base, w, first, last, min(len(rows.x), AUTO.bank_rows) / len(drawn))
