@@ -16,8 +16,8 @@ from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.member import Query
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.portfolio import FIRST_STACK
-from miscal.estimators.auto.quick_read import QuickReader
 from miscal.estimators.auto.readout import LocalShift
+from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.support import Support
 from miscal.estimators.auto.trees import Forest, TreeMember
 
@@ -111,7 +111,6 @@ def test_what_has_no_weight_is_not_computed(fitted, monkeypatch):
     weights = {**model.portfolio.first_weights, "boosted trees": 0.0}
     model = replace(model, portfolio=replace(model.portfolio, first_weights=weights))
     monkeypatch.setattr(TreeMember, "shift", fail)
-    monkeypatch.setattr(QuickReader, "read", fail)
     monkeypatch.setattr(LocalShift, "read", fail)
     model.correct(X, f)
     with pytest.raises(AssertionError, match="computed"):
@@ -142,20 +141,26 @@ def test_rows_beyond_every_number_are_not_supported(fitted):
 
 
 @pytest.mark.parametrize("reach", [0.5, 3.0, 9.0])
-def test_quick_reading_is_the_readout(reach):
-    """Shifts of any size, those beyond the polynomials' reach too; weights count as rows."""
+def test_a_reading_through_nodes_solves_the_sums_over_the_bank(reach):
+    """Shifts of any size, far from 0 in the geometry too; weights count as rows."""
     rng = np.random.default_rng(0)
     z, n = rng.normal(size=(3_000, 4)).astype(np.float32), 3_000
     offset = rng.uniform(-reach, reach, n).astype(np.float32)
     outcome = (rng.random(n) < expit(offset + reach * np.sign(z[:, 0]))).astype(np.float32)
     weight = rng.integers(1, 4, n).astype(np.float32)
-    local = LocalShift(np.eye(4, dtype=np.float32), 1.0, z, offset, outcome, weight, np.arange(n))
+    local = LocalShift(np.eye(4, dtype=np.float32), 1.0, z + 50, offset, outcome, weight, np.arange(n))
     queries = rng.normal(size=(300, 4)).astype(np.float32)
-    shift, mass = QuickReader.of(local).read(queries)
-    full = local.read(queries)
-    assert np.abs(full.shift).max() > min(reach, 4) / 2
-    np.testing.assert_allclose(shift, full.shift, atol=4e-4)
-    np.testing.assert_allclose(mass, full.mass, rtol=1e-4)
+    read = local.read(queries + 50, errors=False)
+    K = weight * np.exp(-(cdist(queries.astype(float), z.astype(float)) ** 2))
+    D = np.zeros(300)
+    for _ in range(AUTO.newton_steps):
+        p = expit(offset + D[:, None])
+        step = ((K * (outcome - p)).sum(1) - D) / ((K * p * (1 - p)).sum(1) + 1.0)
+        D += np.clip(step, -AUTO.newton_limit, AUTO.newton_limit)
+    assert np.abs(D).max() > min(reach, 4) / 2
+    np.testing.assert_allclose(read.shift, D, atol=4e-4)
+    np.testing.assert_allclose(read.mass, K.sum(1), rtol=1e-4)
+    np.testing.assert_allclose(local.read(queries + 50).shift, read.shift, atol=1e-6)
 
 
 def test_support_in_single_precision_is_that_in_double():

@@ -19,8 +19,7 @@ from miscal.estimators.auto.kernels import KernelMember
 from miscal.estimators.auto.local import LOCAL
 from miscal.estimators.auto.member import Query, State
 from miscal.estimators.auto.portfolio import Portfolio
-from miscal.estimators.auto.quick_read import QuickReader
-from miscal.estimators.auto.readout import LocalReadout, LocalShift
+from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.structure import StructureEvidence
 from miscal.estimators.auto.support import Support
@@ -168,11 +167,6 @@ class AutoModel:
         """Whether the local shift has a weight in the stack."""
         return self.portfolio is not None and self.portfolio.weighs(LOCAL)
 
-    @cached_property
-    def quick(self) -> QuickReader:
-        """The bank, prepared for reading many rows."""
-        return QuickReader.of(self.local)
-
     def supported(self, inputs: ScoreInputs) -> NDArray[np.bool_]:
         """Tell rows near enough to rows learned from, (n,)."""
         return self.support.holds(inputs.x, inputs.distances, self._spanning)
@@ -194,9 +188,9 @@ class AutoModel:
         inputs, base = self.inputs(X, confidence), self.base(confidence)
         at, mass = Query(inputs, logit(base), logit(confidence)), np.zeros(0)
         if self.local_weighs:
-            shift, mass = self.quick.read(self.place(inputs))
             # its error is no part of the answer
-            at = replace(at, readout=LocalReadout(shift, mass, np.zeros(0)))
+            readout = self.local.read(self.place(inputs), errors=False)
+            at, mass = replace(at, readout=readout), readout.mass
         supported = self.supported(inputs)
         return self.answer(at, base, supported), supported, mass
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -79,7 +80,7 @@ class LocalShift:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the ridge, and arrays."""
-        arrays = dict(self.__dict__)
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"ridge": arrays.pop("ridge")}, arrays
 
     @classmethod
@@ -93,7 +94,12 @@ class LocalShift:
 
     def read(self, x: Array, *, errors: bool = True) -> LocalReadout:
         """Read the local shift at inputs x of shape (n, p); its standard errors are a third of the time."""
-        return _read(self.coordinates(x), self, errors)
+        return self._reader.read(self.coordinates(x), errors=errors)
+
+    @cached_property
+    def _reader(self) -> _Reader:
+        """Kept, as readings go block by block."""
+        return _Reader.of(self)
 
     def nearest(self, x: Array, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Find the k heaviest neighbours: training rows (n, k) and kernel weights (n, k), heaviest first."""
@@ -117,25 +123,74 @@ def kernel_weights(z: Array, bank: Array) -> Array:
     return weights_from_factors(left, np.ascontiguousarray(right.T))
 
 
-def _read(z: NDArray[np.float32], local: LocalShift, errors: bool) -> LocalReadout:
-    nodes, share = _offset_nodes(local.offset)
-    # a sum over the bank of any smooth function of the offset is one over the nodes, whatever the shift: Newton steps
-    # then cost a few dozen operations a query, and not a pass over the bank
-    columns = np.column_stack([share, local.outcome, np.ones_like(local.outcome)]) * local.weight[:, None]
-    sums, squares = _kernel_sums(z, local.bank, columns, squared=errors)
-    table, right, mass = sums[:, :-2], sums[:, -2], sums[:, -1]
-    D = np.zeros(len(z))
-    for _ in range(AUTO.newton_steps):
-        p = expit(nodes + D[:, None])
-        v = p * (1 - p)
-        curvature = np.vecdot(table, v) + local.ridge
-        step = (right - np.vecdot(table, p) - local.ridge * D) / curvature
-        D = D + np.clip(step, -AUTO.newton_limit, AUTO.newton_limit)
-    if not errors:
-        return LocalReadout(D, mass, None)
-    # sandwich: the standard deviation of sum K (y - p), over the curvature; rounding can leave it below 0
-    error = np.sqrt(np.maximum(np.vecdot(squares[:, :-2], v), 0)) / curvature
-    return LocalReadout(D, mass, error)
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """A bank prepared for reading.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (k,), float32
+        What coordinates are counted from: far from 0 a difference of squares would lose digits.
+    right : ndarray of shape (k + 2, m), float32
+        The bank's factor of the exponent.
+    nodes : ndarray of shape (c,)
+        Offsets that stand for those of the bank.
+    columns : ndarray of shape (m, c + 2), float32
+        Share of each bank row in each node, its outcome, and 1, all by its weight.
+    ridge : float
+    """
+
+    centre: NDArray[np.float32]
+    right: NDArray[np.float32]
+    nodes: NDArray[np.float64]
+    columns: NDArray[np.float32]
+    ridge: float
+
+    @classmethod
+    def of(cls, local: LocalShift) -> Self:
+        """Prepare a bank."""
+        centre = local.bank.mean(0)
+        bank = local.bank - centre
+        nodes, share = _offset_nodes(local.offset)
+        columns = np.column_stack([share, local.outcome, np.ones_like(local.outcome)]) * local.weight[:, None]
+        right = np.ascontiguousarray(exponent_factors(bank, bank, 1.0)[1].T)
+        return cls(centre, right, nodes, columns, local.ridge)
+
+    def read(self, z: NDArray[np.float32], *, errors: bool) -> LocalReadout:
+        """Read the shift at coordinates z of shape (n, k)."""
+        # a sum over the bank of any smooth function of the offset is one over the nodes, whatever the shift: Newton
+        # steps then cost a few dozen operations a query, and not a pass over the bank
+        sums, squares = self._sums(z - self.centre, squared=errors)
+        table, right, mass = sums[:, :-2], sums[:, -2], sums[:, -1]
+        D = np.zeros(len(z))
+        for _ in range(AUTO.newton_steps):
+            p = expit(self.nodes + D[:, None])
+            v = p * (1 - p)
+            curvature = np.vecdot(table, v) + self.ridge
+            step = (right - np.vecdot(table, p) - self.ridge * D) / curvature
+            D = D + np.clip(step, -AUTO.newton_limit, AUTO.newton_limit)
+        if not errors:
+            return LocalReadout(D, mass, None)
+        # sandwich: the standard deviation of sum K (y - p), over the curvature; rounding can leave it below 0
+        error = np.sqrt(np.maximum(np.vecdot(squares[:, :-2], v), 0)) / curvature
+        return LocalReadout(D, mass, error)
+
+    def _sums(self, z: Array, *, squared: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sum K columns and, where `squared`, K^2 columns over the bank, (n, c + 2) each."""
+        left = exponent_factors(z, z, 1.0)[0]
+        height, width = _READ_TILE
+        sums, squares = np.zeros((2, len(z), self.columns.shape[1]))
+        buffer = np.empty(height * width, np.float32)
+        for j in range(0, self.right.shape[1], width):
+            part, columns = np.ascontiguousarray(self.right[:, j : j + width]), self.columns[j : j + width]
+            for i in range(0, len(z), height):
+                rows = left[i : i + height]
+                out = buffer[: len(rows) * part.shape[1]].reshape(len(rows), part.shape[1])
+                K = weights_from_factors(rows, part, out)
+                sums[i : i + height] += K @ columns
+                if squared:
+                    squares[i : i + height] += np.square(K, out=K) @ columns
+        return sums, squares
 
 
 def _offset_nodes(offset: Array) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
@@ -158,24 +213,3 @@ def _offset_nodes(offset: Array) -> tuple[NDArray[np.float64], NDArray[np.float3
     basis[0] /= 2
     share = chebvander((t - middle) / half, k - 1) @ basis
     return 4 * np.arctanh(middle + half * points), share.astype(np.float32)
-
-
-def _kernel_sums(
-    z: Array, bank: Array, columns: Array, *, squared: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum K columns and, where `squared`, K^2 columns over the bank, (q, k) each."""
-    left, right = exponent_factors(z, bank, 1.0)
-    right = np.ascontiguousarray(right.T)
-    height, width = _READ_TILE
-    sums, squares = np.zeros((2, len(z), columns.shape[1]))
-    buffer = np.empty(height * width, np.float32)
-    for j in range(0, len(bank), width):
-        part = np.ascontiguousarray(right[:, j : j + width])
-        for i in range(0, len(z), height):
-            rows = left[i : i + height]
-            out = buffer[: len(rows) * part.shape[1]].reshape(len(rows), part.shape[1])
-            K = weights_from_factors(rows, part, out)
-            sums[i : i + height] += K @ columns[j : j + width]
-            if squared:
-                squares[i : i + height] += np.square(K, out=K) @ columns[j : j + width]
-    return sums, squares
