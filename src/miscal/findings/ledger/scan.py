@@ -137,7 +137,7 @@ class ValueAlone:
     p_adjusted : float
         Adjusted for all candidates: at most 0.05.
     p_given : float
-        Two-sided, given the groups chosen.
+        Two-sided, given the groups chosen; 1 where what they leave points in the other direction.
     level : float
         Its share of the family-wise error: the level of its interval.
     """
@@ -261,7 +261,8 @@ class _Scan:
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
             if group not in told and adjusted <= significance:
-                p_given = float(2 * ndtr(-abs(given[group])))
+                # what is left in the other direction is nothing that the findings leave to explain
+                p_given = float(2 * ndtr(-abs(given[group]))) if given[group] * z[group] > 0 else 1.0
                 level = float(significance * self.share[group])
                 found.append(ValueAlone(int(group), float(z[group]), p_value, adjusted, p_given, level))
         return sorted(found, key=lambda one: -abs(one.z))
