@@ -78,8 +78,8 @@ class Finding:
     rows : tuple of int
         The most telling rows, by their number in the source: sure and wrong where over, unsure and right where under.
     p_given : float or None
-        Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it and more), while `p_value` and `p_adjusted`
-        are by itself. None for a finding.
+        Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
+        and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
     """
 
     description: str
