@@ -115,6 +115,7 @@ def test_a_sample_needs_rows_that_all_testify():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_where_nothing_is_hidden_samples_claim_nothing():
     """Of runs with calibrated outcomes at most a few claim something: 5 % of 40, and three standard errors."""
     claims = 0
@@ -127,14 +128,13 @@ def test_where_nothing_is_hidden_samples_claim_nothing():
 ON_DISK = """
 import resource, sys
 import numpy as np
-from miscal.base import folds
 from miscal.data.readers import mapped, read_triples
 from miscal.discovery.estimating import fit_rows
 from miscal.findings import subregimes
 from miscal.findings.ledger import clusters
 
 # as if the inputs, of 400 MB, were many times larger
-mapped.LARGE_BYTES = folds._MANY_VALUES = clusters._MANY_VALUES = subregimes._KEY_VALUES = 1 << 24
+mapped.LARGE_BYTES = clusters._MANY_VALUES = subregimes._KEY_VALUES = 1 << 24
 rows = sys.argv[1]
 def read():
     return read_triples(rows + "/rows.parquet", embeddings=rows + sys.argv[2])
