@@ -6,7 +6,14 @@ from scipy.stats import binom, binomtest
 
 from miscal.base.errors import InputError
 from miscal.evidence.certificates import certificate
-from miscal.evidence.conditional import centred, given_count, outcome_given_confidence, permutation_p_value, strata
+from miscal.evidence.conditional import (
+    beyond_confidence,
+    centred,
+    given_count,
+    outcome_given_confidence,
+    permutation_p_value,
+    strata,
+)
 from miscal.evidence.limits.agreement import agreement_limit, count_p_value
 from miscal.evidence.limits.covariance import counted, shift_limit
 from miscal.evidence.settings import EvidenceSettings
@@ -408,3 +415,36 @@ def test_limits_cover_where_the_rows_drifted_from_those_that_were_learned_from(d
         )
         above += proof.hidden.low > 0.05
     assert binomtest(above, repeats, 0.05, alternative="greater").pvalue > 0.01
+
+
+# --- a field that follows the confidence -----------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.floats(-2, 2), st.floats(-2, 2))
+def test_what_a_field_has_from_the_confidence_in_a_line_does_not_count(seed, level, slope):
+    rng = np.random.default_rng(seed)
+    f, field = rng.choice([0.1, 0.5, 0.7, *rng.random(20)], 40), rng.normal(size=40)
+    left = beyond_confidence(field, f)
+    np.testing.assert_allclose(beyond_confidence(field + level + slope * f, f), left, atol=1e-3)
+    order = rng.permutation(40)
+    np.testing.assert_allclose(beyond_confidence(field[order], f[order]), left[order], atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_wave_in_the_confidence_is_not_taken_for_something_hidden():
+    """In blocks of 30 rows strata are wide, and a regression of 270 outcomes does not follow the wave all through."""
+    rejected, draws = 0, 200
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        f = rng.uniform(0.02, 0.98, 510)
+        wave = np.sin(9 * f)
+        y = (rng.random(510) < 0.5 + 0.45 * wave).astype(float)
+        expected = outcome_given_confidence(y[:270], f[:270], f[270:])
+        field = 0.3 * wave[270:] + 0.05 * rng.normal(size=240)
+        block = np.repeat(np.arange(8), 30)
+        found = certificate(
+            y[270:], f[270:], field, field, expected=expected, block=block,
+            settings=EvidenceSettings(n_draws=99), random_state=seed,
+        )  # fmt: skip
+        rejected += found.hidden.p_value < 0.05
+    assert binomtest(rejected, draws, 0.05, alternative="greater").pvalue > 0.01

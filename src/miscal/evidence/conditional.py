@@ -1,8 +1,9 @@
 """Is y independent of x given f? Strata of near-equal confidence, E[y | f], and a permutation test.
 
-A field that follows f and an outcome that follows f are related even where nothing is hidden. Two steps together
-remove that: the outcome is centred by a regression on f fitted on other rows, and the field is compared only within
-strata of near-equal f. An error remains only where both the regression and the strata fail, as the product of the two.
+A field that follows f and an outcome that follows f are related even where nothing is hidden. Three steps together
+remove that: the outcome is centred by a regression on f fitted on other rows, the field by one of its own
+(:func:`beyond_confidence`), and the two are compared only within strata of near-equal f. An error remains only where
+all of them fail, as their product.
 A shuffle keeps the number of right outcomes of a stratum, so the outcome is centred given that number too
 (:func:`given_count`): a stratum whose outcomes are all alike says nothing.
 Where f takes few distinct values, each is a stratum and the test is exact for up to 5,000 rows; above that, the strata
@@ -159,6 +160,37 @@ def outcome_given_confidence(
     errors = [np.mean((left - _local_linear(totals, tied, f, k, without=terms)) ** 2) for k in windows]
     best = windows[int(np.argmin(errors))]
     return np.clip(isotonic.apply(at) + _local_linear(totals, _tied(f, at), at, best // 2), 0.0, 1.0)
+
+
+def beyond_confidence(field: Floats, confidence: Floats, rows: int = EVIDENCE_DEFAULTS.smoothed_rows) -> Floats:
+    """Field less its local linear regression on the confidence, over the `rows` rows nearest in confidence.
+
+    Where a block has few rows, its strata are wide, and a field that follows f there would meet what a regression of
+    the outcome on f has missed. No outcome is looked at, so a test may use any such field.
+
+    Parameters
+    ----------
+    field : (n,) float64
+    confidence : (n,) float64 in [0, 1]
+    rows : int, default 4
+
+    Returns
+    -------
+    (n,) float64
+
+    Examples
+    --------
+    >>> f = np.linspace(0.1, 0.9, 30)
+    >>> bool(np.abs(beyond_confidence(2 * f - 1, f)).max() < 1e-9)
+    True
+    """
+    value, number = np.unique(confidence, return_inverse=True)
+    # means of equal confidences: a window may cut through them, and must not depend on their order
+    mean = np.bincount(number, field) / np.bincount(number)
+    order = np.sort(number)
+    f = value[order]
+    totals = [np.concatenate([[0.0], np.cumsum(term)]) for term in _terms(f - 0.5, mean[order])]
+    return field - _local_linear(totals, _tied(f, confidence), confidence, rows)
 
 
 def _terms(offset: Floats, values: Floats) -> list[Floats]:

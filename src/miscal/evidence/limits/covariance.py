@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from miscal.evidence.blocks import spend
-from miscal.evidence.conditional import centred, comparable, given_count, permutation_p_value, ranked, strata
+from miscal.evidence.conditional import (
+    beyond_confidence,
+    centred,
+    comparable,
+    given_count,
+    permutation_p_value,
+    ranked,
+    strata,
+)
 from miscal.evidence.limits.bisection import largest_rejected
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
@@ -32,7 +40,7 @@ class Weighed:
     Attributes
     ----------
     correct, expected, field : (n,) float64
-        Outcome, its rate given the confidence, and the hidden field.
+        Outcome, its rate given the confidence, and the hidden field less its own regression on the confidence.
     stratum : (n,) int64
         Of near-equal confidence.
     weight : (n,) float64
@@ -97,7 +105,8 @@ def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> W
     sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings)
     # Centring within n rows shrinks a covariance by (n - 1) / n.
     weight = centred(sign, stratum) * size / np.maximum(size - 1, 1)
-    return Weighed(rows.correct, rows.expected, rows.hidden, stratum, weight)
+    field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows)
+    return Weighed(rows.correct, rows.expected, field, stratum, weight)
 
 
 def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
