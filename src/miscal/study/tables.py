@@ -127,7 +127,10 @@ TABLES: Mapping[str, Table] = {
         "one statistic of a pair, as observed and refitted under a null",
         _PAIR | _METHOD | {
             "null": ("text", '"permuted" (the paper\'s), "visible" or "calibrated"'),
-            "statistic": ("text", '"delta_std", "std_hidden", "share_miscalibrated", "gap" (clipped), "proxy", "epoch"'),
+            "statistic": (
+                "text",
+                '"delta_std", "std_hidden", "share_miscalibrated", "gap" (clipped), "proxy" or "epoch"',
+            ),
             "observed": ("number", "on the data"),
             "null_mean": ("number", "mean over refits"),
             "null_std": ("number", "standard deviation over refits (n - 1)"),
