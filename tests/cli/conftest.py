@@ -11,6 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from miscal.cli import main
+
+from .new_rows import Told, embedded, fitted
+
 N = 600
 
 
@@ -83,3 +87,32 @@ def finished(data, tmp_path_factory):
     ended = run("discover", data, "--out", out, *OPTIONS)
     assert ended.status == 0, ended.err
     return ended, out
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Fields of the same rows by feature columns, by text and by embeddings."""
+    base = tmp_path_factory.mktemp("models")
+    ways = {
+        "features": {"features": "age,count,one,kind"},
+        "text": {"text": "text", "embed_model": "tfidf"},
+        "embeddings": {"embeddings": embedded()},
+    }
+    return {name: fitted(base / name, **x) for name, x in ways.items()}
+
+
+@pytest.fixture
+def calibrate(models, tmp_path, capsys):
+    def call(model, data, *options, out="out.parquet", write=None):
+        path = tmp_path / "new.parquet"
+        if isinstance(data, pl.DataFrame):
+            data.write_parquet(path)
+        else:
+            path = data
+        out = tmp_path / out
+        out.unlink(missing_ok=True)
+        status = main(["calibrate", str(models.get(model, model)), str(path), "--out", str(out), *map(str, options)])
+        assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".miscal")] == []
+        return Told(status, capsys.readouterr(), out)
+
+    return call

@@ -4,7 +4,7 @@ import pytest
 
 from miscal.discovery.correcting import calibrate_file, command
 
-from .test_calibrate import models, rows  # noqa: F401
+from .new_rows import rows
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 
@@ -19,7 +19,7 @@ def cluster():
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
-def test_both_engines_write_the_same_bytes(models, tmp_path, ending, monkeypatch):  # noqa: F811
+def test_both_engines_write_the_same_bytes(models, tmp_path, ending, monkeypatch):
     monkeypatch.setattr(command, "_PIECE_ROWS", (64, 64))
     data = rows().with_columns(age=rows()["age"].set(rows()["count"] == 1, None))
     data.write_parquet(tmp_path / "new.parquet")
@@ -38,7 +38,7 @@ def test_both_engines_write_the_same_bytes(models, tmp_path, ending, monkeypatch
     assert (tmp_path / f"local{ending}").read_bytes() == (tmp_path / f"ray{ending}").read_bytes()
 
 
-def test_an_error_in_a_task_is_said_as_this_machine_says_it(models, tmp_path, monkeypatch):  # noqa: F811
+def test_an_error_in_a_task_is_said_as_this_machine_says_it(models, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "_PIECE_ROWS", (64, 64))
     data = rows().with_columns(age=rows()["age"].set(rows()["count"] == 1, None))
     data.write_parquet(tmp_path / "new.parquet")

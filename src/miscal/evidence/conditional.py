@@ -154,8 +154,7 @@ def outcome_given_confidence(
         return isotonic.apply(at)
     # centred, so that differences of running sums lose fewer digits
     terms = _terms(f - 0.5, left)
-    # sums over any window are differences of running sums: O(n) for all windows of one width
-    totals = [np.r_[0.0, np.cumsum(term)] for term in terms]
+    totals = _running(terms)
     tied = _tied(f, f)
     errors = [np.mean((left - _local_linear(totals, tied, f, k, without=terms)) ** 2) for k in windows]
     best = windows[int(np.argmin(errors))]
@@ -189,12 +188,16 @@ def beyond_confidence(field: Floats, confidence: Floats, rows: int = EVIDENCE_DE
     mean = np.bincount(number, field) / np.bincount(number)
     order = np.sort(number)
     f = value[order]
-    totals = [np.concatenate([[0.0], np.cumsum(term)]) for term in _terms(f - 0.5, mean[order])]
-    return field - _local_linear(totals, _tied(f, confidence), confidence, rows)
+    return field - _local_linear(_running(_terms(f - 0.5, mean[order])), _tied(f, confidence), confidence, rows)
 
 
 def _terms(offset: Floats, values: Floats) -> list[Floats]:
     return [np.ones_like(offset), offset, offset**2, values, offset * values]
+
+
+def _running(terms: list[Floats]) -> list[Floats]:
+    """Add up each term from 0: sums over any window are differences of these, O(n) for all windows of one width."""
+    return [np.concatenate([[0.0], np.cumsum(term)]) for term in terms]
 
 
 def _tied(f: Floats, at: Floats) -> tuple[Ints, Ints]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.errors import InputError
+from miscal.base.extras import need
 from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.groups import Labels, groupings, take
 from miscal.baselines.protocol import Baseline, Floats
@@ -58,7 +58,10 @@ class _Package(Baseline):
         return _predict(self.model_, self.map_.apply(confidence), self.groups_.of(X, {}), self.groups_.sizes)
 
     def _model(self, p: Floats, y: Floats, labels: Labels, sizes: list[int], own: Mapping[str, Any], seed: int):
-        model = _package()(self.algorithm)
+        need("compare", f"the baseline {self.name}", "multicalibration", "tqdm")
+        from multicalibration.mcb import MulticalibrationPredictor
+
+        model = MulticalibrationPredictor(self.algorithm)
         with _quiet(seed):
             model.fit(np.clip(p, _CLIP, 1 - _CLIP), y.copy(), _members(labels, sizes), dict(own))
         return model
@@ -122,13 +125,3 @@ def _quiet(seed: int) -> Iterator[None]:
             yield
     finally:
         np.random.set_state(state)  # noqa: NPY002
-
-
-def _package():
-    try:
-        from multicalibration.mcb import MulticalibrationPredictor
-    except ImportError as error:
-        raise InputError(
-            "the baselines hkrr and hjz need the package multicalibration: pip install 'miscal[compare]'"
-        ) from error
-    return MulticalibrationPredictor

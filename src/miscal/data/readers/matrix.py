@@ -125,17 +125,7 @@ def _npy(path: Path) -> np.ndarray:
 
 
 def _safetensors(path: Path) -> np.ndarray:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="np") as file:
-            name = _tensor_name(list(file.keys()), path)
-            part = file.get_slice(name)
-            if part.get_dtype() != "BF16":
-                return file.get_tensor(name)
-            return _Floats(_halves(path, name, part.get_shape()))[:]
-    except (SafetensorError, OSError, TypeError, AttributeError) as error:
-        raise CorruptFile(f"{path} cannot be read as safetensors: {error}; it is damaged or cut short") from None
+    return _with_slices(path, lambda whole, shape: np.asarray(whole[:]))
 
 
 def _halves(path: Path, name: str, shape: list[int]) -> np.ndarray:

@@ -103,7 +103,6 @@ def ray(job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Tally]]:
     Model, data and output must lie where every machine of the cluster sees them under the same path.
     """
     # Ray Data moves rows with the other two
-    # Ray Data needs the other two
     need("ray", "--engine ray", "ray", "pyarrow", "pandas")
     import ray
     import ray.data

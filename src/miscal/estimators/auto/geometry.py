@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from miscal.estimators.auto.readout import TILE, LocalShift, kernel_weights
+from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.kernel import exponent_factors, weights_from_factors
 
@@ -116,7 +117,7 @@ def _tune_ridge(local: LocalShift, some: NDArray[np.integer], group: NDArray | N
     residual, curvature = _one_step(local, some, group)
     losses = [
         np.average(
-            _log_loss(local.outcome[some], local.offset[some] + residual / (curvature + ridge)),
+            negative_log_likelihood(local.outcome[some], local.offset[some] + residual / (curvature + ridge)),
             weights=local.weight[some],
         )
         for ridge in AUTO.ridges
@@ -239,12 +240,8 @@ def _binned_losses(rows: PlacedRows, t: Array, moments: Array, kernels: Array) -
     left = np.take(smooth, cell, axis=2) - own[:, None]
     # rounding of the transform can leave an empty neighbourhood slightly negative
     shift = left[0] / (np.maximum(left[1], 0) + AUTO.direction_ridge)
-    return _log_loss(rows.correct, rows.offset + shift) @ (rows.weight / rows.weight.sum())
-
-
-def _log_loss(correct: Array, logit: Array) -> Array:
-    """Log loss of outcomes (n,) under log-odds (..., n): log(1 + e^l) - y l, seven times as fast as logaddexp."""
-    return np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit))) - correct * logit
+    losses = negative_log_likelihood(rows.correct, (rows.offset + shift).T)
+    return (rows.weight / rows.weight.sum()) @ losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +292,7 @@ class _Batch:
         # K is symmetric: P (z, 1) = G * (K v) + v * (K G), each with (z, 1) inside
         product = (G[:, :, None] * inner + values[:, :, None] * _products(K, G, placed)).sum(1)
         slope = (product[:, -1:] * z - product[:, :-1]) * -2
-        loss = float((self.weight * _log_loss(self.outcome, logit)).mean())
+        loss = float((self.weight * negative_log_likelihood(self.outcome, logit)).mean())
         return loss, self.x.T @ slope, -ridge * float(pull @ D)
 
 

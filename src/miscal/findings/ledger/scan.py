@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -226,9 +227,9 @@ class _Scan:
         return np.maximum(first - second, 0.0)
 
     def choose(self) -> Iterator[ChosenGroup]:
-        share = self.share * self._rejected()
+        share = self.cut_shares
         least = -ndtri(self.settings.significance * share / 2)
-        refused, alone = np.zeros(len(self.groups), bool), self._by_themselves()
+        refused, alone = np.zeros(len(self.groups), bool), self.by_themselves
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
             z = np.where(refused | (z * alone < 0), 0.0, z)
@@ -253,8 +254,8 @@ class _Scan:
     def accounted(self, chosen: tuple[ChosenGroup, ...]) -> list[ValueAlone]:
         """List values that were not chosen, nor named as the aliases of chosen groups, but are beyond the cut alone."""
         told = {group for one in chosen for group in (one.group, *one.aliases)}
-        z, given = self._by_themselves(), self._given_chosen()
-        share, significance = self.share * self._rejected(), self.settings.significance
+        z, given = self.by_themselves, self._given_chosen()
+        share, significance = self.cut_shares, self.settings.significance
         beyond = self.values & (np.abs(z) >= -ndtri(significance * share / 2))
         found = []
         for group in np.flatnonzero(beyond):
@@ -291,18 +292,24 @@ class _Scan:
     def _full(self) -> bool:
         return sum(map(self._mixed, self.chosen)) >= self.settings.max_mixed
 
+    @cached_property
+    def cut_shares(self) -> np.ndarray:
+        """Share of the error that a candidate is cut at: its own, or with FDR that of all candidates rejected."""
+        return self.share * self._rejected()
+
     def _rejected(self) -> int:
         """Candidates rejected at the first step by the rule of Benjamini and Hochberg; 1 for Bonferroni's."""
         if self.settings.adjustment != FDR:
             return 1
-        p_values, z = np.ones(len(self.total)), self._by_themselves()
+        p_values, z = np.ones(len(self.total)), self.by_themselves
         for group in np.flatnonzero(self.usable):
             p_values[group] = self._p_value(group, z[group], given=())
         weighted = np.sort(p_values / self.share)
         below = np.flatnonzero(weighted <= self.settings.significance * np.arange(1, len(weighted) + 1))
         return int(below[-1]) + 1 if len(below) else 1
 
-    def _by_themselves(self) -> np.ndarray:
+    @cached_property
+    def by_themselves(self) -> np.ndarray:
         """Z of every candidate, 0 where it has no variance."""
         return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.variance, 1.0)), 0.0)
 

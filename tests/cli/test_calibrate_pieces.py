@@ -1,0 +1,147 @@
+"""`miscal calibrate` in pieces: the same answers, resumed where it was stopped, with few libraries."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.base.errors import InputError
+
+from .conftest import run, start
+from .new_rows import rows, set_cells
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    from miscal.discovery.correcting import command
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, monkeypatch):
+    from miscal.discovery.correcting import command
+
+    data = rows().with_columns(kind=pl.when(pl.col("count") == 1).then(pl.lit('a "quoted",\nkind')).otherwise("kind"))
+    data = set_cells("age", None, (40, 299))(data)
+    path = tmp_path / f"new{ending}"
+    {".parquet": data.write_parquet, ".csv": data.write_csv, ".jsonl": data.write_ndjson}[ending](path)
+    options = ("--on-invalid", "null", "--where", "confidence > 0.35")
+    pieces = calibrate("features", path, *options)
+    monkeypatch.setattr(command, "_PIECE_ROWS", (1_024, 65_536))
+    whole = calibrate("features", path, *options)
+    assert pieces.status == whole.status == 0, pieces.err + whole.err
+    assert pieces.out == whole.out
+    assert pieces.table["reason"].equals(whole.table["reason"])
+    np.testing.assert_allclose(pieces.table["corrected"], whole.table["corrected"], atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
+    from miscal.discovery.correcting import calibrate_file, command, engines
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+    rows().write_parquet(tmp_path / "new.parquet")
+    whole, again = tmp_path / f"whole{ending}", tmp_path / f"again{ending}"
+    calibrate_file(models["features"], tmp_path / "new.parquet", whole)
+    done = []
+
+    def stopped(job, pieces):
+        for piece in pieces[:7]:
+            yield piece, job.run(piece)
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(engines.ENGINES, "local", stopped)
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        calibrate_file(models["features"], tmp_path / "new.parquet", again)
+    assert "the same command goes on from there" in interrupted.value.__notes__[0]
+    assert not again.exists()
+
+    def watched(job, pieces):
+        done.extend(pieces)
+        yield from engines.local(job, pieces)
+
+    monkeypatch.setitem(engines.ENGINES, "local", watched)
+    # one part was damaged in the meantime: it is corrected again
+    (parts,) = tmp_path.glob(".miscal-*.parts")
+    (parts / f"0000002{ending}").write_bytes(b"damaged")
+    resumed = calibrate_file(models["features"], tmp_path / "new.parquet", again)
+    assert resumed.resumed == 6 * 16
+    assert [piece.number for piece in done] == [2, *range(7, 19)]
+    assert again.read_bytes() == whole.read_bytes()
+    assert list(tmp_path.glob(".miscal-*")) == []
+
+
+def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
+    from miscal.discovery.correcting import calibrate_file, command, engines
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+    rows().write_parquet(tmp_path / "new.parquet")
+
+    def stopped(job, pieces):
+        yield pieces[0], job.run(pieces[0])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setitem(engines.ENGINES, "local", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv")
+    # the file is another one now
+    rows(seed=1).write_parquet(tmp_path / "new.parquet")
+    os.utime(tmp_path / "new.parquet", (1, 1))
+    assert calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv").resumed == 0
+
+
+def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    told = calibrate("features", rows(), "--engine", "ray")
+    assert told.status == 2
+    assert 'pip install "miscal[ray]"' in told.err
+
+
+def test_a_failure_leaves_nothing_behind(models, tmp_path):
+    from miscal.discovery.correcting import calibrate_file
+
+    rows().drop("age").write_parquet(tmp_path / "new.parquet")
+    with pytest.raises(InputError):
+        calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a" / "b" / "out.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+def test_a_killed_command_goes_on(models, tmp_path):
+    """A signal in the middle of a real run: what was done is kept, nothing is written, and it is said."""
+    big = pl.concat([rows()] * 1_000)
+    big.write_parquet(tmp_path / "new.parquet")
+    command = ("calibrate", models["features"], tmp_path / "new.parquet", "--out")
+    process = start(*command, tmp_path / "stopped.csv")
+    deadline = time.monotonic() + 100
+    while not list(tmp_path.glob(".miscal-*.parts/0*.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    err = process.communicate(timeout=100)[1]
+    if process.returncode == 0:
+        pytest.skip("all rows were corrected before the signal arrived")
+    assert process.returncode == 143
+    assert "the same command goes on from there" in err
+    assert not (tmp_path / "stopped.csv").exists()
+    resumed, whole = (run(*command, tmp_path / name) for name in ("stopped.csv", "whole.csv"))
+    assert "rows had been corrected before" in resumed.out
+    assert "rows had been corrected before" not in whole.out
+    assert (tmp_path / "stopped.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_serving_needs_few_libraries(models, tmp_path):
+    """scikit-learn, pandas, lightgbm and torch take longer to import than thousands of rows to correct."""
+    rows().write_parquet(tmp_path / "new.parquet")
+    code = (
+        "import sys; from miscal.cli import main; status = main(sys.argv[1:]); "
+        "print(status, sorted({'sklearn', 'pandas', 'lightgbm', 'torch', 'matplotlib'} & set(sys.modules)))"
+    )
+    command = ("calibrate", models["features"], tmp_path / "new.parquet", "--out", tmp_path / "out.csv")
+    done = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
