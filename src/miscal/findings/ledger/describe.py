@@ -59,12 +59,14 @@ def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDG
     'kind = law or sums (overlap 98 %)'
     >>> describe(np.arange(120) % 3 == 0, groups).text
     'mixed: 3 values of kind, art the most common (35 %)'
+    >>> describe((np.arange(120) < 12) | (np.arange(120) == 50), groups).text
+    'mixed: 92 % of the rows have kind = art'
     """
     fitting = _fitting(inside, groups, settings)
     if fitting is not None:
         names, columns, overlap = fitting
         return Description(f"{names} (overlap {_percent(overlap)})", columns, overlap)
-    told, column = _composition(inside, groups.parts)
+    told, column = _composition(inside, groups.parts, settings)
     if column is None:
         told, column = _terms(inside, groups, settings)
     return Description(f"mixed: {told}" if told else "mixed", () if column is None else (column,), None)
@@ -182,8 +184,8 @@ def _shares(inside: np.ndarray, part: Part) -> tuple[np.ndarray, np.ndarray]:
     return counts[0] / max(1, inside.sum()), counts[1] / max(1, (~inside).sum())
 
 
-def _composition(inside: np.ndarray, parts: Sequence[Part]) -> tuple[str, str | None]:
-    """How many values of a column the rows have, and the most common; of the column that tells most of them."""
+def _composition(inside: np.ndarray, parts: Sequence[Part], settings: LedgerSettings) -> tuple[str, str | None]:
+    """Tell how many values of a column the rows have, and the most common; of the column that tells most of them."""
     best, told, column = -np.inf, "", None
     for part in parts:
         shares, others = _shares(inside, part)
@@ -196,9 +198,12 @@ def _composition(inside: np.ndarray, parts: Sequence[Part]) -> tuple[str, str | 
         information = told_of_it - (seen.sum() - 1) / (2 * inside.sum())
         if information > best:
             top = int(np.argmax(shares))
-            common = part.labels[top].removeprefix("= ")
             best, column = information, part.column
-            told = f"{seen.sum()} values of {part.column}, {common} the most common ({_percent(shares[top])})"
+            if shares[top] >= settings.nearly_all:
+                told = f"{_percent(shares[top])} of the rows have {part.column} {part.labels[top]}"
+            else:
+                common = part.labels[top].removeprefix("= ")
+                told = f"{seen.sum()} values of {part.column}, {common} the most common ({_percent(shares[top])})"
     return told, column
 
 
@@ -223,4 +228,6 @@ def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tupl
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    """Round to whole per cent; what is not all is not called 100 %."""
+    rounded = f"{100 * share:.0f} %"
+    return "over 99 %" if rounded == "100 %" and share < 1 else rounded

@@ -94,6 +94,8 @@ class LedgerSettings:
     """Rows by which descriptions are chosen: more cost time in proportion."""
     made_of_share: float = 0.5
     """Share of its rows that one or two values must hold for a term to be labelled by them."""
+    nearly_all: float = 0.9
+    """Share of a mixed group's rows from which on its most common value alone is told of the column. Not tuned."""
     telling_share: float = 0.4
     telling_lift: float = 3.0
     """A term is told of a mixed group where at least this share of its texts has it, and this many times the share of
