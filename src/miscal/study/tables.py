@@ -38,7 +38,9 @@ _PAIR: Columns = {
     "model": ("text", "model"),
 }
 _METHOD: Columns = {"method": ("text", '"paper" or "auto"')}
-_GEOMETRY: Columns = {"geometry": ("text", '"learned", or "raw": residuals smoothed over the inputs themselves')}
+_GEOMETRY: Columns = {
+    "geometry": ("text", '"learned", or "raw": residuals smoothed over the inputs (paper with evidence "test")'),
+}
 
 TABLES: Mapping[str, Table] = {
     "pairs": Table(
