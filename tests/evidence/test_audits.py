@@ -153,3 +153,28 @@ def test_bootstrap_without_a_slice_says_so():
     y, f, _ = planted(100)
     found = slice_bootstrap(y, f, ["good"] * 100)
     assert (found.worst, found.gap, found.share) == (None, None, None)
+
+
+def test_thresholds_by_brier_take_the_slice_with_the_larger_brier_score():
+    # under: confidences of 0.5 that are right half of the time, a Brier score of 0.25 and no error of calibration;
+    # over: sure and sometimes wrong, a small Brier score and an error of calibration
+    y = np.r_[np.tile([0.0, 1.0], 50), np.repeat([1.0, 0.0], [90, 10])]
+    f, delta = np.repeat([0.5, 0.99], 100), np.repeat([0.2, -0.2], 100)
+    kinds = {
+        by: threshold_sensitivity(y, f, lambda e: cut(delta, e), epsilons=(0.1,), by=by)[0] for by in ("smece", "brier")
+    }
+    assert {by: at.worst for by, at in kinds.items()} == {"smece": "over", "brier": "under"}
+    whole_brier, whole = np.mean((y - f) ** 2), smece(y, f)
+    assert kinds["brier"].brier_gap == pytest.approx(0.25 - whole_brier)
+    assert kinds["brier"].gap == pytest.approx(smece(y[:100], f[:100]) - whole)
+    assert kinds["smece"].gap == pytest.approx(smece(y[100:], f[100:]) - whole)
+
+
+def test_small_slices_count_where_fewer_rows_are_asked_of_them():
+    y, f = np.tile([0.0, 1.0], 50), np.full(100, 0.5)
+    delta = np.where(np.arange(100) < 3, -0.2, 0.0)
+    asked = {least: threshold_sensitivity(y, f, lambda e: cut(delta, e), min_rows=least)[0] for least in (3, 4)}
+    assert (asked[3].worst, asked[4].worst) == ("over", None)
+    regime = cut(delta, 0.05)
+    assert slice_bootstrap(y, f, regime, min_rows=3, n_draws=20).worst == "over"
+    assert slice_bootstrap(y, f, regime, min_rows=4, n_draws=20).worst is None

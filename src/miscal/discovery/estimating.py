@@ -205,7 +205,7 @@ def fit_rows(
     if triples.split is None:
         found = fit_honest_fields(model, triples)
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
-        corrections = _corrections(triples, found.folded.corrected, parts)
+        corrections = corrections_by_name(triples, found.folded.corrected, parts)
         return HonestRows(triples, model, found.folded, expected, corrections, found.fold, found.forward, found.block)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
@@ -216,7 +216,7 @@ def fit_rows(
     estimate = FieldEstimate(**values)
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
-    corrections = _corrections(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
+    corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
     return HonestRows(triples, model, estimate, expected, corrections)
 
 
@@ -244,7 +244,7 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
         for inside in (found.folded, found.forward)
     )  # fmt: skip
     parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
-    corrections = _corrections(triples, folded.corrected, parts)
+    corrections = corrections_by_name(triples, folded.corrected, parts)
     expected = expected_outcome(triples, seed, groups)
     return HonestRows(triples, model, folded, expected, corrections, fold, forward, block, sample)
 
@@ -308,12 +308,24 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
     return expected
 
 
-def _corrections(
+def corrections_by_name(
     triples: Triples, corrected: np.ndarray, parts: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """Correct every row by each method.
 
-    Of each part the first mask says which rows the global maps learn from, the second which they correct.
+    Parameters
+    ----------
+    triples : Triples
+    corrected : ndarray of float64, shape (n,)
+        Confidences corrected by the field, in [0, 1].
+    parts : sequence of (mask, mask)
+        Of each part the first mask, bool (n,), says which rows the global maps learn from, the second which they
+        correct.
+
+    Returns
+    -------
+    dict of str to ndarray of float64, shape (n,)
+        Confidences by the name of the correction: "raw" (uncorrected), "miscal" (the field's) and those of `COMPARED`.
     """
     found = {"raw": triples.confidence, "miscal": corrected, **{name: np.empty(len(triples)) for name in COMPARED}}
     for name in COMPARED:

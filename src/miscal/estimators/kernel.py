@@ -149,6 +149,32 @@ def nearest(query: Array, bank: Array, k: int) -> tuple[Array, Array]:
     return np.take_along_axis(index, order, 1), _like(query, np.take_along_axis(distance, order, 1))
 
 
+def median_distance(X: Array, rng: np.random.Generator, *, n_pairs: int = 2_000) -> float:
+    """Median distance between two rows, over pairs drawn at random: what a bandwidth is measured in.
+
+    All pairs would cost O(n^2 d). The standard error is about 1.25 / sqrt(n_pairs) of the spread of the distances, 3 %.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    rng : numpy.random.Generator
+    n_pairs : int, default 2,000
+
+    Returns
+    -------
+    float
+        Pairs of equal rows are left out; 1 where all pairs are.
+
+    Examples
+    --------
+    >>> median_distance(np.array([[0.0], [3.0]]), np.random.default_rng(0))
+    3.0
+    """
+    first, second = rng.integers(0, len(X), (2, n_pairs))
+    distance = np.linalg.norm(_floating(X[first]) - _floating(X[second]), axis=1)
+    return float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
+
+
 def logit_shift(
     query: Array, bank: Array, offset: Array, correct: Array, sigma: float, *, ridge: float = 1.0, steps: int = 10
 ) -> Array:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
+from miscal.study.rows import FieldRows, RawGeometry, learned_rows, raw_geometry
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 """Rows by the name of their table, with the columns of :data:`miscal.study.tables.TABLES`."""
@@ -64,7 +66,7 @@ class MeasureSettings:
     raw: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Studied:
     """One pair under one method, as found.
 
@@ -84,3 +86,26 @@ class Studied:
     settings: MeasureSettings
     triples: Triples
     found: Discovery
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The columns that every table of a pair begins with."""
+        labels = self.labels
+        return {"pair": labels.pair, "dataset": labels.dataset, "model": labels.model, "method": self.method}
+
+    @cached_property
+    def learned(self) -> FieldRows:
+        """The rows that testify, in the learned geometry."""
+        return learned_rows(self.found, self.settings.epsilon)
+
+    @cached_property
+    def raw(self) -> RawGeometry | None:
+        """The field of the raw inputs; None where it is not asked for, or there is none."""
+        if not self.settings.raw:
+            return None
+        return raw_geometry(self.found, self.triples, self.learned, self.settings.seed)
+
+    @property
+    def geometries(self) -> dict[str, FieldRows]:
+        """Rows by the name of their geometry: "learned" and, where it is measured, "raw"."""
+        return {"learned": self.learned} | ({} if self.raw is None else {"raw": self.raw.rows})

@@ -38,7 +38,9 @@ _PAIR: Columns = {
     "model": ("text", "model"),
 }
 _METHOD: Columns = {"method": ("text", '"paper" or "auto"')}
-_GEOMETRY: Columns = {"geometry": ("text", '"learned", or "raw": residuals smoothed over the inputs themselves')}
+_GEOMETRY: Columns = {
+    "geometry": ("text", '"learned", or "raw": residuals smoothed over the inputs (paper with evidence "test")'),
+}
 
 TABLES: Mapping[str, Table] = {
     "pairs": Table(
@@ -61,7 +63,7 @@ TABLES: Mapping[str, Table] = {
             "epoch": ("whole", "chosen epoch, from 1 (paper, learned)"),
             "alpha": ("number", "chosen scale of the range-aware correction (paper, and raw)"),
             "proxy": ("number", "validation Brier score of f + delta of the choice (paper, and raw)"),
-            "structure": ("truth", "whether the estimator claims local structure"),
+            "structure": ("truth", "whether the estimator claims local structure (learned)"),
             "accuracy": ("number", "mean outcome"),
             "confidence": ("number", "mean confidence"),
             "smece": ("number", "SmoothECE of the confidences"),
@@ -77,14 +79,14 @@ TABLES: Mapping[str, Table] = {
             "std_hidden": ("number", "standard deviation of its hidden part"),
             "share_over": ("number", "share of rows with delta < -epsilon"),
             "share_under": ("number", "share of rows with delta > epsilon"),
-            "share_unsupported": ("number", "share of rows without enough mass for a local estimate"),
+            "share_unsupported": ("number", "share of rows without enough mass for a local estimate (learned)"),
             "worst": ("text", 'worst slice, "over" or "under"; null where both have too few rows'),
             "gap": ("number", "smECE of the worst slice less smECE of all rows; signed"),
             "gap_clipped": ("number", "max(0, gap), as the paper appears to report it; 0 where gap is null"),
             "gap_boot_mean": ("number", "mean of the gap over bootstrap draws"),
             "gap_low": ("number", "2.5 % quantile of the gap over bootstrap draws"),
             "gap_high": ("number", "97.5 % quantile of the gap over bootstrap draws"),
-            "gap_p": ("number", "p-value of the gap against a model that is calibrated given f, from the summary"),
+            "gap_p": ("number", "p-value of the gap against a calibrated model, from the summary (learned)"),
             "share_worst": ("number", "share of rows in the worst slice"),
             "share_low": ("number", "2.5 % quantile of that share over bootstrap draws"),
             "share_high": ("number", "97.5 % quantile of that share over bootstrap draws"),
@@ -95,8 +97,8 @@ TABLES: Mapping[str, Table] = {
             "p_hidden": ("number", "certificate: p-value of hidden miscalibration (learned)"),
             "n_findings": ("whole", "findings of the ledger (learned)"),
             "finding": ("text", "description of the strongest finding; null without one (learned)"),
-            "seconds_field": ("number", "seconds spent on learning the field, honest estimates included"),
-            "seconds": ("number", "seconds spent on the pair in all, scoring left out"),
+            "seconds_field": ("number", "seconds spent on the field, honest estimates included"),
+            "seconds": ("number", "seconds spent on the run in all, scoring left out (learned)"),
         },
     ),
     "corrections": Table(
@@ -181,7 +183,7 @@ TABLES: Mapping[str, Table] = {
         },
     ),
     "regions": Table(
-        "a region of a pair's rows, or a region cut by a metadata value: regime `region` where `column` is `value`",
+        "a region of a pair's rows: a regime, or the rows that share a value of a metadata column",
         _PAIR | _METHOD | {
             "column": ("text", '"regime", or a metadata column'),
             "value": ("text", "as in curves"),

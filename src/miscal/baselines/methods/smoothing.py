@@ -11,7 +11,7 @@ from miscal.baselines.choosing import BASES, best, fit_base, held_out
 from miscal.baselines.protocol import Baseline, Floats
 from miscal.calibration.metrics import log_losses
 from miscal.data.triples import Triples
-from miscal.estimators.kernel import smooth
+from miscal.estimators.kernel import median_distance, smooth
 from miscal.estimators.paper.correction import range_aware
 
 SCALES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0)
@@ -34,7 +34,7 @@ class RawKernel(Baseline):
 
     def _fit(self, rows: Triples, seed: int) -> None:
         X, y, f = rows.X, rows.correct, rows.confidence
-        spread = _median_distance(X, np.random.default_rng(seed))
+        spread = median_distance(X, np.random.default_rng(seed))
         pairs = held_out(rows, seed)
         losses: dict[tuple, float] = {}
         for base, (fit, score), scale in product(BASES, pairs, SCALES):
@@ -66,9 +66,3 @@ def _correct(p: Floats, shift: Floats, way: str | float) -> Floats:
         # a confidence that is nearer to 0 or 1 already may stay where it is
         return np.clip(p + shift, np.minimum(p, _EDGE), np.maximum(p, 1 - _EDGE))
     return range_aware(p, shift, float(way))
-
-
-def _median_distance(X: NDArray, rng: np.random.Generator) -> float:
-    first, second = rng.integers(0, len(X), (2, 2000))
-    distance = np.linalg.norm(X[first] - X[second], axis=1)
-    return float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0

@@ -9,10 +9,18 @@ p-values rows are the independent units and weights say how much each matters; r
 - All metrics at once, each with its interval: :func:`global_scores`. A new metric is a :class:`Metric` in `METRICS`.
 - Slices: :func:`worst_slice_gap`. Diagrams: :func:`reliability_curve`. Means: :func:`mean_interval`,
   :func:`paired_difference` of two methods on the same rows, :func:`wilson` for shares.
+- Deferral of the least confident rows: :func:`risk_at_coverage`, :func:`risk_coverage_area`, :func:`deferral_gains`.
 - Random draws: :func:`smece_bootstrap` of rows, :func:`smece_null` of a calibrated model.
 """
 
 from miscal.calibration.metrics.curve import ReliabilityCurve, reliability_curve
+from miscal.calibration.metrics.deferral import (
+    GAIN_COVERAGES,
+    DeferralGain,
+    deferral_gains,
+    risk_at_coverage,
+    risk_coverage_area,
+)
 from miscal.calibration.metrics.gap import MIN_ROWS, GapEstimate, WorstSlice, measure_gap, worst_slice_gap
 from miscal.calibration.metrics.inference import (
     ErrorEstimate,
@@ -44,8 +52,10 @@ from miscal.calibration.metrics.scores import (
 from miscal.calibration.metrics.smooth import smece
 
 __all__ = [
+    "GAIN_COVERAGES",
     "METRICS",
     "MIN_ROWS",
+    "DeferralGain",
     "ErrorEstimate",
     "Estimate",
     "GapEstimate",
@@ -55,6 +65,7 @@ __all__ = [
     "WorstSlice",
     "brier",
     "correction_metrics",
+    "deferral_gains",
     "ece",
     "global_scores",
     "log_loss",
@@ -66,6 +77,8 @@ __all__ = [
     "measure_smece",
     "paired_difference",
     "reliability_curve",
+    "risk_at_coverage",
+    "risk_coverage_area",
     "share_of",
     "smece",
     "smece_bootstrap",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from miscal.calibration.calibrators import logit
 from miscal.estimators.auto.distances import Distances
 from miscal.estimators.auto.settings import AUTO
+from miscal.estimators.kernel import median_distance
 
 Array = NDArray[np.floating]
 
@@ -125,11 +126,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     centred = (rows - mean) * inverse
     rotation = _components(centred, AUTO.widest) if d > AUTO.widest else np.zeros((d, 0), np.float32)
     x = centred @ rotation if rotation.shape[1] else centred
-    # a median over random pairs: O(1,000 d), where all pairs would be O(n^2 d)
-    pairs = rng.integers(0, len(x), (2, 1000))
-    # pairs of equal rows, which say nothing of the scale, are left out below
-    distances = np.linalg.norm(x[pairs[0]] - x[pairs[1]], axis=1)
-    distance = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
+    distance = median_distance(x, rng, n_pairs=1_000)
     x = x / np.float32(distance)
     axes = _components(x, AUTO.n_components)
     first = float((x @ axes[:, :1]).std()) if axes.shape[1] else 1.0

@@ -1,0 +1,238 @@
+"""Deferral: how often the answers that are kept are wrong, where the least confident ones are handed to someone else.
+
+Rows are ranked by a score, and the k of n rows with the largest are kept: a coverage of k / n. The risk is the share of
+wrong answers among them (El-Yaniv & Wiener, JMLR 11, 2010). Which rows of equal score are kept is left to chance, and
+the risk is its expectation: of a tie of g rows with e wrong answers, of which j are kept, e j / g are wrong on average.
+So the expected number of wrong answers is linear within a tie, and no order of the rows favours any score. The area
+under the curve is the mean risk over k = 1 .. n (Geifman, Uziel & El-Yaniv, ICLR 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miscal.base.checks import check_lengths
+from miscal.base.errors import InputError
+from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
+
+GAIN_COVERAGES = (0.5, 0.8, 0.9)
+"""Coverages at which the gain is reported, beside the area: a convention."""
+
+_BLOCK = 1 << 20
+"""Counts of rows that a block of draws holds, 8 MB each of a few arrays. Not tuned."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranking:
+    """Rows by falling score: their order, the first place of each tie, and which are wrong, in that order."""
+
+    order: np.ndarray
+    start: np.ndarray
+    wrong: np.ndarray
+
+    @classmethod
+    def of(cls, wrong: np.ndarray, score: np.ndarray) -> _Ranking:
+        order = np.argsort(-score, kind="stable")
+        ranked = score[order]
+        start = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+        return cls(order, start, wrong[order])
+
+    def kept(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows, and wrong answers, up to the end of each tie: (B, G + 1) each, from 0, of rows counted (B, n) times."""
+        ranked = counts[:, self.order]
+        sums = (np.add.reduceat(part, self.start, axis=1) for part in (ranked, ranked * self.wrong))
+        rows, wrong = (np.pad(np.cumsum(part, axis=1), ((0, 0), (1, 0))) for part in sums)
+        return rows, wrong
+
+
+def risk_at_coverage(correct: Any, score: Any, coverage: Sequence[float]) -> np.ndarray:
+    """Share of wrong answers among the rows with the largest scores, at several coverages.
+
+    Parameters
+    ----------
+    correct : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    score : array-like of shape (n,)
+        What ranks the rows, in [0, 1]; the least are deferred. Ties are broken at random, and the risk is the mean.
+    coverage : sequence of m floats
+        Shares of rows kept, in (0, 1]. A share between two numbers of rows lies on the line between them.
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
+        In [0, 1]; at coverage 1 the share of wrong answers in all.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> risk_at_coverage([1, 1, 0, 0], [0.9, 0.8, 0.8, 0.1], [0.25, 0.5, 1.0]).tolist()
+    [0.0, 0.25, 0.5]
+    """
+    y, f, _ = check_rows(correct, score)
+    ranking = _Ranking.of(1 - y, f)
+    return _risks(*ranking.kept(np.ones((1, len(y)))), _checked_coverage(coverage))[0]
+
+
+def risk_coverage_area(correct: Any, score: Any) -> float:
+    """Area under the risk-coverage curve: the mean risk over all numbers of rows kept, 1 to n.
+
+    Parameters
+    ----------
+    correct, score
+        As for :func:`risk_at_coverage`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better, and for a score that says nothing it is the share of wrong answers.
+
+    Raises
+    ------
+    InputError
+        As for :func:`risk_at_coverage`.
+
+    Examples
+    --------
+    >>> risk_coverage_area([1, 0], [0.9, 0.1]), risk_coverage_area([1, 0], [0.5, 0.5])
+    (0.25, 0.5)
+    """
+    y, f, _ = check_rows(correct, score)
+    return float(_areas(*_Ranking.of(1 - y, f).kept(np.ones((1, len(y)))))[0])
+
+
+@dataclass(frozen=True)
+class DeferralGain:
+    """What another score changes for deferral.
+
+    Attributes
+    ----------
+    at : float or None
+        The coverage; None for the area under the curve.
+    before, after : float
+        Risk, or area, by either score.
+    gain : float
+        before - after; positive where the second score is better.
+    interval : (float, float)
+        Of the gain: 2.5 % and 97.5 % quantiles over rows drawn with replacement, the same for both scores.
+    """
+
+    at: float | None
+    before: float
+    after: float
+    gain: float
+    interval: tuple[float, float]
+
+
+def deferral_gains(
+    correct: Any,
+    before: Any,
+    after: Any,
+    *,
+    coverage: Sequence[float] = GAIN_COVERAGES,
+    n_draws: int = DRAWS,
+    random_state: RandomState = 0,
+) -> tuple[DeferralGain, ...]:
+    """Compare two scores for deferral on the same rows.
+
+    Parameters
+    ----------
+    correct : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    before, after : array-like of shape (n,)
+        Two scores of the rows, in [0, 1]: raw and corrected confidences, say.
+    coverage : sequence of float in (0, 1], default (0.5, 0.8, 0.9)
+    n_draws : int, default 1000
+        Bootstrap draws; each costs O(n).
+    random_state : int or numpy.random.Generator, default 0
+
+    Returns
+    -------
+    tuple of DeferralGain
+        The area first, then the coverages in order.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> area, half = deferral_gains([1, 0] * 50, [0.5] * 100, [0.9, 0.1] * 50, coverage=[0.5], n_draws=50)
+    >>> half.before, half.after, half.gain, half.interval[0] > 0.2
+    (0.5, 0.0, 0.5, True)
+    """
+    check_lengths(correct=correct, before=before, after=after)
+    y, f, _ = check_rows(correct, before)
+    _, g, _ = check_rows(correct, after)
+    shares = _checked_coverage(coverage)
+    rankings = [_Ranking.of(1 - y, score) for score in (f, g)]
+
+    def numbers(counts: np.ndarray) -> np.ndarray:
+        """Area and risks by both scores, (2, B, 1 + m)."""
+        kept = [ranking.kept(counts) for ranking in rankings]
+        return np.stack([np.column_stack([_areas(*one), _risks(*one, shares)]) for one in kept])
+
+    first, second = numbers(np.ones((1, len(y))))[:, 0]
+    draws = np.concatenate([_difference(numbers, counts) for counts in _drawn(len(y), n_draws, random_state)])
+    tail = (1 - CONFIDENCE_LEVEL) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
+    return tuple(
+        DeferralGain(
+            at, float(first[k]), float(second[k]), float(first[k] - second[k]), (float(low[k]), float(high[k]))
+        )
+        for k, at in enumerate((None, *shares.tolist()))
+    )
+
+
+def _difference(numbers: Callable[[np.ndarray], np.ndarray], counts: np.ndarray) -> np.ndarray:
+    before, after = numbers(counts)
+    return before - after
+
+
+def _drawn(n: int, n_draws: int, random_state: RandomState) -> Iterator[np.ndarray]:
+    """How often each row is drawn, (B, n) float64, in blocks of draws."""
+    rng = generator(random_state)
+    step = max(1, _BLOCK // n)
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        rows = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+        yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+
+
+def _risks(rows: np.ndarray, wrong: np.ndarray, coverage: np.ndarray) -> np.ndarray:
+    """Risk at coverages (m,), by rows and wrong answers up to each tie (B, G + 1): (B, m)."""
+    kept = coverage * rows[0, -1]
+    return np.stack([np.interp(kept, r, w) for r, w in zip(rows, wrong, strict=True)]) / kept
+
+
+def _areas(rows: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Mean over k = 1 .. n of the expected wrong answers among k rows, divided by k: (B,).
+
+    Within a tie that begins after a rows with b wrong ones, and has e wrong ones in g rows, that is b + (k - a) e / g.
+    Divided by k and summed over the tie it is (b - a e / g) (H(a + g) - H(a)) + e, with H the harmonic numbers.
+    """
+    n = int(rows[0, -1])
+    harmonic = np.r_[0.0, np.cumsum(1 / np.arange(1, n + 1))]
+    size, errors = np.diff(rows, axis=1), np.diff(wrong, axis=1)
+    # a tie that a draw has left empty adds nothing
+    rate = np.divide(errors, size, out=np.zeros_like(errors), where=size > 0)
+    place = rows.astype(np.int64)
+    within = (wrong[:, :-1] - rows[:, :-1] * rate) * (harmonic[place[:, 1:]] - harmonic[place[:, :-1]])
+    return (within + errors).sum(axis=1) / n
+
+
+def _checked_coverage(coverage: Sequence[float]) -> np.ndarray:
+    shares = np.asarray(coverage, dtype=np.float64)
+    if shares.ndim != 1 or not np.all((shares > 0) & (shares <= 1)):
+        raise InputError(f"coverage must be a list of shares in (0, 1]; got {coverage!r}")
+    return shares

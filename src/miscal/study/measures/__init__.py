@@ -1,0 +1,19 @@
+"""The numbers of one pair: each module fills the tables that it names from what a discovery found."""
+
+from collections.abc import Callable
+
+from miscal.study.measures import corrections, curves, deferral, histograms, pairs, thresholds
+from miscal.study.studied import Rows, Studied
+
+MEASURES: tuple[Callable[[Studied], Rows], ...] = (
+    pairs.measure,
+    corrections.measure,
+    thresholds.measure,
+    curves.measure,
+    histograms.measure,
+    deferral.measure,
+)
+"""What is measured of every pair."""
+
+INTERPRETING: tuple[Callable[[Studied], Rows], ...] = ()
+"""What costs much, and is measured of the pairs that a plan names under ``interpret``."""

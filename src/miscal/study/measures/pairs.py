@@ -1,0 +1,145 @@
+"""The table ``pairs``: one row per geometry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from miscal.calibration.metrics import log_losses, paired_difference
+from miscal.discovery.summary import Summary
+from miscal.evidence.bootstrap import Replicates, slice_bootstrap
+from miscal.evidence.thresholds import threshold_sensitivity
+from miscal.study.rows import FieldRows, RawGeometry
+from miscal.study.studied import Rows, Studied
+
+_CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
+_OF_LEARNED = (
+    *("share_unsupported", "structure", "gap_p", "limit_total", "p_total", "limit_hidden", "p_hidden"),
+    *("n_findings", "finding", "seconds"),
+)
+
+
+def measure(studied: Studied) -> Rows:
+    """Describe the pair by its learned field and, where it is measured, by that of the raw inputs.
+
+    Parameters
+    ----------
+    studied : Studied
+
+    Returns
+    -------
+    Rows
+        Table ``pairs``.
+    """
+    common = _common(studied)
+    rows = [common | {"geometry": "learned"} | _field(studied.learned) | _gap(studied, studied.learned)]
+    rows[0] |= _learned(studied)
+    if studied.raw is not None:
+        seen = studied.raw.rows
+        rows.append(common | {"geometry": "raw"} | _field(seen) | _gap(studied, seen) | _raw(studied.raw))
+    return {"pairs": rows}
+
+
+def _common(studied: Studied) -> dict[str, Any]:
+    """Collect what does not depend on the geometry."""
+    summary, rows, settings = studied.found.summary, studied.learned, studied.settings
+    return studied.named | {
+        "family": studied.labels.family,
+        "billions": studied.labels.billions,
+        "evidence": summary.evidence,
+        "seed": settings.seed,
+        "epsilon": settings.epsilon,
+        "min_rows": settings.min_rows,
+        "n": summary.n,
+        "n_train": summary.n_train,
+        "n_val": summary.n_val,
+        "n_test": len(rows.correct),
+        "d": summary.data.n_features,
+        # those of the summary are of all rows
+        "accuracy": float(rows.correct.mean()),
+        "confidence": float(rows.confidence.mean()),
+        "smece": summary.global_.smece.value,
+        "brier": summary.global_.brier.value,
+        "log_loss": summary.global_.log_loss.value,
+    }
+
+
+def _field(rows: FieldRows) -> dict[str, Any]:
+    """Describe the field over the rows, and what its correction saves."""
+    regime = rows.regime
+    losses = [log_losses(rows.correct, confidence) for confidence in (rows.confidence, rows.corrected)]
+    saved = paired_difference(*losses)
+    low, high = saved.interval or (None, None)
+    return {
+        "log_loss_corrected": float(losses[1].mean()),
+        "log_loss_saved": saved.value,
+        "log_loss_saved_low": low,
+        "log_loss_saved_high": high,
+        "delta_mean": float(rows.delta.mean()),
+        "delta_std": float(rows.delta.std()),
+        "std_visible": float(rows.visible.std()),
+        "std_hidden": float(rows.hidden.std()),
+        "share_over": float(np.mean(regime == "over")),
+        "share_under": float(np.mean(regime == "under")),
+    }
+
+
+def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
+    """Measure the worst slice, on the rows and over the paper's bootstrap of them."""
+    settings = studied.settings
+    y, f, least = rows.correct, rows.confidence, settings.min_rows
+    (at,) = threshold_sensitivity(y, f, rows.cut, epsilons=(settings.epsilon,), min_rows=least)
+    drawn = slice_bootstrap(
+        y, f, rows.regime, min_rows=least, n_draws=settings.bootstrap_draws, random_state=settings.seed
+    )
+    mean, low, high = _replicates(drawn.gap)
+    _, share_low, share_high = _replicates(drawn.share)
+    return {
+        "worst": at.worst,
+        "gap": at.gap,
+        "gap_clipped": max(0.0, at.gap or 0.0),
+        "gap_boot_mean": mean,
+        "gap_low": low,
+        "gap_high": high,
+        "share_worst": at.share_worst,
+        "share_low": share_low,
+        "share_high": share_high,
+        "brier_gap": at.brier_gap,
+    }
+
+
+def _replicates(drawn: Replicates | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if drawn is None else (drawn.mean, drawn.low, drawn.high)
+
+
+def _learned(studied: Studied) -> dict[str, Any]:
+    """Collect what a run knows of the learned geometry alone."""
+    summary = studied.found.summary
+    certificate, findings = summary.certificate, summary.findings
+    return _chosen(summary) | {
+        "share_unsupported": summary.field.share_unsupported,
+        "structure": summary.field.structure,
+        "gap_p": summary.gap.p_value,
+        "limit_total": certificate.lower_bound_total.value,
+        "p_total": certificate.p_value_total,
+        "limit_hidden": certificate.lower_bound_hidden.value,
+        "p_hidden": certificate.p_value,
+        "n_findings": len(findings),
+        "finding": findings[0].description if findings else None,
+        "seconds_field": summary.timing["field"],
+        "seconds": sum(summary.timing.values()),
+    }
+
+
+def _chosen(summary: Summary) -> dict[str, Any]:
+    """Return the paper's choices; "auto" has none of them."""
+    if summary.method != "paper":
+        return dict.fromkeys(_CHOICES)
+    chosen = next(candidate for candidate in summary.selection.candidates if candidate["chosen"])
+    return {name: (summary.selection.chosen | chosen)[name] for name in _CHOICES}
+
+
+def _raw(raw: RawGeometry) -> dict[str, Any]:
+    chosen = {"sigma": raw.field.sigma, "alpha": raw.field.alpha, "proxy": raw.field.proxy}
+    return dict.fromkeys((*_CHOICES, *_OF_LEARNED)) | chosen | {"seconds_field": raw.seconds}

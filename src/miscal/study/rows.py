@@ -1,0 +1,147 @@
+"""The rows of a pair that testify, with its field in the learned geometry and, for "paper", over the raw inputs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from miscal.data.triples import Triples
+from miscal.discovery.discover import Discovery
+from miscal.discovery.estimating import TEST
+from miscal.estimators.paper.raw import RawField, choose_raw_field
+from miscal.findings import cut
+
+
+@dataclass(frozen=True, eq=False)
+class FieldRows:
+    """Rows that testify and one field at each; arrays of shape (n,), float64 unless said otherwise.
+
+    Attributes
+    ----------
+    correct, confidence
+        Outcomes (0 or 1) and confidences (in [0, 1]).
+    delta
+        The field, in [-1, 1]; negative: over-confident.
+    visible, hidden
+        Its two parts.
+    supported : bool
+        Whether a row has neighbours enough for a local estimate; elsewhere it belongs to no regime. The field of the
+        raw inputs has no such rule: true everywhere.
+    corrected
+        Confidences corrected by the field, in [0, 1].
+    epsilon : float
+        Half-width of the band of delta that counts as well calibrated.
+    """
+
+    correct: np.ndarray
+    confidence: np.ndarray
+    delta: np.ndarray
+    visible: np.ndarray
+    hidden: np.ndarray
+    supported: np.ndarray
+    corrected: np.ndarray
+    epsilon: float
+
+    def cut(self, epsilon: float) -> np.ndarray:
+        """Regime of each row at an epsilon: "over", "good", "under", or None; object, shape (n,)."""
+        return cut(self.delta, epsilon, self.supported)
+
+    @property
+    def regime(self) -> np.ndarray:
+        """Regime of each row at the pair's epsilon."""
+        return self.cut(self.epsilon)
+
+    @property
+    def regions(self) -> dict[str, np.ndarray]:
+        """Masks of all rows and of each regime, bool (n,)."""
+        regime = self.regime
+        every = np.ones(len(regime), dtype=bool)
+        return {"all": every, **{name: regime == name for name in ("over", "under", "good")}}
+
+
+@dataclass(frozen=True, eq=False)
+class RawGeometry:
+    """The field of the raw inputs: its rows, what was chosen, and the seconds that it took."""
+
+    rows: FieldRows
+    field: RawField
+    seconds: float
+
+
+def testimony(found: Discovery) -> np.ndarray:
+    """Mark the rows of a run that testify: bool (n,)."""
+    if found.summary.evidence != TEST:
+        return np.ones(found.table.height, dtype=bool)
+    return (found.table["split"] == "test").to_numpy()
+
+
+def learned_rows(found: Discovery, epsilon: float) -> FieldRows:
+    """Take the rows that testify from the table of a run.
+
+    Parameters
+    ----------
+    found : Discovery
+    epsilon : float
+
+    Returns
+    -------
+    FieldRows
+    """
+    some = found.table.filter(testimony(found))
+    names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
+    columns = {name: some[name].to_numpy() for name in names}
+    return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=epsilon, **columns)
+
+
+def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:
+    """Smooth the residuals of the paper's bank over the raw inputs, and estimate the rows that testify.
+
+    Parameters
+    ----------
+    found : Discovery
+        Of method "paper", with evidence "test".
+    triples : Triples
+        Its rows, in the order of its table.
+    learned : FieldRows
+        The same rows in the learned geometry; the visible part, a function of the confidence alone, is theirs.
+    seed : int
+        Draws the pairs of rows behind the unit of the bandwidths.
+
+    Returns
+    -------
+    RawGeometry or None
+        None for another method, and where all rows testify: the bank that all share has seen their outcomes then.
+    """
+    if found.model.method != "paper" or found.summary.evidence != TEST:
+        return None
+    start = time.monotonic()
+    split = found.table["split"].to_numpy()
+    weight = np.ones(len(triples)) if triples.weight is None else triples.weight
+    fitted, test = found.model.fitted_, split == "test"
+    # the estimator numbers the rows that it was given, which were all but the test rows
+    bank = np.flatnonzero(~test)[fitted.bank_rows_]
+    val = (split == "val") & (weight > 0)
+    field = choose_raw_field(
+        triples.X[bank],
+        fitted.bank_residual_,
+        fitted.bank_weight_,
+        triples.X[val],
+        triples.confidence[val],
+        triples.correct[val],
+        weight[val],
+        random_state=seed,
+    )
+    delta = field.delta(triples.X[test])
+    rows = FieldRows(
+        correct=learned.correct,
+        confidence=learned.confidence,
+        delta=delta,
+        visible=learned.visible,
+        hidden=delta - learned.visible,
+        supported=np.ones(len(delta), dtype=bool),
+        corrected=field.corrected(learned.confidence, delta),
+        epsilon=learned.epsilon,
+    )
+    return RawGeometry(rows, field, round(time.monotonic() - start, 3))

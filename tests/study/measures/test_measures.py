@@ -1,0 +1,307 @@
+"""The numbers of a planted pair against plain loops over the table of its run."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.metrics import smece
+from miscal.estimators.paper.correction import range_aware
+from miscal.study.measures import INTERPRETING, MEASURES, corrections, curves, deferral, histograms, pairs, thresholds
+from miscal.study.tables import TABLES
+
+from ..planted import SETTINGS, planted
+
+METHODS = ("paper", "auto")
+TYPES = {"text": str, "whole": int, "number": float, "truth": bool}
+
+
+def rows_of(method):
+    """The rows that testify, as dicts with their regime."""
+    studied = planted(method)
+    return [row for row in studied.found.table.iter_rows(named=True) if row["split"] in (None, "test")]
+
+
+def residual_smece(rows):
+    return smece([row["correct"] for row in rows], [row["confidence"] for row in rows])
+
+
+def brier_of(rows):
+    return sum((row["correct"] - row["confidence"]) ** 2 for row in rows) / len(rows)
+
+
+def only(rows, **wanted):
+    (found,) = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_row_has_the_columns_of_its_table_in_their_types_and_no_number_is_nan(method):
+    assert not set(MEASURES) & set(INTERPRETING)
+    for measure in MEASURES:
+        for name, rows in measure(planted(method)).items():
+            assert rows
+            for row in rows:
+                assert set(row) == set(TABLES[name].columns)
+                for column, (kind, _) in TABLES[name].columns.items():
+                    value = row[column]
+                    assert value is None or type(value) is TYPES[kind], (name, column, value)
+                    assert kind != "number" or value is None or math.isfinite(value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_field_is_described_as_by_a_plain_loop(method):
+    rows = rows_of(method)
+    found = only(pairs.measure(planted(method))["pairs"], geometry="learned")
+    delta = [row["delta"] for row in rows]
+    mean = sum(delta) / len(delta)
+    assert found["n_test"] == len(rows)
+    assert found["delta_mean"] == pytest.approx(mean)
+    assert found["delta_std"] == pytest.approx(math.sqrt(sum((d - mean) ** 2 for d in delta) / len(delta)))
+    known = [row["delta"] for row in rows if row["supported"]]
+    assert found["share_over"] == sum(d < -0.05 for d in known) / len(rows)
+    assert found["share_under"] == sum(d > 0.05 for d in known) / len(rows)
+    assert found["share_unsupported"] == pytest.approx(1 - len(known) / len(rows))
+    assert found["accuracy"] == pytest.approx(sum(row["correct"] for row in rows) / len(rows))
+    assert found["brier"] == pytest.approx(brier_of(rows))
+    assert found["std_hidden"] == pytest.approx(np.std([row["delta"] - row["visible"] for row in rows]))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_worst_slice_is_the_larger_smece_of_the_two(method):
+    rows = rows_of(method)
+    found = only(pairs.measure(planted(method))["pairs"], geometry="learned")
+    slices = {name: [row for row in rows if row["regime"] == name] for name in ("over", "under")}
+    errors = {name: residual_smece(some) for name, some in slices.items() if len(some) >= 30}
+    worst = max(errors, key=errors.get)
+    assert found["worst"] == worst
+    assert found["gap"] == pytest.approx(errors[worst] - residual_smece(rows))
+    assert found["gap"] == pytest.approx(planted(method).found.summary.gap.value)
+    assert found["gap_p"] == planted(method).found.summary.gap.p_value
+    assert found["share_worst"] == len(slices[worst]) / len(rows)
+    assert found["brier_gap"] == pytest.approx(brier_of(slices[worst]) - brier_of(rows))
+    assert found["gap_low"] <= found["gap_boot_mean"] <= found["gap_high"]
+    assert found["share_low"] <= found["share_worst"] <= found["share_high"]
+
+
+def test_a_slice_with_too_few_rows_is_not_worst_and_its_gap_counts_as_zero():
+    studied = planted("paper")
+    few = replace(studied, settings=replace(SETTINGS, min_rows=10_000))
+    for found in pairs.measure(few)["pairs"]:
+        assert found["gap_clipped"] == 0.0
+        assert found["min_rows"] == 10_000
+        nothing = ("worst", "gap", "gap_boot_mean", "gap_low", "gap_high", "share_worst", "share_low", "brier_gap")
+        assert [found[name] for name in nothing] == [None] * len(nothing)
+    one = replace(studied, settings=replace(SETTINGS, min_rows=1))
+    assert all(at["n"] >= 1 for at in thresholds.measure(one)["thresholds"] if at["worst"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_saved_log_loss_is_a_mean_over_rows_with_its_interval(method):
+    saved = []
+    for row in rows_of(method):
+        pair = [min(max(row[name], 1e-4), 1 - 1e-4) for name in ("confidence", "corrected")]
+        before, after = (-math.log(p if row["correct"] else 1 - p) for p in pair)
+        saved.append(before - after)
+    found = only(pairs.measure(planted(method))["pairs"], geometry="learned")
+    mean, error = np.mean(saved), np.std(saved, ddof=1) / math.sqrt(len(saved))
+    assert found["log_loss_saved"] == pytest.approx(mean)
+    assert found["log_loss"] - found["log_loss_corrected"] == pytest.approx(mean)
+    # Student's quantile is 1.96 to 1.98 from 125 rows on
+    ends = np.array([found["log_loss_saved_low"], found["log_loss_saved_high"]])
+    assert np.abs(ends - mean) == pytest.approx([1.97 * error] * 2, rel=0.01)
+
+
+def test_what_only_one_method_or_geometry_has_is_null_elsewhere():
+    learned, raw = pairs.measure(planted("paper"))["pairs"]
+    (auto,) = pairs.measure(planted("auto"))["pairs"]
+    assert (learned["sigma"], learned["lambda"]) == (0.3, 0.01)
+    assert learned["epoch"] in (1, 2)
+    assert learned["n_train"] + learned["n_val"] + learned["n_test"] == learned["n"]
+    assert all(auto[name] is None for name in ("sigma", "lambda", "epoch", "alpha", "proxy", "n_train", "n_val"))
+    assert all(raw[name] is None for name in ("lambda", "epoch", "structure", "p_total", "n_findings", "finding"))
+    assert (learned["evidence"], auto["evidence"]) == ("test", "all")
+    same = ("accuracy", "confidence", "smece", "brier", "log_loss", "n_test", "std_visible")
+    assert [learned[name] for name in same] == [raw[name] for name in same]
+
+
+def raw_by_loop():
+    """The paper's bank smoothed in x at the chosen bandwidth: delta of each test row."""
+    studied = planted("paper")
+    triples, fitted = studied.triples, studied.found.model.fitted_
+    learned_from = [i for i, name in enumerate(triples.split) if name != "test"]
+    bank = [learned_from[k] for k in fitted.bank_rows_]
+    # the rows whose representation the model stores, so that the numbering is the right one
+    assert fitted.transform(triples.X[bank]) == pytest.approx(fitted.bank_coordinates_, abs=1e-6)
+    assert all(triples.split[i] == "train" for i in bank)
+    sigma = studied.raw.field.sigma
+    delta = []
+    for x in triples.X[triples.split == "test"].astype(float):
+        weights = [math.exp(-np.sum((x - triples.X[i]) ** 2) / sigma**2) for i in bank]
+        residuals = [triples.correct[i] - triples.confidence[i] for i in bank]
+        delta.append(sum(w * r for w, r in zip(weights, residuals, strict=True)) / sum(weights))
+    return np.array(delta)
+
+
+def test_the_raw_geometry_smooths_the_bank_of_the_paper_over_its_inputs():
+    studied, delta = planted("paper"), raw_by_loop()
+    assert studied.raw.rows.delta == pytest.approx(delta, abs=1e-5)
+    found = only(pairs.measure(studied)["pairs"], geometry="raw")
+    assert found["delta_std"] == pytest.approx(delta.std(), abs=1e-5)
+    y, f = studied.learned.correct, studied.learned.confidence
+    gaps = [smece(y[rows], f[rows]) - smece(y, f) for rows in (delta < -0.05, delta > 0.05)]
+    assert found["gap"] == pytest.approx(max(gaps))
+    assert studied.raw.rows.corrected == pytest.approx(range_aware(f, delta, found["alpha"]), abs=1e-4)
+
+
+def test_the_raw_geometry_is_left_out_where_it_is_not_asked_for_or_has_no_test_rows():
+    studied = planted("paper")
+    without = replace(studied, settings=replace(SETTINGS, raw=False))
+    for one in (without, planted("auto")):
+        assert one.raw is None
+        assert {row["geometry"] for row in histograms.measure(one)["histograms"]} == {"learned"}
+
+
+@pytest.mark.parametrize("geometry", ["learned", "raw"])
+def test_corrections_are_scored_in_the_regions_of_the_field(geometry):
+    studied = planted("paper")
+    table = [row for row in corrections.measure(studied)["corrections"] if row["geometry"] == geometry]
+    seen = studied.geometries[geometry]
+    y, f, split = studied.triples.correct, studied.triples.confidence, studied.triples.split
+    fitted = CALIBRATORS["isotonic"]().fit(y[split == "train"], f[split == "train"])
+    values = {"raw": seen.confidence, "miscal": seen.corrected, "isotonic": fitted.predict(seen.confidence)}
+    regions = {
+        "over": [k for k, d in enumerate(seen.delta) if d < -0.05 and seen.supported[k]],
+        "under": [k for k, d in enumerate(seen.delta) if d > 0.05 and seen.supported[k]],
+        "good": [k for k, d in enumerate(seen.delta) if -0.05 <= d <= 0.05 and seen.supported[k]],
+        "all": range(len(seen.delta)),
+    }
+    for name, confidence in values.items():
+        for region, rows in regions.items():
+            found = only(table, calibrator=name, region=region)
+            assert found["n"] == len(rows)
+            errors = [(seen.correct[k] - confidence[k]) ** 2 for k in rows]
+            assert found["brier"] == pytest.approx(np.mean(errors))
+            assert found["smece"] == pytest.approx(smece(seen.correct[rows], confidence[rows]))
+    assert len(table) == 5 * 4
+
+
+def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
+    table = corrections.measure(planted("paper"))["corrections"]
+    for name in ("raw", "isotonic", "temperature", "platt"):
+        learned, raw = (only(table, geometry=g, calibrator=name, region="all") for g in ("learned", "raw"))
+        assert [learned[score] for score in ("smece", "brier", "log_loss")] == pytest.approx(
+            [raw[score] for score in ("smece", "brier", "log_loss")]
+        )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_thresholds_follow_a_plain_loop(method):
+    rows, table = rows_of(method), thresholds.measure(planted(method))["thresholds"]
+    whole = {"smece": residual_smece(rows), "brier": brier_of(rows)}
+    for epsilon in SETTINGS.epsilons:
+        slices = {
+            "over": [row for row in rows if row["delta"] < -epsilon and row["supported"]],
+            "under": [row for row in rows if row["delta"] > epsilon and row["supported"]],
+        }
+        slices = {name: some for name, some in slices.items() if len(some) >= SETTINGS.min_rows}
+        for by, score in (("smece", residual_smece), ("brier", brier_of)):
+            found = only(table, geometry="learned", epsilon=epsilon, by=by)
+            worst = max(slices, key=lambda name: score(slices[name]), default=None)
+            assert found["worst"] == worst
+            if worst:
+                assert (found["n"], found["share"]) == (len(slices[worst]), len(slices[worst]) / len(rows))
+                assert found["smece_gap"] == pytest.approx(residual_smece(slices[worst]) - whole["smece"])
+                assert found["brier_gap"] == pytest.approx(brier_of(slices[worst]) - whole["brier"])
+            assert found["smece_gap_clipped"] == max(0.0, found["smece_gap"] or 0.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_slice_has_a_larger_gap_by_a_score_than_the_one_that_it_chose(method):
+    table = thresholds.measure(planted(method))["thresholds"]
+    for row in table:
+        if row["by"] == "smece" and row["worst"]:
+            other = only(table, geometry=row["geometry"], epsilon=row["epsilon"], by="brier")
+            assert row["smece_gap"] >= other["smece_gap"]
+            assert row["brier_gap"] <= other["brier_gap"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_regions_and_curves_hold_the_rows_of_each_regime_and_of_each_frequent_value(method):
+    studied, rows = planted(method), rows_of(method)
+    found = curves.measure(studied)
+    topic = studied.triples.metadata["topic"][[row["row"] for row in rows]]
+    expected = {("topic", name): [r for r, t in zip(rows, topic, strict=True) if t == name] for name in set(topic)}
+    del expected["topic", None]
+    expected |= {("regime", name): [r for r in rows if r["regime"] == name] for name in ("over", "under", "good")}
+    expected["regime", "all"] = rows
+    assert {(row["column"], row["value"]) for row in found["regions"]} == set(expected)
+    for (column, value), some in expected.items():
+        region = only(found["regions"], column=column, value=value)
+        assert region["n"] == len(some)
+        assert region["accuracy"] == pytest.approx(np.mean([row["correct"] for row in some]))
+        assert region["delta_mean"] == pytest.approx(np.mean([row["delta"] for row in some]))
+        assert region["smece"] == pytest.approx(residual_smece(some))
+        bins = [row for row in found["curves"] if (row["column"], row["value"]) == (column, value)]
+        assert [row["bin"] for row in bins] == list(range(len(bins)))
+        assert sum(row["n"] for row in bins) == (len(some) if len(some) >= 30 else 0)
+        for name in ("accuracy", "confidence") if bins else ():
+            assert sum(row["n"] * row[name] for row in bins) / len(some) == pytest.approx(region[name])
+
+
+def test_the_curve_of_all_rows_is_the_one_of_the_summary():
+    studied = planted("paper")
+    bins = [row for row in curves.measure(studied)["curves"] if row["value"] == "all"]
+    summary = studied.found.summary.curves.all.raw
+    assert tuple(row["accuracy"] for row in bins) == summary.accuracy
+    assert tuple(row["high"] for row in bins) == summary.high
+
+
+def test_the_most_frequent_values_of_a_column_alone_are_shown():
+    studied = planted("auto")
+    n = len(studied.triples)
+    many = np.arange(n) % 5
+    wide = np.where(np.arange(n) < 40, "seldom", "often")
+    metadata = {"many": many.astype(float), "wide": wide, "date": np.full(n, "NaT", "datetime64[D]")}
+    metadata["many"][many == 4] = np.nan
+    found = curves.measure(replace(studied, triples=replace(studied.triples, metadata=metadata)))["regions"]
+    shown = [(row["column"], row["value"], row["n"]) for row in found if row["column"] != "regime"]
+    assert shown[-2:] == [("wide", "often", n - 40), ("wide", "seldom", 40)]
+    assert [value for column, value, _ in shown if column == "many"] == ["0.0", "1.0", "2.0", "3.0"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_histograms_count_every_row_once_where_its_field_lies(method):
+    studied = planted(method)
+    table = histograms.measure(studied)["histograms"]
+    for geometry, seen in studied.geometries.items():
+        bins = [row for row in table if row["geometry"] == geometry]
+        assert sum(row["n"] for row in bins) == len(seen.delta)
+        assert (bins[0]["left"], bins[-1]["right"]) == (-1.0, 1.0)
+        assert [row["right"] for row in bins[:-1]] == [row["left"] for row in bins[1:]]
+        for row in bins[:-1]:
+            assert row["n"] == sum(row["left"] <= d < row["right"] for d in seen.delta)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_deferral_keeps_the_most_confident_rows(method):
+    rows, found = rows_of(method), deferral.measure(planted(method))
+    wrong = 1 - sum(row["correct"] for row in rows) / len(rows)
+    for score, column in (("raw", "confidence"), ("corrected", "corrected")):
+        curve = [row for row in found["deferral"] if row["score"] == score]
+        assert [row["coverage"] for row in curve] == pytest.approx([k / 20 for k in range(1, 21)])
+        assert curve[-1]["risk"] == pytest.approx(wrong)
+        ranked = sorted(rows, key=lambda row: -row[column])
+        values = [row[column] for row in ranked]
+        for row in curve:
+            k = round(row["coverage"] * len(rows))
+            if k == pytest.approx(row["coverage"] * len(rows)) and (k == len(rows) or values[k - 1] > values[k]):
+                assert row["risk"] == pytest.approx(1 - np.mean([one["correct"] for one in ranked[:k]]))
+        for at in ("0.5", "0.8", "0.9"):
+            gain = only(found["deferral_gains"], at=at)
+            assert gain[score] == pytest.approx(only(curve, coverage=float(at))["risk"])
+    for gain in found["deferral_gains"]:
+        assert gain["gain"] == pytest.approx(gain["raw"] - gain["corrected"])
+        assert gain["gain_low"] <= gain["gain_high"]
