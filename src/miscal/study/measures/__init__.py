@@ -1,9 +1,12 @@
-"""Numbers of one pair: every module has a function `measure` that returns rows of the study's tables."""
+"""The numbers of one pair: each module fills the tables that it names from what a discovery found."""
+
+from collections.abc import Callable
 
 from miscal.study.measures import layouts, purity
+from miscal.study.studied import Rows, Studied
 
-MEASURES = ()
-"""Measures of every pair."""
+MEASURES: tuple[Callable[[Studied], Rows], ...] = ()
+"""What is measured of every pair."""
 
-INTERPRETING = (purity.measure, layouts.measure)
-"""Measures of the pairs that a plan asks to interpret: they cost as much as the rest of a pair."""
+INTERPRETING: tuple[Callable[[Studied], Rows], ...] = (purity.measure, layouts.measure)
+"""What costs much, and is measured of the pairs that a plan names under ``interpret``."""

@@ -83,6 +83,15 @@ def _rows(studied: Studied, space: str, layout: Layout, shown: dict[str, list]) 
     known = {"pair": labels.pair, "dataset": labels.dataset, "model": labels.model, "method": studied.method}
     x, y = layout.positions.T.tolist()
     return [
-        {**known, "space": space, "layout": layout.method, "row": row, "x": i, "y": j, "category": value, "delta": delta}
+        {
+            **known,
+            "space": space,
+            "layout": layout.method,
+            "row": row,
+            "x": i,
+            "y": j,
+            "category": value,
+            "delta": delta,
+        }
         for row, i, j, value, delta in zip(shown["row"], x, y, shown["category"], shown["delta"], strict=True)
     ]

@@ -15,9 +15,7 @@ _FIELDS = {"delta": "delta", "hidden": "field"}
 """Name in the table: attribute of a run's rows."""
 
 
-def field_rows(
-    a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed: int = 0
-) -> list[dict[str, Any]]:
+def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed: int = 0) -> list[dict[str, Any]]:
     """Correlate two pairs' fields on the questions that testify in both.
 
     The interval holds for these two fields and further questions like these: questions are drawn again, and those that
