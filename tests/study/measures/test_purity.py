@@ -49,7 +49,8 @@ def world(seed=0, n=300, test=0.5):
     X = np.c_[6 * np.eye(4)[kind] + rng.normal(size=(n, 4)), u]
     f = rng.uniform(0.35, 0.65, n)
     y = rng.random(n) < f + 0.35 * np.sign(u)
-    split = np.where(np.arange(n) < (1 - test) * n, "train", "test")
+    taught = np.where(np.arange(n) % 5, "train", "val")
+    split = np.where(np.arange(n) < (1 - test) * n, taught, "test")
     metadata = {"kind": np.array(list("abcd"))[kind]}
     return Triples.of(X, confidence=f, correct=y, split=split, metadata=metadata), u
 
