@@ -102,7 +102,7 @@ FIGURE = StudyFigure(
     place="figure 15",
     lesson="Each point is a question. In the raw inputs, questions that are alike lie close together. In the learned "
     "space, those lie close together about which the model is wrong alike. The learned space has forgotten the subject "
-    "and kept the error if categories that lie apart on the left are mixed on the right, while the colours of the field "
+    "and kept the error if categories that lie apart on the left are mixed on the right, while the field's colours "
     "separate. A picture in two dimensions proves nothing; the purity of neighbours measures it.",
     draw=draw,
 )
