@@ -71,7 +71,7 @@ def test_the_commonest_categories_have_colours_and_the_rest_is_grey():
     colours = layouts._colours(values)
     assert list(colours)[:2] == ["b", "a"]
     assert list(colours)[-1] is None
-    assert len(set(colours.values())) == len(colours) == layouts._COLOURED + 1
+    assert len(set(colours.values())) == len(colours) == len(layouts._CATEGORIES) + 1
     assert layouts._colours(pl.Series("category", [None, None], dtype=pl.String)) == {None: layouts.RULE}
     assert None not in layouts._colours(pl.Series("category", ["a", "b"]))
 

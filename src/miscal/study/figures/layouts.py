@@ -16,7 +16,8 @@ from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.synthetic.figures.style import FIELD, MUTED, OKABE_ITO, RULE, panels, write
 
 SPACES = {"raw": "raw inputs", "learned": "learned space"}
-_COLOURED = 7  # categories with a colour of their own; the others are grey
+_CATEGORIES = tuple(OKABE_ITO[i] for i in (2, 4, 1, 6, 5, 7))
+"""Colours of the commonest categories: not those that stand for over- and under-confident. The others are grey."""
 _LONGEST = 24
 
 
@@ -59,8 +60,8 @@ def _colours(categories: pl.Series) -> dict[str | None, str]:
     """Return a colour for each of the commonest categories, and grey, under None, for the others."""
     known = categories.drop_nulls()
     counts = known.value_counts().sort("count", categories.name, descending=[True, False])
-    common = counts[categories.name].head(_COLOURED).to_list()
-    named: dict[str | None, str] = dict(zip(common, OKABE_ITO, strict=False))
+    common = counts[categories.name].head(len(_CATEGORIES)).to_list()
+    named: dict[str | None, str] = dict(zip(common, _CATEGORIES, strict=False))
     return named | {None: RULE} if len(common) < counts.height or categories.null_count() else named
 
 
