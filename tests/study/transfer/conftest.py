@@ -30,10 +30,10 @@ def answers(asked, sign, seed):
     return pl.DataFrame({**asked, "confidence": confidence, "correct": correct.astype(int)})
 
 
-def write_run(table, folder, labels, split):
+def write_run(table, folder, labels, split, **inputs):
     folder.mkdir()
     table.write_parquet(folder / "data.parquet")
-    triples = read_triples(folder / "data.parquet", features="x_*")
+    triples = read_triples(folder / "data.parquet", **(inputs or {"features": "x_*"}))
     split = None if split is None else np.array(split)
     found = miscal.discover(
         replace(triples, split=split), method="paper", options=SMALL, n_jobs=1, map_method="pca",

@@ -6,7 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from miscal.discovery.run import read_run
+from miscal.discovery.saved_model import load_model
 from miscal.estimators.field import MiscalibrationField
+from miscal.study import transfer
 from miscal.study.studied import Labels
 from miscal.study.tables import TABLES
 from miscal.study.transfer import transfer_rows
@@ -14,14 +17,14 @@ from miscal.study.transfer.corrections import correction_rows
 from miscal.study.transfer.fields import field_rows
 from miscal.study.transfer.runs import open_run, shared, unseen
 
-from .conftest import COPIED, SPLIT
+from .conftest import COPIED, SPLIT, N, answers, questions, write_run
 
 TEST = np.array(SPLIT) == "test"
 
 
 @pytest.fixture(scope="module")
 def opened(runs):
-    return {name: open_run(run) for name, run in runs.items()}
+    return {name: open_run(run.labels, read_run(run.folder)) for name, run in runs.items()}
 
 
 @pytest.fixture(scope="module")
@@ -207,11 +210,45 @@ def test_where_every_row_taught_no_shared_question_is_judged(opened):
     assert row["n"] == len(TEST) - COPIED
 
 
-def test_inputs_of_another_width_are_not_corrected(opened):
-    one, two = opened["a"], opened["like"]
-    narrow = replace(two, rows=replace(two.rows, X=two.rows.X[:, :2]))
-    assert correction_rows(one, narrow, shared(one, two), "paper") == []
+@pytest.mark.parametrize("change", [{"n_features": 2}, {"x": {"kind": "embeddings", "names": None}}])
+def test_inputs_of_another_width_or_kind_are_not_corrected(opened, runs, change, monkeypatch):
+    one, two = opened["a"], opened["other"]
+    settings = two.rows.run.summary.settings
+    unlike = two.rows.run.summary.model_copy(update={"settings": settings | {"source": settings["source"] | change}})
+    run = replace(two.rows.run, summary=unlike)
+    assert correction_rows(one, replace(two, rows=replace(two.rows, run=run)), None, "paper") == []
+    # nor are the rows read, which may take minutes
+    monkeypatch.setattr(transfer, "read_run", {runs["a"].folder: one.rows.run, runs["other"].folder: run}.get)
+    monkeypatch.setattr(transfer, "open_run", None)
+    found = transfer_rows(runs["a"], runs["other"], "paper")
+    assert found == {"transfer_fields": [], "transfer_corrections": []}
 
 
 def test_one_data_set_whose_questions_cannot_be_told_apart_gives_no_row(opened):
     assert correction_rows(opened["a"], opened["like"], None, "paper") == []
+
+
+@pytest.mark.slow
+def test_texts_go_through_the_encoder_of_the_pair_that_taught(tmp_path):
+    """Two sets of texts have columns of their own; the saved field reads the other's texts as it read its own."""
+
+    def written(seed):
+        table = answers(questions(seed), 1, seed)
+        rng = np.random.default_rng(seed)
+        first = np.where(table["x_0"].to_numpy() > 0, "sums", "law")
+        text = [
+            f"{word} number {a} and {b}" for word, (a, b) in zip(first, rng.integers(999, size=(N, 2)), strict=True)
+        ]
+        return table.select("id", "confidence", "correct", text=pl.Series(text))
+
+    options = {"text": "text", "embed_model": "tfidf"}
+    a, b = (
+        write_run(written(seed), tmp_path / str(seed), Labels(str(seed), str(seed), "m"), SPLIT, **options)
+        for seed in (5, 6)
+    )
+    there, _ = transfer_rows(a, b, "paper")["transfer_corrections"]
+    table = data(b)
+    corrected = load_model(a.folder).correct(table, text="text")["corrected"].to_numpy()
+    assert there["n"] == TEST.sum()
+    assert there["log_loss_transferred"] == pytest.approx(log_loss(table["correct"].to_numpy()[TEST], corrected[TEST]))
+    assert there["saved_low"] > 0

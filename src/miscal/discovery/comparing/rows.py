@@ -149,7 +149,7 @@ def _again(run: Run, name: str) -> Triples:
     except MiscalError as error:
         raise type(error)(f"run {name}: {error}") from None
     # a sentence model may take minutes, and only equal texts matter here
-    of_text = _kind_in(source) == TEXT
+    of_text = kind_of(source) == TEXT
     return read_triples(source["path"], **source["options"] | ({"embed_model": "tfidf"} if of_text else {}))
 
 
@@ -251,21 +251,23 @@ def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
             yield keys
     if a.text is not None and b.text is not None:
         yield a.text, b.text, "equal texts"
-    if a.X.shape[1] == b.X.shape[1] and kind_of(a) == kind_of(b) != TEXT:
+    if a.X.shape[1] == b.X.shape[1] and kind_of(a.source) == kind_of(b.source) != TEXT:
         number = row_groups(np.concatenate([a.X, b.X]))
         yield number[: len(a)], number[len(a) :], "equal inputs"
 
 
-def kind_of(rows: RunRows) -> Any:
-    """Say where a run's inputs come from: inputs of one kind and width can be compared, texts only as texts."""
-    kind = _kind_in(rows.source)
-    return kind if kind == TEXT else (kind, tuple(rows.source.get("x", {}).get("names") or ()))
+def kind_of(source: dict[str, Any]) -> Any:
+    """Say where the inputs of a run come from: those of one kind and width can be compared, texts only as texts.
 
-
-def _kind_in(source: dict[str, Any]) -> str | None:
+    Examples
+    --------
+    >>> kind_of({"x": {"kind": "text-tfidf"}}), kind_of({"x": {"kind": "features", "names": ["age"]}})
+    ('text', ('features', ('age',)))
+    """
+    made = source.get("x", {})
     # encoders of text are called by what follows, for instance "text-tfidf"
-    kind = source.get("x", {}).get("kind")
-    return None if kind is None else kind.split("-")[0]
+    kind = str(made.get("kind")).split("-")[0]
+    return kind if kind == TEXT else (kind, tuple(made.get("names") or ()))
 
 
 def has_column(rows: RunRows, name: str) -> bool:

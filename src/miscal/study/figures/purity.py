@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from miscal.report.texts import clean
 from miscal.study.figures.figure import StudyFigure, Tables
+from miscal.study.numbers.forgetting import OUTCOME, SIGN
 from miscal.synthetic.figures.style import INK, MUTED, RULE, panels, write
 
 _MOST_COLUMNS = 8  # of metadata
@@ -42,7 +43,7 @@ def _figure(rows: pl.DataFrame) -> Figure:
 
 def _panel(axes: Axes, rows: pl.DataFrame) -> None:
     order = rows["by"].unique(maintain_order=True).to_list()
-    made = [by for by in order if by in ("sign", "outcome")]
+    made = [by for by in order if by in (SIGN, OUTCOME)]
     shown = [by for by in order if by not in made][:_MOST_COLUMNS] + made
     for place, by in enumerate(shown):
         spaces = {row["space"]: row for row in rows.filter(pl.col("by") == by).iter_rows(named=True)}

@@ -20,6 +20,7 @@ from miscal.base.threads import one_thread
 from miscal.estimators.kernel import nearest
 from miscal.findings.enrichment import encode
 from miscal.study.measures.spaces import unseen_spaces
+from miscal.study.numbers.forgetting import OUTCOME, SIGN
 from miscal.study.studied import Rows, Studied
 
 NEIGHBOURS = 10
@@ -30,8 +31,6 @@ MOST_ROWS = 5_000
 
 PERMUTATIONS = 999
 """Permutations of the labels; the smallest p-value is 1 / 1,000."""
-
-SIGN, OUTCOME = "sign", "outcome"
 
 # stream of the permutations
 _STREAM = 72

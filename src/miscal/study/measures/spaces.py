@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from miscal.base.folds import row_groups
 from miscal.data.sampling import SAMPLE_ROWS, draw_rows
@@ -66,7 +65,11 @@ def unseen_spaces(studied: Studied, limit: int) -> Spaces:
     seed = studied.settings.seed
     if triples.split is None:
         taught = draw_rows(groups, min(len(triples) // 2, SAMPLE_ROWS), named=triples.group is not None, seed=seed)
-        model: MiscalibrationField = clone(studied.found.model).fit_triples(triples.take(taught))
+        # a field read back from a run knows neither its seed nor its options
+        options = studied.found.summary.settings.get("options")
+        model = MiscalibrationField(studied.method, random_state=seed, options=options).fit_triples(
+            triples.take(taught)
+        )
         asked = ~taught
     else:
         model, asked = studied.found.model, testifying(triples)

@@ -8,8 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from miscal.evidence.settings import SIGNIFICANCE
+
 SIGN, OUTCOME = "sign", "outcome"
-LEVEL = 0.05
+"""What neighbours may share besides metadata, as the table ``purity`` calls it."""
+
 MARGIN = 2.0
 """Standard deviations, of both purities under permuted labels, by which a purity must change to be called changed."""
 
@@ -44,7 +47,7 @@ class Moved:
     @property
     def rises(self) -> bool:
         """Whether it is higher in the learned space by more than the margin, and there beyond chance."""
-        return self.learned > self.raw + self.margin and self.p_learned <= LEVEL
+        return self.learned > self.raw + self.margin and self.p_learned <= SIGNIFICANCE
 
 
 @dataclass(frozen=True)

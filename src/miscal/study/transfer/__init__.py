@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from miscal.discovery.run import read_run
 from miscal.study.studied import Rows
 from miscal.study.transfer.corrections import correction_rows
 from miscal.study.transfer.fields import field_rows
-from miscal.study.transfer.runs import RunOf, open_run, shared
+from miscal.study.transfer.runs import RunOf, open_run, same_inputs, shared
 
 
 def transfer_rows(a: RunOf, b: RunOf, method: str, *, seed: int = 0) -> Rows:
@@ -33,7 +34,12 @@ def transfer_rows(a: RunOf, b: RunOf, method: str, *, seed: int = 0) -> Rows:
     InputError
         If a run was made from arrays, which cannot be read again.
     """
-    one, two = open_run(a), open_run(b)
+    first, second = read_run(a.folder), read_run(b.folder)
+    sources = (run.summary.settings["source"] for run in (first, second))
+    if a.labels.dataset != b.labels.dataset and not same_inputs(*sources):
+        # nothing can be compared, so the embeddings need not be read
+        return {"transfer_fields": [], "transfer_corrections": []}
+    one, two = open_run(a.labels, first), open_run(b.labels, second)
     there, back = shared(one, two), shared(two, one)
     corrections = [*correction_rows(one, two, there, method), *correction_rows(two, one, back, method)]
     return {

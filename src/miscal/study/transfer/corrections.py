@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.comparing.estimates import mean_of
 from miscal.discovery.comparing.rows import TEXT, Match, kind_of
-from miscal.study.transfer.runs import OpenRun, side, unseen
+from miscal.study.transfer.runs import OpenRun, same_inputs, side, unseen
 
 
 def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
         of the paired saving is Student's, over questions that count as one (Liang and Zeger, 1986).
     """
     unknown = a.labels.dataset == b.labels.dataset and match is None
-    if unknown or not _one_kind(a, b):
+    if unknown or not same_inputs(a.rows.source, b.rows.source):
         return []
     at = np.flatnonzero(unseen(b, a, match))
     if not len(at):
@@ -64,18 +64,12 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
     ]
 
 
-def _one_kind(a: OpenRun, b: OpenRun) -> bool:
-    """Say whether the saved field of one pair can take the inputs of the other; texts go through its own encoder."""
-    kind = kind_of(a.rows)
-    return kind == kind_of(b.rows) and (kind == TEXT or a.rows.X.shape[1] == b.rows.X.shape[1])
-
-
 def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
     """Return the confidences of rows of `b`, corrected by the saved field of `a`."""
     source = b.rows.source
     given, taken = source["options"], ("confidence", "embeddings", "where", "encoding")
     options = {name: given[name] for name in taken}
-    if kind_of(b.rows) == TEXT:
+    if kind_of(source) == TEXT:
         options["text"] = source["columns"]["text"]
     # rows that the run itself dropped may be in the file; they are not asked for
     table = a.rows.run.load_model().correct(source["path"], on_invalid="null", **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,19 @@ from numpy.typing import NDArray
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
 from miscal.discovery.comparing.estimates import together
-from miscal.discovery.comparing.rows import ID, Match, RunRows, has_column, match_rows, read_rows, seen_in
+from miscal.discovery.comparing.rows import (
+    ID,
+    TEXT,
+    Match,
+    RunRows,
+    has_column,
+    kind_of,
+    match_rows,
+    read_rows,
+    seen_in,
+)
 from miscal.discovery.comparing.sides import Side
-from miscal.discovery.run import read_run
+from miscal.discovery.run import Run
 from miscal.study.studied import Labels
 
 
@@ -53,20 +64,38 @@ class OpenRun:
     taught: NDArray[np.bool_]
 
 
-def open_run(run: RunOf) -> OpenRun:
-    """Read a pair's run and its rows.
+def open_run(labels: Labels, run: Run) -> OpenRun:
+    """Read the rows of a pair's run.
 
     Raises
     ------
-    FileError, CorruptFile, MismatchError
-        If the folder is no run or was changed, or its data are gone or are no longer what they were.
+    FileError, MismatchError
+        If its data are gone, or are no longer what they were.
     InputError
         If the run was made from arrays, which cannot be read again.
     """
-    rows = read_rows(read_run(run.folder), run.labels.pair)
-    split = np.array(rows.run.table["split"].to_list(), dtype=object)
+    rows = read_rows(run, labels.pair)
+    split = np.array(run.table["split"].to_list(), dtype=object)
     everyone = split == None  # noqa: E711  element by element
-    return OpenRun(run.labels, rows, everyone | (split == "test"), everyone | (split != "test"))
+    return OpenRun(labels, rows, everyone | (split == "test"), everyone | (split != "test"))
+
+
+def same_inputs(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Say whether the saved field of one run can take the inputs of the other; texts go through its own encoder.
+
+    Parameters
+    ----------
+    a, b : dict
+        Where their rows come from, as each run noted it.
+
+    Examples
+    --------
+    >>> few, many = ({"x": {"kind": "embeddings"}, "n_features": d} for d in (384, 768))
+    >>> same_inputs(few, few), same_inputs(few, many)
+    (True, False)
+    """
+    kind = kind_of(a)
+    return kind == kind_of(b) and (kind == TEXT or a["n_features"] == b["n_features"])
 
 
 def shared(a: OpenRun, b: OpenRun) -> Match | None:
