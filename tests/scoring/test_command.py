@@ -45,6 +45,7 @@ def test_limit_form_and_prompt_are_settings(tmp_path, llama_folder, task_file):
     for change, key in (
         ({}, "n_rows"),
         ({"limit": 5, "form": "text"}, "form"),
+        ({"limit": 5, "layer": "middle"}, "hidden_state"),
         ({"limit": 5, "prompt_file": prompt}, "prompt"),
     ):
         with pytest.raises(MismatchError, match=key):

@@ -15,6 +15,7 @@ import polars as pl
 from miscal.base.errors import InputError, MissingColumn
 from miscal.scoring.executors import executor
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
+from miscal.scoring.layers import LAST
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
@@ -73,6 +74,7 @@ def run(
     threads: int | None = None,
     embed_only: bool = False,
     text: str = "text",
+    layer: str | int = LAST,
 ) -> ScoringSummary:
     """Score a task into a folder.
 
@@ -111,6 +113,8 @@ def run(
         Take the hidden state of the texts in column ``text`` and leave the table's other columns as they are.
     text : str, default "text"
         Column of the texts for ``embed_only``.
+    layer : {"last", "middle", "mean"} or int, default "last"
+        Which hidden state is kept (:func:`miscal.scoring.layers.layer_of`); confidences do not depend on it.
 
     Returns
     -------
@@ -129,7 +133,7 @@ def run(
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1; got {value}")
     _refuse_idle(embed_only, {"form": form, "prompt_file": prompt_file}, text)
-    spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads)
+    spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads, layer)
     chosen = executor(engine, address=ray_address, workers=workers, device=device)
     if embed_only:
         table, items, about = _texts(task, text, limit)

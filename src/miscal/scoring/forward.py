@@ -2,7 +2,7 @@
 
 The output layer is called on the needed positions only: a hook on its input picks them, so that whatever a model does
 to its logits afterwards (soft caps, scales) is its own code, and the hidden state kept is the very input of the output
-layer, after the final norm where there is one.
+layer, after the final norm where there is one, unless another layer is asked for (:mod:`miscal.scoring.layers`).
 """
 
 from __future__ import annotations
@@ -21,26 +21,62 @@ NORM_ROWS = 64
 
 
 class Picker:
-    """Narrow the input of an output layer to chosen positions and remember it."""
+    """Narrow the input of an output layer to chosen positions, and remember the hidden state that is asked for.
 
-    def __init__(self, head: torch.nn.Module) -> None:
+    Parameters
+    ----------
+    head : torch.nn.Module
+        The output layer.
+    block : torch.nn.Module, optional
+        Whose output is remembered at the chosen positions; by default the input of the output layer is.
+    mean : bool, default False
+        Remember the mean over a prompt's tokens instead.
+    """
+
+    def __init__(self, head: torch.nn.Module, block: torch.nn.Module | None = None, *, mean: bool = False) -> None:
         self._where: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._tokens: torch.Tensor | None = None
+        self._mean, self._of_block = mean, block is not None
         self.hidden: torch.Tensor | None = None
         head.register_forward_pre_hook(self._narrow)
+        if block is not None:
+            block.register_forward_hook(self._remember)
 
     def _narrow(self, module: torch.nn.Module, args: tuple) -> tuple | None:
         if self._where is None:
             return None
-        self.hidden = args[0][self._where]
-        return (self.hidden[:, None], *args[1:])
+        chosen = args[0][self._where]
+        if not self._of_block:
+            self.hidden = self._averaged(args[0]) if self._mean and self._tokens is not None else chosen
+        return (chosen[:, None], *args[1:])
 
-    def run(self, model: torch.nn.Module, rows: torch.Tensor, columns: torch.Tensor, **inputs: object) -> tuple:
-        """Run the model; return its output and the logits (n_positions, vocabulary) of the positions asked for."""
-        self._where = (rows, columns)
+    def _remember(self, module: torch.nn.Module, args: tuple, output: Any) -> None:
+        if self._where is not None:
+            self.hidden = (output[0] if isinstance(output, tuple) else output)[self._where]
+
+    def _averaged(self, states: torch.Tensor) -> torch.Tensor:
+        # in float32: half precision would lose digits over hundreds of tokens
+        weight = self._tokens.to(torch.float32)
+        return torch.einsum("ij,ijk->ik", weight, states.float()) / weight.sum(1, keepdim=True)
+
+    def run(
+        self,
+        model: torch.nn.Module,
+        rows: torch.Tensor,
+        columns: torch.Tensor,
+        *,
+        tokens: torch.Tensor | None = None,
+        **inputs: object,
+    ) -> tuple:
+        """Run the model; return its output and the logits (n_positions, vocabulary) of the positions asked for.
+
+        `tokens`, bool or int (n_rows, width), marks those of the prompts, for their mean.
+        """
+        self._where, self._tokens = (rows, columns), tokens
         try:
             output = model(**inputs, return_dict=True)
         finally:
-            self._where = None
+            self._where = self._tokens = None
         return output, output.logits[:, 0]
 
 
@@ -103,7 +139,8 @@ def _one_pass(
     ids = torch.from_numpy(_padded([row.context for row in batch], fill, "right")).to(device)
     rows = torch.arange(len(batch), device=device)
     last = torch.tensor([len(row.context) - 1 for row in batch], device=device)
-    _, logits = picker.run(model, rows, last, input_ids=ids, use_cache=False)
+    tokens = torch.arange(ids.shape[1], device=device) <= last[:, None]
+    _, logits = picker.run(model, rows, last, tokens=tokens, input_ids=ids, use_cache=False)
     hidden = picker.hidden
     return _split(log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy(), batch), hidden
 
@@ -119,7 +156,7 @@ def _two_passes(
     places = (mask.cumsum(-1) - 1).clamp(min=0)
     rows, last = torch.arange(len(batch), device=device), torch.full((len(batch),), width - 1, device=device)
     inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": places, "use_cache": True}
-    output, logits = picker.run(model, rows, last, **inputs)
+    output, logits = picker.run(model, rows, last, tokens=mask, **inputs)
     hidden = picker.hidden
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
     longer = _longer(batch)

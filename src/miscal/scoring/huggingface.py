@@ -14,6 +14,7 @@ from miscal.base.errors import FileError, InputError, MiscalError, ResourceError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
+from miscal.scoring.layers import layer_of
 from miscal.scoring.model_source import (
     ATTEMPTS,
     ModelSpec,
@@ -47,6 +48,8 @@ class HuggingFaceText:
         Tokens the model takes.
     n_lead : int
         Special tokens the tokenizer puts in front.
+    layer : Layer
+        The hidden state that is kept.
 
     Raises
     ------
@@ -60,6 +63,7 @@ class HuggingFaceText:
         self.device = device_of(spec.device)
         self.dtype = choose_dtype(spec.dtype, self.device)
         self.config = self._load_config()
+        self.layer = layer_of(spec.layer, self._n_blocks())
         self._tokenizer = self._load_tokenizer()
         self.max_length = int(getattr(self.config.get_text_config(), "max_position_embeddings", None) or 2048)
         self._trail, self.n_lead = self._special_tokens()
@@ -103,6 +107,9 @@ class HuggingFaceText:
         lead = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
         return len(full) - lead - len(bare), lead
 
+    def _n_blocks(self) -> int:
+        return int(self.config.get_text_config().num_hidden_layers)
+
     def describe(self) -> dict[str, object]:
         """Return what a manifest records of the model."""
         import transformers
@@ -114,7 +121,7 @@ class HuggingFaceText:
             "dtype": str(self.dtype).removeprefix("torch."),
             "device": self.device.type,
             "max_length": self.max_length,
-            "hidden_state": "input of the output layer (after the final norm) at the last prompt token",
+            "hidden_state": self.layer.describe(self._n_blocks()),
             "trust_remote_code": self.spec.trust_remote_code,
             "torch": torch.__version__,
             "transformers": transformers.__version__,
@@ -158,7 +165,8 @@ class HuggingFaceModel(HuggingFaceText):
         head = self._model.get_output_embeddings()
         if head is None:
             raise InputError(f"model {spec.model}: the model has no output layer; give a causal language model")
-        self._picker = Picker(head)
+        block = None if self.layer.block is None else self._model.get_decoder().layers[self.layer.block - 1]
+        self._picker = Picker(head, block, mean=self.layer.mean)
         self.width = int(head.weight.shape[1])
 
     def _load_model(self) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from miscal.base.errors import FileError, InputError, MiscalError, TrustError
 from miscal.base.extras import need
+from miscal.scoring.layers import LAST, check_layer
 from miscal.scoring.registry import BASE_MODELS, SMOLLM2, resolve_name
 
 if TYPE_CHECKING:
@@ -46,11 +47,13 @@ class ModelSpec:
         Whether code that a checkpoint brings may run.
     threads : int, optional
         Threads of torch on the CPU; default: as torch is set.
+    layer : {"last", "middle", "mean"} or int, default "last"
+        The hidden state that is kept (:func:`miscal.scoring.layers.layer_of`).
 
     Raises
     ------
     InputError
-        If the dtype is not one of these, or the extra ``miscal[llm]`` is not installed.
+        If dtype or layer is not one of these, or the extra ``miscal[llm]`` is not installed.
     """
 
     model: str
@@ -59,12 +62,14 @@ class ModelSpec:
     device: str = "auto"
     trust_remote_code: bool = False
     threads: int | None = None
+    layer: str | int = LAST
 
     def __post_init__(self) -> None:
         # whoever is to load a model makes one of these first, before any question is read
         need("llm", f"model {redact(self.model)}", "torch", "transformers")
         if self.dtype not in DTYPES:
             raise InputError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
+        check_layer(self.layer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,6 +238,7 @@ TABLES: Mapping[str, Table] = {
         "one row's place in a two-dimensional layout",
         _PAIR | _METHOD | {
             "space": ("text", '"raw" or "learned"'),
+            "layout": ("text", 'what placed the rows: "umap", "tsne" or "pca"'),
             "row": ("whole", "row of the pair's data"),
             "x": ("number", "first coordinate"),
             "y": ("number", "second coordinate"),

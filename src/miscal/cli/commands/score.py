@@ -81,6 +81,13 @@ def command(
         ),
     ] = False,
     text: Annotated[str, typer.Option(metavar="COL", help="Column of texts, for --embed-only.")] = "text",
+    layer: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Hidden state to keep: last, middle, mean (over the prompt), or the number of a block, from 1.",
+        ),
+    ] = "last",
 ) -> None:
     """Ask a language model multiple-choice questions or preferences. Next: `miscal discover DIR`."""
     settings = {name: getattr(value, "value", value) for name, value in locals().items()}

@@ -167,21 +167,21 @@ def recalibration_saving(side: Side, seed: int) -> Floats:
         Means over the deals; negative where recalibration would harm the row. NaN where the rows are fewer than 30, or
         make up fewer than five units.
     """
-    together = _together(side)
-    if len(side) < MIN_ROWS or len(np.unique(together)) < FOLDS:
+    equal = together(side)
+    if len(side) < MIN_ROWS or len(np.unique(equal)) < FOLDS:
         return np.full(len(side), np.nan)
     rng = np.random.default_rng((seed, _DEALS))
     saved = np.zeros(len(side))
     for _ in range(DEALS):
-        fold = assign_folds(together, FOLDS, rng)
+        fold = assign_folds(equal, FOLDS, rng)
         for k in np.unique(fold):
             inside, others = fold == k, [j for j in np.unique(fold) if j != k]
             saved[inside] += _saved(side, inside, np.isin(fold, others[::2]), np.isin(fold, others[1::2]))
     return saved / DEALS
 
 
-def _together(side: Side) -> np.ndarray:
-    """Tell which rows must be in one fold: those of one unit, or with equal inputs where each row is a unit."""
+def together(side: Side) -> np.ndarray:
+    """Tell which rows say the same: those of one unit, or with equal inputs where each row is a unit; (n,) of int."""
     if side.rows.group is not None or len(np.unique(side.unit)) < len(side):
         return side.unit
     inputs = row_groups(side.rows.X[side.at])

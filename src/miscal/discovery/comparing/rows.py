@@ -27,6 +27,9 @@ LEAST = 0.1
 AGREEING = 0.5
 """Share of rows matched by id that must be alike in text, inputs or metadata: ids such as 0, 1, 2 occur in any file."""
 
+ID, TEXT = "id", "text"
+"""Column of ids, and the kind of inputs that are made from texts."""
+
 # stream of the order of rows of equal confidence
 _STRATA = 34
 
@@ -146,7 +149,7 @@ def _again(run: Run, name: str) -> Triples:
     except MiscalError as error:
         raise type(error)(f"run {name}: {error}") from None
     # a sentence model may take minutes, and only equal texts matter here
-    of_text = source.get("x", {}).get("kind") == "text"
+    of_text = kind_of(source) == TEXT
     return read_triples(source["path"], **source["options"] | ({"embed_model": "tfidf"} if of_text else {}))
 
 
@@ -209,27 +212,67 @@ def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | Non
             )
         return found
     least = LEAST * min(len(a), len(b))
-    return next((found for found in _ways(a, b) if found is not None and len(found.a) >= least), None)
+    ways = (_joined(*keys, a, b) for keys in _ways(a, b))
+    return next((found for found in ways if found is not None and len(found.a) >= least), None)
 
 
-def _ways(a: RunRows, b: RunRows) -> Iterator[Match | None]:
-    """Try every way to tell that two rows are the same, the surest first."""
+def seen_in(a: RunRows, some: np.ndarray, b: RunRows) -> np.ndarray:
+    """Mark the rows of one run that are the same as some rows of another, by any way of telling.
+
+    Unlike :func:`match_rows`, one such row is enough, and every copy of it is marked: what taught a field must not
+    judge it.
+
+    Parameters
+    ----------
+    a : RunRows
+    some : bool array of shape (len(a),)
+        The rows of `a` that count.
+    b : RunRows
+
+    Returns
+    -------
+    bool array of shape (len(b),)
+    """
+    seen = np.zeros(len(b), dtype=bool)
+    for left, right, _ in _ways(a, b):
+        known = {left[i] for i in np.flatnonzero(some)} - {None}
+        seen |= np.array([key in known for key in right], dtype=bool)
+    return seen
+
+
+def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
+    """Yield keys of both runs' rows, equal where two rows are the same, and what they are; the surest come first."""
     if a.source["sha256"] == b.source["sha256"]:
-        yield _joined(a.row, b.row, "row numbers of the same file", a, b)
-    ids = [_values(one, "id") if "id" in _columns(one) else None for one in (a, b)]
-    if ids[0] is not None and ids[1] is not None:
-        found = _joined(ids[0], ids[1], "the column 'id'", a, b)
-        yield found if found is not None and _alike(a, b, found) else None
+        yield a.row, b.row, "row numbers of the same file"
+    if has_column(a, ID) and has_column(b, ID):
+        keys = _values(a, ID), _values(b, ID), "the column 'id'"
+        found = _joined(*keys, a, b)
+        if found is not None and _alike(a, b, found):
+            yield keys
     if a.text is not None and b.text is not None:
-        yield _joined(a.text, b.text, "equal texts", a, b)
-    if a.X.shape[1] == b.X.shape[1] and _kind(a) == _kind(b) != "text":
+        yield a.text, b.text, "equal texts"
+    if a.X.shape[1] == b.X.shape[1] and kind_of(a.source) == kind_of(b.source) != TEXT:
         number = row_groups(np.concatenate([a.X, b.X]))
-        yield _joined(number[: len(a)], number[len(a) :], "equal inputs", a, b)
+        yield number[: len(a)], number[len(a) :], "equal inputs"
 
 
-def _kind(rows: RunRows) -> Any:
-    made = rows.source.get("x", {})
-    return (made.get("kind"), tuple(made.get("names") or ())) if made.get("kind") != "text" else "text"
+def kind_of(source: dict[str, Any]) -> Any:
+    """Say where the inputs of a run come from: those of one kind and width can be compared, texts only as texts.
+
+    Examples
+    --------
+    >>> kind_of({"x": {"kind": "text-tfidf"}}), kind_of({"x": {"kind": "features", "names": ["age"]}})
+    ('text', ('features', ('age',)))
+    """
+    made = source.get("x", {})
+    # encoders of text are called by what follows, for instance "text-tfidf"
+    kind = str(made.get("kind")).split("-")[0]
+    return kind if kind == TEXT else (kind, tuple(made.get("names") or ()))
+
+
+def has_column(rows: RunRows, name: str) -> bool:
+    """Say whether the data of a run have a column."""
+    return name in _columns(rows)
 
 
 def _columns(rows: RunRows) -> list[str]:

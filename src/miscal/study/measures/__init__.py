@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from miscal.study.measures import corrections, curves, deferral, histograms, pairs, thresholds
+from miscal.study.measures import corrections, curves, deferral, histograms, layouts, pairs, purity, thresholds
 from miscal.study.studied import Rows, Studied
 
 MEASURES: tuple[Callable[[Studied], Rows], ...] = (
@@ -15,5 +15,5 @@ MEASURES: tuple[Callable[[Studied], Rows], ...] = (
 )
 """What is measured of every pair."""
 
-INTERPRETING: tuple[Callable[[Studied], Rows], ...] = ()
+INTERPRETING: tuple[Callable[[Studied], Rows], ...] = (purity.measure, layouts.measure)
 """What costs much, and is measured of the pairs that a plan names under ``interpret``."""

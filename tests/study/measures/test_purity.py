@@ -1,0 +1,221 @@
+"""Neighbour purity by two nested loops, its null law, and a planted world whose field forgets the category."""
+
+from dataclasses import replace
+from itertools import permutations
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import miscal
+from miscal.data.triples import Triples
+from miscal.study.measures import purity as module
+from miscal.study.measures.purity import measure, nearest_others, purity
+from miscal.study.measures.spaces import one_of_each, unseen_spaces
+from miscal.study.studied import Labels, MeasureSettings, Studied
+from miscal.study.tables import TABLES
+
+SETTINGS = {"options": {"sigmas": [0.3]}}
+
+
+def brute(points, codes, k):
+    """Share of the k nearest other rows with the same label, row by row."""
+    shares = []
+    for i, point in enumerate(points):
+        others = sorted((np.linalg.norm(point - other), j) for j, other in enumerate(points) if j != i)
+        shares.append(np.mean([codes[j] == codes[i] for _, j in others[:k]]))
+    return np.mean(shares)
+
+
+def studied_of(triples, transform, delta=None, **settings):
+    """A pair whose learned geometry is given instead of fitted."""
+    delta = np.zeros(len(triples)) if delta is None else delta
+    regime = np.select([delta < -0.05, delta > 0.05], ["over", "under"], "good")
+    found = SimpleNamespace(
+        model=SimpleNamespace(transform=transform), table=pl.DataFrame({"regime": regime, "delta": delta})
+    )
+    return Studied(Labels("p", "d", "m"), "paper", MeasureSettings(**settings), triples, found)
+
+
+def rows_of(studied):
+    return {(row["space"], row["by"]): row for row in measure(studied)["purity"]}
+
+
+def world(seed=0, n=300, test=0.5):
+    """Inputs far apart by kind; the error follows another direction, with little spread."""
+    rng = np.random.default_rng(seed)
+    kind, u = rng.integers(4, size=n), rng.normal(size=n)
+    X = np.c_[6 * np.eye(4)[kind] + rng.normal(size=(n, 4)), u]
+    f = rng.uniform(0.35, 0.65, n)
+    y = rng.random(n) < f + 0.35 * np.sign(u)
+    taught = np.where(np.arange(n) % 5, "train", "val")
+    split = np.where(np.arange(n) < (1 - test) * n, taught, "test")
+    metadata = {"kind": np.array(list("abcd"))[kind]}
+    return Triples.of(X, confidence=f, correct=y, split=split, metadata=metadata), u
+
+
+def test_purity_is_that_of_two_nested_loops():
+    triples, u = world()
+    found = rows_of(studied_of(triples, lambda X: X[:, 4:].astype(float), 0.2 * np.sign(u)))
+    test = triples.split == "test"
+    labels = {"kind": triples.metadata["kind"][test], "sign": (u > 0)[test], "outcome": triples.correct[test]}
+    for space, points in {"raw": triples.X[test], "learned": triples.X[test][:, 4:]}.items():
+        for by, codes in labels.items():
+            row = found[space, by]
+            assert row["n"] == test.sum()
+            assert row["purity"] == pytest.approx(brute(points, codes, row["neighbours"]))
+    assert all(list(row) == list(TABLES["purity"].columns) for row in found.values())
+
+
+def test_neighbours_of_many_rows_are_those_of_a_sort():
+    points = np.random.default_rng(0).normal(size=(700, 3)).astype("f4")
+    distance = np.linalg.norm(points[:, None].astype(float) - points[None], axis=2)
+    np.fill_diagonal(distance, np.inf)
+    np.testing.assert_array_equal(nearest_others(points, 5), np.argsort(distance, axis=1)[:, :5])
+
+
+@given(st.integers(2, 40), st.integers(1, 5), st.integers(0, 9))
+def test_no_row_is_its_own_neighbour_even_where_rows_coincide(n, k, seed):
+    k = min(k, n - 1)
+    points = np.random.default_rng(seed).integers(0, 2, size=(n, 2)).astype(float)
+    found = nearest_others(points, k)
+    assert found.shape == (n, k)
+    assert (found != np.arange(n)[:, None]).all()
+    assert all(len(set(row)) == k for row in found.tolist())
+
+
+def test_the_null_mean_is_the_mean_over_all_permutations():
+    neighbours = nearest_others(np.random.default_rng(0).normal(size=(7, 2)), 2)
+    codes = np.array([0, 0, 0, 0, 1, 1, 2])
+    every = [np.mean(np.array(p)[neighbours] == np.array(p)[:, None]) for p in permutations(codes)]
+    found = purity(codes, neighbours, np.random.default_rng(0), n_draws=4_000)
+    assert found["null_mean"] == pytest.approx(np.mean(every))
+    assert found["null_mean"] == pytest.approx((4 * 3 + 2 * 1) / (7 * 6))
+    assert found["null_std"] == pytest.approx(np.std(every), rel=0.05)
+    observed = np.mean(codes[neighbours] == codes[:, None])
+    assert found["p_value"] == pytest.approx(np.mean(np.array(every) > observed - 1e-12), abs=0.03)
+
+
+def test_p_values_are_not_smaller_than_uniform_where_labels_say_nothing():
+    rng = np.random.default_rng(1)
+    p = []
+    for _ in range(400):
+        neighbours = nearest_others(rng.normal(size=(40, 2)), 5)
+        p.append(purity(rng.integers(3, size=40), neighbours, rng, n_draws=99)["p_value"])
+    for level in (0.05, 0.1, 0.2, 0.5):
+        # four standard errors of a share of 400
+        assert np.mean(np.array(p) <= level) <= level + 4 * np.sqrt(level * (1 - level) / 400)
+
+
+def test_labels_that_fill_the_space_are_as_pure_as_can_be():
+    points = np.r_[np.zeros((20, 1)), np.ones((20, 1))] + np.arange(40)[:, None] / 1e3
+    found = purity(np.repeat([0, 1], 20), nearest_others(points, 3), np.random.default_rng(0), n_draws=99)
+    assert found["purity"] == 1
+    assert found["p_value"] == 0.01
+
+
+def test_a_space_without_extent_shows_nothing_in_whatever_order_the_rows_are():
+    """Among equal distances the place of a row in the data must not decide: data are often sorted by category."""
+    triples, _ = world(n=600, test=1.0)
+    order = np.argsort(triples.metadata["kind"], kind="stable")
+    row = rows_of(studied_of(triples.take(order), lambda X: np.zeros((len(X), 2))))["learned", "kind"]
+    assert abs(row["purity"] - row["null_mean"]) < 5 * row["null_std"] + 0.05
+
+
+def test_a_field_that_keeps_the_error_forgets_the_category():
+    triples, u = world(n=800)
+    found = rows_of(studied_of(triples, lambda X: X[:, 4:].astype(float), 0.2 * np.sign(u)))
+    assert found["raw", "kind"]["purity"] > 0.95
+    assert found["learned", "kind"]["purity"] == pytest.approx(found["learned", "kind"]["null_mean"], abs=0.05)
+    for by in ("sign", "outcome"):
+        assert found["learned", by]["purity"] > found["raw", by]["purity"] + 0.05
+        assert found["learned", by]["p_value"] == 1 / (module.PERMUTATIONS + 1)
+
+
+def test_rows_that_count_as_one_are_asked_once():
+    triples, _ = world()
+    doubled = Triples.of(
+        np.repeat(triples.X, 2, axis=0), confidence=np.repeat(triples.confidence, 2),
+        correct=np.repeat(triples.correct, 2), split=np.repeat(triples.split, 2),
+    )  # fmt: skip
+    grouped = replace(triples, group=np.arange(len(triples)) // 3)
+    for rows, n in ((triples, 150), (doubled, 150), (grouped, 50)):
+        assert {row["n"] for row in measure(studied_of(rows, lambda X: X))["purity"]} == {n}
+
+
+def test_a_draw_of_groups_has_one_row_of_each():
+    groups = np.repeat(np.arange(30), 3)
+    rows = np.arange(0, 90, 2)
+    drawn = one_of_each(groups, rows, 20, np.random.default_rng(0))
+    assert len(drawn) == len(set(groups[drawn])) == 20
+    assert set(drawn) <= set(rows)
+    # every row of a group can be drawn
+    assert set(np.concatenate([one_of_each(groups, rows, 30, np.random.default_rng(s)) for s in range(30)])) == set(
+        rows
+    )
+
+
+def test_columns_that_group_nothing_and_too_few_rows_give_no_rows():
+    triples, _ = world()
+    names = {"id": np.array([f"q{i}" for i in range(300)]), "same": np.full(300, "x")}
+    found = rows_of(studied_of(replace(triples, metadata=names), lambda X: X))
+    assert {by for _, by in found} == {"outcome"}
+    assert measure(studied_of(triples.take(np.arange(142, 160)), lambda X: X))["purity"] == []
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    triples, u = world()
+    one, two, other = (measure(studied_of(triples, lambda X: X, u, seed=seed))["purity"] for seed in (0, 0, 1))
+    assert one == two
+    assert one != other
+
+
+def test_where_all_rows_testify_the_geometry_has_not_seen_the_rows_it_places(monkeypatch):
+    triples, _ = world(n=240)
+    triples = replace(triples, split=None)
+    asked = {}
+
+    def fit(self, rows):
+        asked.update(taught=set(rows.row.tolist()), settings=self.get_params())
+        self.transform = lambda X: X
+        return self
+
+    monkeypatch.setattr(miscal.MiscalibrationField, "fit_triples", fit)
+    studied = studied_of(triples, None, seed=7)
+    # the field of a run that was read back has lost its seed and its options; the summary has kept them
+    found = SimpleNamespace(model=miscal.MiscalibrationField("paper"), summary=SimpleNamespace(settings=SETTINGS))
+    spaces = unseen_spaces(replace(studied, found=found), 1_000)
+    assert asked["settings"] == {"method": "paper", "random_state": 7, "n_jobs": None, **SETTINGS}
+    assert set(spaces.at.tolist()) == set(range(240)) - asked["taught"]
+    assert len(spaces.at) == 120
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("evidence", ["test", "all"])
+def test_what_auto_learns_forgets_the_category_and_keeps_the_error(evidence):
+    triples, _ = world(n=800)
+    triples = triples if evidence == "test" else replace(triples, split=None)
+    found = miscal.discover(triples, map_method="pca")
+    rows = rows_of(Studied(Labels("p", "d", "m"), "auto", MeasureSettings(), triples, found))
+    assert rows["learned", "kind"]["purity"] < rows["raw", "kind"]["purity"] - 0.3
+    for by in ("sign", "outcome"):
+        assert rows["learned", by]["purity"] > rows["raw", by]["purity"]
+
+
+@pytest.mark.slow
+def test_where_nothing_is_hidden_the_learned_space_does_not_pretend_to_keep_the_outcome():
+    """Outcomes that inputs say nothing of, at one confidence: a geometry that had seen them would fake purity."""
+    p = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(240, 4)), rng.random(240) < 0.5
+        triples = Triples.of(X, confidence=np.full(240, 0.5), correct=y)
+        found = miscal.discover(triples, map_method="pca", seed=seed)
+        settings = MeasureSettings(seed=seed)
+        p.append(
+            rows_of(Studied(Labels("p", "d", "m"), "auto", settings, triples, found))["learned", "outcome"]["p_value"]
+        )
+    assert np.mean(np.array(p) <= 0.05) <= 3 / 12
