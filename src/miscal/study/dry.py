@@ -2,7 +2,8 @@
 
 Hours are sums of these formulas; they say whether a plan takes minutes, hours or weeks, no more.
 
-- ``score``: 2 x parameters x tokens, the arithmetic of one reading, at `CORE` operations a second.
+- ``score``: 2 x parameters x tokens, the arithmetic of one reading, at `CORE` operations a second. The tokens of a
+  row are those of the paper's benchmarks, and `TOKENS` for other files.
 - ``discover`` with "paper": `GRID` settings x `EPOCHS` epochs over the training rows. A row costs 6 operations for each
   weight of phi, and 6 x batch x outputs for the kernel of its batch, at `CORE` operations a second. It is a bound from
   above, because settings stop when they can no longer win.
@@ -37,6 +38,9 @@ CORE = 1e11
 
 GRID, EPOCHS = 24, 100
 """Settings and epochs of the paper's grid, where the options do not say otherwise."""
+
+TOKENS = 150
+"""Tokens of a question in a file of the user's."""
 
 WIDTH, OUTPUTS, BATCH = 512, 128, 1024
 """Hidden width, outputs and batch of phi for language models."""
@@ -139,14 +143,26 @@ def survey(
 def size_of(pair: Pair, folder: StudyFolder) -> Size:
     """Return the size of a pair: as it was read, as its files say, or as is known of the paper's."""
     name = name_of("read", pair.pair)
-    tokens = paper48.TOKENS.get(pair.score.task) if pair.score else None
+    tokens = paper48.TOKENS.get(pair.score.task, TOKENS) if pair.score else None
     if folder.is_done(name):
         facts = folder.load(name)["facts"]
         return Size(facts["n"], facts["d"], tokens)
     if pair.score:
         n, d = paper48.ROWS.get(pair.score.task), paper48.WIDTHS.get(pair.score.model)
+        n = _rows_of_file(pair.score.task) if n is None else n
         return Size(n if n is None or pair.score.limit is None else min(n, pair.score.limit), d, tokens)
     return _size_of_files(pair)
+
+
+def _rows_of_file(task: str) -> int | None:
+    from miscal.data.readers.registry import open_table
+
+    try:
+        table = open_table(task)
+        return len(table.load(list(table.columns[:1])))
+    except InputError:
+        # another benchmark of the hub, or a file that is missed when it is scored
+        return None
 
 
 def _size_of_files(pair: Pair) -> Size:

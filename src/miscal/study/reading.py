@@ -92,7 +92,8 @@ def _kind(value: Any) -> str:
 def _filled(value: Any, sets: Mapping[str, str]) -> Any:
     """Put in what stands for ${NAME}."""
     if isinstance(value, dict):
-        return {key: _filled(part, sets) for key, part in value.items()}
+        # YAML reads the key `null` as its own null
+        return {"null" if key is None else key: _filled(part, sets) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_filled(part, sets) for part in value]
     if not isinstance(value, str):
