@@ -87,17 +87,6 @@ def split_by(inputs: np.ndarray | Iterable[str], group: np.ndarray | None, *, se
     return _fill(units, np.random.default_rng(seed)), warnings
 
 
-def kept_units(triples: Triples) -> np.ndarray:
-    """Give rows that :func:`split_rows` keeps on one side the same number: int64, shape (n,).
-
-    Examples
-    --------
-    >>> kept_units(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0])).tolist()
-    [0, 1, 0]
-    """
-    return _units(input_ids(_own_inputs(triples)), triples.group)[0]
-
-
 def permuted_split(n: int, seed: int) -> np.ndarray:
     """Split rows 80/10/10 by a plain permutation, as in the paper: equal inputs may be on several sides.
 
@@ -152,6 +141,17 @@ def kept_together(triples: Triples) -> tuple[str, ...]:
     if not repeated:
         return ()
     return (f"{repeated:,} rows have the same input as another row; rows with equal inputs are kept together",)
+
+
+def kept_units(triples: Triples) -> np.ndarray:
+    """Give rows that :func:`split_rows` keeps on one side the same number: int64, shape (n,).
+
+    Examples
+    --------
+    >>> kept_units(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0])).tolist()
+    [0, 1, 0]
+    """
+    return _units(input_ids(_own_inputs(triples)), triples.group)[0]
 
 
 def straddling(triples: Triples) -> tuple[str, ...]:
