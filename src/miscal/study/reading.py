@@ -15,7 +15,7 @@ import yaml
 from miscal.base.errors import FileError, InputError
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
-from miscal.study.plan import EVERY, AuditPlan, Pair, PairSettings, Plan, ScoreOptions, pair_id
+from miscal.study.plan import EVERY, AuditPlan, Pair, PairSettings, Plan, ScoreOptions, pair_id, safe_name
 
 EACH = "each"
 """Key of a pair that stands for several: a list, whose items are added to the pair in turn."""
@@ -123,6 +123,7 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
         _build(AuditPlan, content["audit"], "audit")
     pairs = [_pair(entry, common, where, folder) for where, entry in _entries(entries)]
     _refuse_twins(pairs)
+    _refuse_alike_datasets(pairs)
     plan = _build(Plan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
@@ -226,6 +227,16 @@ def _refuse_twins(pairs: Sequence[Pair]) -> None:
         other = seen.setdefault(pair.pair.lower(), pair.pair)
         if other is not pair.pair:
             raise InputError(f"two pairs of the plan have the id {other!r}: give one of them another with the key pair")
+
+
+def _refuse_alike_datasets(pairs: Sequence[Pair]) -> None:
+    seen: dict[str, str] = {}
+    for pair in pairs:
+        other = seen.setdefault(safe_name(pair.dataset).lower(), pair.dataset)
+        if other != pair.dataset:
+            raise InputError(
+                f"the data sets {other!r} and {pair.dataset!r} would share a file of the split: rename one of them"
+            )
 
 
 def _refuse_strangers(plan: Plan) -> None:

@@ -14,9 +14,10 @@ from miscal.base.threads import n_workers
 from miscal.study.cells import Cell, cells_of, dataset_of
 from miscal.study.computing import Outcome
 from miscal.study.engines import Engine, open_engine
+from miscal.study.expected import seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
 from miscal.study.left import seconds_left
-from miscal.study.plan import Plan
+from miscal.study.plan import Pair, Plan
 from miscal.study.reading import read_plan
 from miscal.study.writing import write_tables
 
@@ -163,7 +164,10 @@ class _Run:
         self.folder, self.plan, self.cells, self.jobs, self.tell = folder, plan, cells, jobs, tell
         self.done = {cell.name for cell in cells if is_done(folder, plan, cell)}
         self.failures: dict[str, Failure] = {}
+        self.lost: set[str] = set()
         self.n_computed = 0
+        self.expected: dict[str, float | None] = {}
+        self._expect(plan.pairs)
         self.took = {cell.name: folder.load(cell.name)["seconds"] for cell in cells if cell.name in self.done}
 
     def compute(self, name: str, ray_address: str | None) -> None:
@@ -206,6 +210,7 @@ class _Run:
                 if not all(name in self.done or name in running or name in waiting for name in cell.needs):
                     # something that it needs has failed, which is said there
                     del waiting[cell.name]
+                    self.lost.add(cell.name)
                 elif len(running) < workers.room and self._is_ready(cell, waiting, running):
                     running[cell.name] = waiting.pop(cell.name)
                     self._say(cell)
@@ -227,24 +232,39 @@ class _Run:
             self.done.add(cell.name)
             self.took[cell.name] = outcome.seconds
             self.n_computed += 1
+            if cell.kind == "read":
+                # from here on its size is known
+                self._expect(dataset_of(self.plan, cell))
         else:
             self.failures[cell.name] = _failure(self.plan, cell, outcome)
         self._say(cell, outcome)
 
+    def _expect(self, pairs: Sequence[Pair]) -> None:
+        sizes = {pair.pair: size_of(pair, self.folder) for pair in pairs}
+        for cell in self.cells:
+            pair = dataset_of(self.plan, cell)[0]
+            if pair.pair in sizes:
+                self.expected[cell.name] = seconds_of(cell, pair, sizes[pair.pair])
+
     # --- telling --------------------------------------------------------------------------------------------------
 
     def _say(self, cell: Cell, outcome: Outcome | None = None) -> None:
-        left = seconds_left(self.cells, self.took, [*self.failures], self.jobs)
+        left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.lost}, self.jobs)
         said = (None, None) if outcome is None else (outcome.seconds, outcome.message)
         self.tell(Step(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
 
     def _draw(self) -> tuple[Path, tuple[str, ...]]:
         write_tables(self.folder, self.cells, [row for one in self.failures.values() for row in one.rows])
-        # matplotlib comes after hours of computing, not before
-        from miscal.study.pages import write_pages
+        return draw_pages(self.folder.path)
 
-        page = write_pages(self.folder.path)
-        return page, tuple(json.loads((self.folder.path / SUMMARY).read_text(encoding="utf-8"))["verdict"])
+
+def draw_pages(out: Path) -> tuple[Path, tuple[str, ...]]:
+    """Draw the page of a study from its tables; return its path and the verdict."""
+    # matplotlib comes after hours of computing, not before
+    from miscal.study.pages import write_pages
+
+    page = write_pages(out)
+    return page, tuple(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["verdict"])
 
 
 def is_done(folder: StudyFolder, plan: Plan, cell: Cell) -> bool:
