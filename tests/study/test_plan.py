@@ -35,7 +35,10 @@ def plan(*pairs, **settings):
         ({"pairs": [PAIR | {"score": {"model": "m", "task": "t"}}]}, "exactly one"),
         ({"pairs": [PAIR | {"data": None, "score": {"model": "m"}}]}, "pair 'd.m', score: the key task is missing"),
         ({"pairs": [PAIR | {"data": None, "score": {"modl": "m"}}]}, "pair 'd.m', score has no key 'modl'"),
-        ({"pairs": [{"model": "m", "data": "a.csv"}]}, "pair 1 of the plan: the key pair is missing|dataset is missing"),
+        (
+            {"pairs": [{"model": "m", "data": "a.csv"}]},
+            "pair 1 of the plan: the key pair is missing|dataset is missing",
+        ),
         ({"pairs": [PAIR, PAIR | {"model": "M"}]}, "two pairs of the plan have the id 'd.m'"),
         ({"pairs": [PAIR | {"pair": "../up"}]}, "the id '../up' cannot name a folder"),
         ({"pairs": []}, "pairs must be a list"),
@@ -44,6 +47,7 @@ def plan(*pairs, **settings):
         ({"pairs": [PAIR | {"each": {"model": "m"}}]}, "each must be a list of mappings"),
         ({"pairs": [PAIR], "interpret": ["d.n"]}, "interpret names a pair that the plan does not have: 'd.n'; did you"),
         ({"pairs": [PAIR], "audit": {"pairs": ["x"]}}, "audit.pairs names a pair that the plan does not have: 'x'"),
+        ({"pairs": [PAIR], "score": {"limits": 3}}, r"score has no key 'limits' \(did you mean 'limit'\?\)"),
         ({"pairs": [PAIR], "audit": {"draw": 3}}, r"audit has no key 'draw' \(did you mean 'draws'\?\)"),
         ({"pairs": [PAIR | {"data": "${DATA}/a.csv"}]}, "leaves DATA open.*--set DATA="),
         ({"pairs": [PAIR | {"method": "paper", "options": {"sigma": 1}}]}, "has no option 'sigma'; its options are"),
@@ -147,6 +151,8 @@ def test_the_48_pairs_are_twelve_models_on_four_benchmarks():
 
 
 def test_the_paper_s_pairs_may_be_studied_with_other_settings():
-    found = read_plan({"pairs": "paper48", "method": "both", "audit": None})
+    half = {"embeddings_dtype": "float16", "device": "cuda"}
+    found = read_plan({"pairs": "paper48", "method": "both", "audit": None, "score": half})
+    assert {(pair.score.embeddings_dtype, pair.score.device) for pair in found.pairs} == {("float16", "cuda")}
     assert {pair.method for pair in found.pairs} == {"both"}
     assert (found.audit, found.split, found.name) == (None, "permutation", "paper48")

@@ -127,9 +127,9 @@ def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_pat
     # read, 2 fits, 2 measures; the split of the set, whose new questions are dealt; 2 interpretations
     assert done.n_computed == 8
     second = untimed(tmp_path / "out")
-    kept = [row for row in second["deferral"] if row[0] != "one.ccc"]
-    assert [row for row in first["deferral"]] == [row for row in dict.fromkeys(kept)]
-    with pytest.raises(MismatchError, match="its pairs one.ccc are not in the plan"):
+    assert first["deferral"] == [row for row in second["deferral"] if row[0] != "one.ccc"]
+    assert [row[0] for row in second["purity"]] == ["two.a", "two.a"]
+    with pytest.raises(MismatchError, match=r"its pairs one\.ccc are not in the plan"):
         study(plan, tmp_path / "out")
 
 
@@ -230,7 +230,7 @@ def test_the_command_says_where_the_page_is_and_fails_by_its_status(plan, data, 
 
 
 def test_killed_at_any_moment_it_goes_on(toy, plan, tmp_path):
-    killed_and_resumed(plan, tmp_path, kills=2)
+    killed_and_resumed(plan, tmp_path, kills=1)
 
 
 @pytest.mark.slow
@@ -243,15 +243,14 @@ def killed_and_resumed(plan, tmp_path, *, kills: int, jobs: str = "1") -> None:
     study(plan, tmp_path / "whole")
     rng, out, done, struck = np.random.default_rng(0), tmp_path / "out", 0, 0
     for _ in range(kills):
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command(plan, out, tmp_path, "--jobs", jobs),
             env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        # from the first cell that ends on
-        process.stderr.readline()
-        time.sleep(rng.uniform(0, 0.1))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        ) as process:  # fmt: skip
+            # from the first cell that ends on
+            process.stderr.readline()
+            time.sleep(rng.uniform(0, 0.1))
+            process.send_signal(signal.SIGKILL)
         struck += process.returncode == -signal.SIGKILL
         now = len(list((out / "cells").glob("*.json")))
         assert now >= done

@@ -16,7 +16,6 @@ from miscal.study import steps
 from miscal.study.tables import TABLES
 
 PAUSE = 0.02
-FIELDS = ["pair", "dataset", "model", "method"]
 
 
 def fit(job):
@@ -45,12 +44,18 @@ def measure(job):
     return steps.Found({"deferral": rows, "pairs": [timed]})
 
 
+def interpret(job):
+    pair = job.pair
+    named = {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model, "method": job.cell.method}
+    return steps.Found({"purity": [dict.fromkeys(TABLES["purity"].columns) | named]})
+
+
 def draw_pages(out: Path):
     (out / "index.html").write_text("a page")
     return out / "index.html", ("a verdict",)
 
 
-TOYS = {"discover": fit, "measure": measure, "interpret": measure}
+TOYS = {"discover": fit, "measure": measure, "interpret": interpret}
 
 
 def install() -> None:

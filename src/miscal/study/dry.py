@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.study.cells import KINDS, Cell, cells_of, dataset_of
-from miscal.study.expected import FLOAT, Size, seconds_of, size_of
+from miscal.study.expected import BYTES, Size, seconds_of, size_of
 from miscal.study.folder import PLAN, StudyFolder
 from miscal.study.plan import Plan
 from miscal.study.reading import read_plan
@@ -86,9 +86,9 @@ def survey(
         for kind in KINDS
         if (some := [cell for cell in cells if cell.kind == kind])
     )
-    scored = [sizes[pair.pair] for pair in asked.pairs if pair.score]
-    known = all(size.n and size.d for size in scored)
-    gigabytes = sum(FLOAT * size.n * size.d for size in scored) / 1e9 if known else None
+    scored = [(sizes[pair.pair], BYTES[pair.score.embeddings_dtype]) for pair in asked.pairs if pair.score]
+    known = all(size.n and size.d for size, _ in scored)
+    gigabytes = sum(bytes_ * size.n * size.d for size, bytes_ in scored) / 1e9 if known else None
     unknown = tuple(pair for pair, size in sizes.items() if not (size.n and size.d))
     found = Survey(shares, len(asked.pairs), gigabytes, unknown, ())
     return Survey(shares, len(asked.pairs), gigabytes, unknown, tuple(_lines(found)))
@@ -109,7 +109,7 @@ def _lines(found: Survey) -> list[str]:
     lines = [f"{found.n_pairs} pairs, {sum(one.n for one in found.shares)} cells"]
     lines += [f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done   {_hours(one.hours)}" for one in found.shares]
     if found.gigabytes:
-        lines.append(f"embeddings that scoring leaves: about {found.gigabytes:.0f} GB in float32")
+        lines.append(f"embeddings that scoring leaves: about {found.gigabytes:.0f} GB")
     if found.unknown:
         some = ", ".join(found.unknown[:5]) + (", ..." if len(found.unknown) > 5 else "")
         lines.append(f"sizes that are not known before scoring or reading: {some}")

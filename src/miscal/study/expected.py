@@ -44,8 +44,8 @@ WIDTH, OUTPUTS, BATCH = 512, 128, 1024
 TRAIN = 0.8
 """Share of the rows that phi is trained on."""
 
-FLOAT = 4
-"""Bytes of a number of an embedding."""
+BYTES = {"float32": 4, "float16": 2}
+"""Of a number of an embedding."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ class ScoreOptions(BaseModel):
     model: str = Field(description="hub id, short name, folder or .gguf file")
     task: str = Field(description="mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs")
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    layer: str | int = "last"
+    embeddings_dtype: Literal["float32", "float16"] = "float32"
     device: str = "auto"
     revision: str | None = None
     task_revision: str | None = None
@@ -140,6 +142,8 @@ class Plan(PairSettings):
     audit : AuditPlan, optional
     transfer : bool
         Compare fields and corrections of pairs that share a data set or a model.
+    score : dict of str to object
+        Options of scoring for every pair whose model is asked, e.g. device or limit; a pair's own come before.
     name : str, optional
         Of the study; "paper48" for the paper's pairs.
     """
@@ -149,6 +153,7 @@ class Plan(PairSettings):
     interpret: list[str] | Literal["all"] = Field(default_factory=list)
     audit: AuditPlan | None = None
     transfer: bool = False
+    score: dict[str, Any] = Field(default_factory=dict)
     name: str | None = None
 
     def interpreted(self, pair: str) -> bool:

@@ -121,7 +121,11 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
     _build(PairSettings, common, "the plan")
     if content.get("audit") is not None:
         _build(AuditPlan, content["audit"], "audit")
-    pairs = [_pair(entry, common, where, folder) for where, entry in _entries(entries)]
+    score = content.get("score") or {}
+    if score:
+        # what names the model and the task is the pair's
+        _build(ScoreOptions, {"model": "m", "task": "t"} | score, "score")
+    pairs = [_pair(entry, common, score, where, folder) for where, entry in _entries(entries)]
     _refuse_twins(pairs)
     _refuse_alike_datasets(pairs)
     plan = _build(Plan, content | {"pairs": []}, "the plan", pairs=pairs)
@@ -143,7 +147,7 @@ def _entries(entries: Iterable[Any]) -> Iterable[tuple[str, dict[str, Any]]]:
             yield where, common | item
 
 
-def _pair(entry: dict[str, Any], common: dict[str, Any], where: str, folder: Path) -> Pair:
+def _pair(entry: dict[str, Any], common: dict[str, Any], options: dict[str, Any], where: str, folder: Path) -> Pair:
     if {"dataset", "model"} <= set(entry):
         entry = {"pair": pair_id(str(entry["dataset"]), str(entry["model"]))} | entry
         where = f"pair {entry['pair']!r}"
@@ -151,7 +155,8 @@ def _pair(entry: dict[str, Any], common: dict[str, Any], where: str, folder: Pat
     entry = {key: value if key in _FILLED else _labelled(value, labels) for key, value in entry.items()}
     _refuse_unknown(entry, [*Pair.model_fields, EACH], where)
     if entry.get("score") is not None:
-        score = _build(ScoreOptions, entry["score"], f"{where}, score")
+        asked = options | entry["score"] if isinstance(entry["score"], dict) else entry["score"]
+        score = _build(ScoreOptions, asked, f"{where}, score")
         places = {name: _place(getattr(score, name), folder) for name in _SCORE_FILES}
         entry = entry | {"score": score.model_dump() | places}
     entry = entry | {name: str(folder / entry[name]) for name in _FILES if isinstance(entry.get(name), str)}
