@@ -52,6 +52,7 @@ demo: $(VENV)/.done-core
 # DATA names a folder of real sets (see examples/studies/real_sets.yaml); PLAN names another plan, SETS its other values
 PLAN ?= examples/studies/real_sets.yaml
 study: venv
+	@test -n "$(DATA)" || { echo "name the folder of the sets: make study DATA=DIR" >&2; exit 2; }
 	OMP_NUM_THREADS=1 $(BIN)/miscal study $(PLAN) --out study --jobs $(WORKERS) --set DATA=$(abspath $(DATA)) \
 		$(foreach one,$(SETS),--set $(one))
 

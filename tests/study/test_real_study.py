@@ -41,10 +41,9 @@ def test_an_engine_that_is_not_there_is_refused(data, tmp_path):
 def test_a_study_by_both_methods(data, tmp_path):
     out = tmp_path / "out"
     plan = {
-        "method": "both", "options": SMALL, "metadata": "kind", "transfer": True, "interpret": ["one.a"],
-        "audit": {"pairs": ["one.a"], "draws": 2, "seeds": 2}, "pairs": [entry(data)],
+        "method": "both", "options": SMALL, "transfer": True, "interpret": ["one.a"],
+        "audit": {"pairs": ["one.a"], "draws": 2, "seeds": 2}, "pairs": [entry(data, metadata="kind")],
     }  # fmt: skip
-    plan["pairs"][0]["metadata"] = plan.pop("metadata")
     ended = ran(plan, out)
     assert ended.returncode == 0, ended.stderr
     assert str(out / "index.html") in ended.stdout
@@ -53,7 +52,8 @@ def test_a_study_by_both_methods(data, tmp_path):
             check_seal(out / "pairs" / pair / method)
             assert (out / "pairs" / pair / method / "report.html").is_file()
     tables = read_tables(out)
-    assert [name for name, table in tables.items() if not len(table)] == ["failures"]
+    # 24 test rows are too few for a reliability diagram
+    assert {name for name, table in tables.items() if not len(table)} <= {"failures", "curves"}
     judged = tables["pairs"].filter(geometry="learned").select("pair", "method", "n_test").rows()
     # both methods are judged on the same rows
     assert judged == [(pair, method, 24) for pair in ("one.a", "one.bb") for method in ("paper", "auto")]
