@@ -14,13 +14,14 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 WORKERS ?= 2
 SOURCES := src tests benchmarks examples scripts
 
-.PHONY: help venv demo test test-all bench check format clean
+.PHONY: help venv demo study test test-all bench check format clean
 
 help:
 	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
 	@echo "make test      the fast tests"
 	@echo "make test-all  all tests, the statistical ones too"
 	@echo "make bench     the benchmarks, each with what it is measured against"
+	@echo "make study DATA=DIR  a study of real sets: 18 pairs, both methods, some hours; leaves study/index.html"
 	@echo "make check     style, format, types, direction of imports"
 	@echo "make format    rewrite to the project's style"
 
@@ -47,6 +48,13 @@ $(VENV)/.done-bench: $(VENV)/.done requirements-bench.lock
 
 demo: $(VENV)/.done-core
 	$(BIN)/miscal demo --out demo
+
+# DATA names a folder of real sets (see examples/studies/real_sets.yaml); PLAN names another plan, SETS its other values
+PLAN ?= examples/studies/real_sets.yaml
+study: venv
+	@test -n "$(DATA)" || { echo "name the folder of the sets: make study DATA=DIR" >&2; exit 2; }
+	OMP_NUM_THREADS=1 $(BIN)/miscal study $(PLAN) --out study --jobs $(WORKERS) --set DATA=$(abspath $(DATA)) \
+		$(foreach one,$(SETS),--set $(one))
 
 # one thread per worker: the arithmetic libraries would else fight over the processors
 test: venv

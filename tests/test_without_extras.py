@@ -35,7 +35,7 @@ for module in pkgutil.walk_packages(miscal.__path__, "miscal."):
         print(module.name, error.name)
 """
 
-BEHIND_EXTRAS = ("miscal.estimators.paper.", "miscal.synthetic.", "miscal.scoring.")
+BEHIND_EXTRAS = ("miscal.estimators.paper.", "miscal.synthetic.", "miscal.scoring.", "miscal.study.")
 """Packages that hold the modules which cannot be imported without an extra."""
 
 
@@ -72,6 +72,7 @@ def test_modules_that_need_an_extra_are_where_they_belong(without):
             'method="paper" needs torch, which is not installed: {paper}',
         ),
         ("synthetic clusters --out s", "miscal synthetic needs torch, matplotlib, which are not installed: {paper}"),
+        ("study paper48 --out t", "miscal study needs matplotlib, which is not installed: {study}"),
         ("score --model m --task mmlu --out o", "model m needs torch, transformers, which are not installed: {llm}"),
         ("demo --live --out l", "135m-instruct needs torch, transformers, which are not installed: {llm}"),
     ],

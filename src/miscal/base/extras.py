@@ -6,6 +6,7 @@ from miscal.base.errors import InputError
 
 EXTRAS = {
     "paper": ("torch", "matplotlib"),
+    "study": ("matplotlib",),
     "llm": ("torch", "transformers", "accelerate", "gguf", "huggingface-hub"),
     "datasets": ("datasets", "pyarrow"),
     "embed": ("sentence-transformers",),

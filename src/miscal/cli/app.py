@@ -17,6 +17,7 @@ COMMANDS = {
     "score": ("score", "miscal.scoring.command"),
     "import": ("import_", "miscal.data.importers"),
     "synthetic": ("synthetic", "miscal.synthetic"),
+    "study": ("study", "miscal.study.run"),
 }
 """Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""
 

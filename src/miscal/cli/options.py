@@ -118,6 +118,14 @@ Embeddings = Annotated[
         help="Embeddings of the inputs (.npy or .safetensors): one row for each row of DATA, in the same order.",
     ),
 ]
+EmbeddingRows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of row numbers, from 0: the row of the embeddings that belongs to each row of DATA. Default: they "
+        "lie in the same order.",
+    ),
+]
 Features = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'."),

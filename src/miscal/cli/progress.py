@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from miscal.cli.outcome import one_line
+
 if TYPE_CHECKING:
     from rich.progress import Task
     from rich.text import Text
 
     from miscal.discovery.progress import Progress
+    from miscal.study.run import Step
 
 
 @contextmanager
@@ -72,6 +75,60 @@ def discovery_stages() -> Iterator["Callable[[Progress], None]"]:
             bar.update(task, description=f"{now.stage}{share}", left=now.left, told=time.monotonic())
 
         yield show
+
+
+@contextmanager
+def study_cells() -> Iterator["Callable[[Step], None]"]:
+    """Show the cells of a study: those that have ended, and how many are left.
+
+    A terminal shows one moving line for the cell that began last, and above it a line for each that has ended. A log
+    gets the lines of the cells that have ended, without control characters.
+
+    Yields
+    ------
+    callable
+        To be called with every :class:`~miscal.study.run.Step`.
+    """
+    if not sys.stderr.isatty():
+        yield _write_cell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True, highlight=False, markup=False)
+    with Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=None, left="")
+
+        def show(step: "Step") -> None:
+            if step.seconds is not None:
+                console.print(_cell_line(step))
+            bar.update(task, description=step.says, completed=step.done, total=step.of, left=_left(step.left, 0.0))
+
+        yield show
+
+
+def _write_cell(step: "Step") -> None:
+    if step.seconds is not None:
+        print(_cell_line(step), file=sys.stderr, flush=True)
+
+
+def _cell_line(step: "Step") -> str:
+    """Return the line of a cell that has ended.
+
+    Examples
+    --------
+    >>> from miscal.study.run import Step
+    >>> _cell_line(Step("measure mmlu.m auto", 3, 12, 1.24, 95.0))
+    '  3 of 12       1.2 s   measure mmlu.m auto   (about 1 min 35 s left)'
+    >>> _cell_line(Step("read mmlu.m", 0, 12, 0.0, None, "the data file a.csv does not exist"))
+    '  0 of 12   FAILED      read mmlu.m: the data file a.csv does not exist'
+    """
+    count = f"{step.done:>3} of {step.of}"
+    if step.message is not None:
+        return f"{count:<12}{'FAILED':<12}" + one_line(f"{step.says}: {step.message}")
+    left = f"   ({_left(step.left, 0.0)})" if step.left else ""
+    return f"{count:<12}{step.seconds:>7.1f} s   {step.says}{left}"
 
 
 def _write_line(now: "Progress") -> None:

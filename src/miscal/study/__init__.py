@@ -1,1 +1,20 @@
 """Studies: many models on many sets in one command, with the paper's tables and figures, and those beyond it."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from miscal.study.dry import survey
+    from miscal.study.reading import read_plan
+    from miscal.study.run import StudyDone, study
+    from miscal.study.writing import read_tables
+
+__all__ = ["StudyDone", "read_plan", "read_tables", "study", "survey"]
+
+_HOMES = {"StudyDone": "run", "read_plan": "reading", "read_tables": "writing", "study": "run", "survey": "dry"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"miscal.study.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'miscal.study' has no attribute {name!r}")

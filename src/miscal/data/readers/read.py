@@ -76,6 +76,7 @@ def read_triples(
     confidence: str | None = None,
     correct: str | None = None,
     embeddings: Any = None,
+    embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
     text: str | None = None,
     metadata: str | Sequence[str] = (),
@@ -99,6 +100,9 @@ def read_triples(
         one with a usual synonym for name; what was taken is in ``source["columns"]`` and in the notes.
     embeddings : path or array of shape (n, d), optional
         x: a .npy or .safetensors file (tensor ``x``) or an array, one row per row of `source`, in its order.
+    embedding_rows : str, optional
+        A column of row numbers, from 0: which row of `embeddings` belongs to each row of `source`. Several may share
+        one. By default they lie in the order of `source`.
     features : str or sequence of str, optional
         x: columns by name or pattern, comma-separated, each of which must match. Text of few values is one-hot. A
         pattern passes over the columns that play another part (id, group, split, confidence, correct, text, metadata).
@@ -148,7 +152,9 @@ def read_triples(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     table = open_table(source, encoding=encoding)
     roles = _roles(table, confidence, correct, split, group, split_names(metadata))
-    inputs = choose_inputs(table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved)
+    inputs = choose_inputs(
+        table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
+    )
     rows = choose_rows(table, roles.columns, inputs, where)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
@@ -170,6 +176,7 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "confidence": roles.confidence,
         "correct": roles.correct,
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
+        "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
         "metadata": list(roles.metadata),
         "split": roles.split,

@@ -44,6 +44,9 @@ class XSource:
     text : str, optional
         The column x is made from, or which is only shown, if there are embeddings or features.
     notes : tuple of str
+    rows : str, optional
+        The column that says which row of the embeddings belongs to a row of the table; by default they lie in the
+        table's order.
     """
 
     kind: str
@@ -51,11 +54,12 @@ class XSource:
     embeddings: Any = None
     text: str | None = None
     notes: tuple[str, ...] = ()
+    rows: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that are needed."""
-        return (*self.features, *([] if self.text is None else [self.text]))
+        return (*self.features, *(name for name in (self.text, self.rows) if name is not None))
 
 
 @dataclass(frozen=True)
@@ -94,13 +98,14 @@ def choose_inputs(
     features: str | Sequence[str] | None,
     text: str | None,
     reserved: dict[str, str],
+    rows: str | None = None,
 ) -> XSource:
     """Decide where x comes from, from what was asked for and what is there.
 
     Raises
     ------
     InputError
-        If nothing says where x comes from, or two things do.
+        If nothing says where x comes from, or two things do, or rows of embeddings are named that are not x.
     MissingColumn
         If a column named is not there.
     """
@@ -108,15 +113,19 @@ def choose_inputs(
         raise InputError("x can be made of embeddings or of features, but not of both; name one")
     if text is not None:
         find(text, table.columns, what="text")
+    if rows is not None:
+        find(rows, table.columns, what="embedding_rows")
+        if features is not None or (embeddings is None and table.embeddings is None):
+            raise InputError("embedding_rows says which row of the embeddings is a row's x: name the embeddings too")
     shown = text or (TEXT if TEXT in table.columns else None)
     if features is not None:
         passed_over = reserved if shown is None else {shown: "text"} | reserved
         return XSource("features", match(features, table.columns, passed_over), text=shown)
     if embeddings is not None:
-        return XSource("embeddings", embeddings=embeddings, text=shown)
+        return XSource("embeddings", embeddings=embeddings, text=shown, rows=rows)
     if table.embeddings is not None:
         note = f"x was read from {table.embeddings.name}, which lies beside the data"
-        return XSource("embeddings", embeddings=table.embeddings, text=shown, notes=(note,))
+        return XSource("embeddings", embeddings=table.embeddings, text=shown, notes=(note,), rows=rows)
     if shown is not None:
         notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
         return XSource("text", text=shown, notes=notes)
@@ -138,12 +147,28 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
         raise InputError("the data have no rows; give one row per prediction")
-    X = _matrix(inputs.embeddings, len(frame))
+    X = None if inputs.rows is not None else _matrix(inputs.embeddings, len(frame))
     rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
         keep, note = conditions.kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
-    return rows if X is None else replace(rows, X=float32_rows(rows.X))
+    if inputs.rows is not None:
+        rows = replace(rows, X=_picked(inputs.embeddings, rows, inputs.rows))
+    return rows if rows.X is None else replace(rows, X=float32_rows(rows.X))
+
+
+def _picked(embeddings: Any, rows: TableRows, column: str) -> np.ndarray:
+    X = numbers_or_checked(read_matrix(embeddings))
+    _refuse_no_matrix(X.shape)
+    values = numbers(rows, column, label("embedding_rows", column))
+    # NaN, where the number is missing, is outside too
+    outside = ~((values >= 0) & (values < len(X)) & (values == np.floor(values)))
+    if outside.any():
+        raise InputError(
+            f"{label('embedding_rows', column)} must be row numbers of the embeddings, from 0 to {len(X) - 1}; "
+            f"{int(outside.sum())} of {len(values)} are not ({row_list(outside, rows.row)})"
+        )
+    return chosen_rows(X, values.astype(np.int64))
 
 
 def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
@@ -166,6 +191,12 @@ def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
             f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
             "give one row of embeddings per row of data, in the same order, before any --where"
         )
+    _refuse_no_matrix(shape)
+
+
+def _refuse_no_matrix(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise InputError(f"the embeddings must be a matrix of shape (m, d); their shape is {shape}")
     if shape[1] == 0:
         raise InputError(f"the embeddings have no columns: their shape is {shape}; give at least one number per row")
 

@@ -1,0 +1,96 @@
+"""``miscal study``: many models on many sets, with the paper's tables and figures."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from miscal.base.errors import InputError
+from miscal.base.extras import need
+from miscal.cli.options import Engine, whole
+from miscal.cli.outcome import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
+
+if TYPE_CHECKING:
+    from miscal.study.run import StudyDone
+
+PlanFile = Annotated[
+    str,
+    typer.Argument(metavar="PLAN", help="A YAML file that lists the pairs, or paper48: the 48 pairs of the paper."),
+]
+Out = Annotated[
+    str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished study of the same plan is resumed.")
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="What stands for ${NAME} in the plan. May be given several times."
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        parser=whole(1),
+        help="Cells computed at a time, each in a process of its own. With 1, one after another, and each fit takes "
+        "all cores. No result depends on it.",
+    ),
+]
+
+
+def command(
+    plan: PlanFile,
+    out: Out,
+    sets: Sets = None,
+    engine: Annotated[Engine, typer.Option(help="Compute on this machine, or on a Ray cluster.")] = Engine.local,
+    ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
+    jobs: Jobs = 1,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be computed, how large it is and how long it takes.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of text.")] = False,
+) -> int:
+    """Study many models on many sets.
+
+    Each pair of a model and a set is scored or read, split, and searched for hidden miscalibration by our method, the
+    paper's, or both. Tables, figures and a page set what is found beside what the paper reports.
+    Exit status: 0 if every pair is done; 2 if some failed for a reason you can mend; 1 if some failed by a bug. The
+    others are done all the same, and the same command tries again what failed.
+    """
+    given = _pairs(sets or [])
+    if dry_run:
+        from miscal.study.dry import survey
+
+        print("\n".join(survey(plan, out, sets=given).lines))
+        return DONE
+    # before hours of computing, not where the figures are drawn
+    need("study", "miscal study")
+    from miscal.cli.progress import study_cells
+
+    with study_cells() as progress:
+        from miscal.study.run import study
+
+        try:
+            done = study(
+                plan, out, sets=given, engine=engine.value, n_jobs=jobs, ray_address=ray_address, progress=progress
+            )
+        except (Stopped, KeyboardInterrupt) as stop:
+            stop.add_note("run the same command again to go on from here")
+            raise
+    if json:
+        print((done.folder / "summary.json").read_text(encoding="utf-8"), end="")
+    else:
+        print("\n".join(done.lines))
+        print(f"{done.n_computed} of {done.n_cells} cells computed now, {done.n_done} done in all: {done.page}")
+    return _status(done)
+
+
+def _status(done: "StudyDone") -> int:
+    if not done.failures:
+        return DONE
+    return USERS_TO_FIX if all(failure.mendable for failure in done.failures) else OUR_FAULT
+
+
+def _pairs(sets: list[str]) -> dict[str, str]:
+    for one in sets:
+        if "=" not in one:
+            raise InputError(f"--set must be NAME=VALUE, for example DATA=/home/me/data; got {one!r}")
+    return dict(one.split("=", 1) for one in sets)

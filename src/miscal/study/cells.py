@@ -1,0 +1,186 @@
+"""Cells: the steps of a study, each of which is done once, and what each rests on.
+
+A pair goes through ``score`` (where a model is asked) and ``read``; a data set through ``split``, drawn once for all
+its models; then a pair under a method through ``discover`` and ``measure``, and where the plan asks for it
+``interpret`` and ``audit``. ``transfer`` compares two pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from miscal.study.plan import READ_OPTIONS, Pair, Plan, safe_name
+
+KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "transfer")
+"""Kinds of cells, in the order in which a pair meets them."""
+
+_JOINT = "@"
+"""Between the parts of a cell's name; no id of a pair holds it."""
+
+# where the model and the files lie says nothing of the numbers
+_SCORE_MACHINE = ("device", "threads", "batch_tokens")
+_SCORE_PLACES = ("model", "task", "prompt_file")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One step.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    of : tuple of str
+        Ids of pairs, or the name of the data set of a split.
+    method : str or None
+    settings : mapping of str to JSON values
+        What its result depends on beside the data.
+    needs : tuple of str
+        Names of cells without whose results it cannot be.
+    after : tuple of str
+        Names of cells that are to be tried before it; it takes the results that there are.
+    """
+
+    kind: str
+    of: tuple[str, ...]
+    method: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name, which is that of its file too.
+
+        Examples
+        --------
+        >>> Cell("measure", ("mmlu.m",), "auto").name
+        'measure@mmlu.m@auto'
+        """
+        return name_of(self.kind, *self.of, method=self.method)
+
+    @property
+    def says(self) -> str:
+        """What a line of progress calls it."""
+        return " ".join([self.kind, " and ".join(self.of), *([self.method] if self.method else [])])
+
+
+def name_of(kind: str, *of: str, method: str | None = None) -> str:
+    """Name a cell by its parts."""
+    return _JOINT.join([kind, *map(safe_name, of), *([method] if method else [])])
+
+
+def cells_of(plan: Plan) -> list[Cell]:
+    """List the cells of a study, each after those that it rests on.
+
+    Examples
+    --------
+    >>> from miscal.study.reading import read_plan
+    >>> plan = read_plan({"pairs": [{"dataset": "a", "model": "m", "data": "a.csv"}]})
+    >>> [cell.name for cell in cells_of(plan)]
+    ['read@a.m', 'split@a', 'discover@a.m@auto', 'measure@a.m@auto']
+    """
+    cells = [cell for dataset in plan.datasets for cell in _of_dataset(plan, dataset)]
+    return cells + (_transfers(plan) if plan.transfer else [])
+
+
+def _of_dataset(plan: Plan, dataset: str) -> list[Cell]:
+    pairs = plan.on(dataset)
+    scores = [Cell("score", (pair.pair,), settings=_score_settings(pair)) for pair in pairs if pair.score]
+    reads = [
+        Cell("read", (p.pair,), settings=_read_settings(p), needs=(name_of("score", p.pair),) if p.score else ())
+        for p in pairs
+    ]
+    splits = []
+    if any(pair.evidence_under(method) == "test" for pair in pairs for method in pair.methods):
+        settings = {"split": plan.split, "seed": plan.seed}
+        splits = [Cell("split", (dataset,), settings=settings, after=tuple(cell.name for cell in reads))]
+    fits = [cell for pair in pairs for method in pair.methods for cell in _of_pair(plan, pair, method)]
+    return [*scores, *reads, *splits, *fits]
+
+
+def _of_pair(plan: Plan, pair: Pair, method: str) -> list[Cell]:
+    settings = _fit_settings(plan, pair, method)
+    needs = [name_of("read", pair.pair)]
+    if settings["evidence"] == "test":
+        needs.append(name_of("split", pair.dataset))
+    fit = Cell("discover", (pair.pair,), method, settings, tuple(needs))
+    follow = {"measure": settings | {"raw": pair.raw}}
+    if plan.interpreted(pair.pair):
+        follow["interpret"] = settings
+    if plan.audited(pair.pair):
+        audit = plan.audit.model_dump(exclude={"pairs"})
+        follow["audit"] = settings | audit
+    return [fit, *(Cell(kind, (pair.pair,), method, own, (fit.name,)) for kind, own in follow.items())]
+
+
+def _transfers(plan: Plan) -> list[Cell]:
+    """Two pairs of one data set, or of one model, under the methods that both have."""
+    return [
+        Cell(
+            "transfer",
+            (a.pair, b.pair),
+            method,
+            needs=tuple(name_of("discover", p.pair, method=method) for p in (a, b)),
+        )
+        for a, b in combinations(plan.pairs, 2)
+        if a.dataset == b.dataset or a.model == b.model
+        for method in a.methods
+        if method in b.methods
+    ]
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+
+
+def _score_settings(pair: Pair) -> dict[str, Any]:
+    settings = pair.score.model_dump(exclude=set(_SCORE_MACHINE))
+    return settings | {name: _last(settings[name]) for name in _SCORE_PLACES}
+
+
+def _last(name: str | None) -> str | None:
+    return Path(name).name if name is not None and Path(name).is_absolute() else name
+
+
+def _read_settings(pair: Pair) -> dict[str, Any]:
+    own = {name: getattr(pair, name) for name in READ_OPTIONS if name != "embeddings"}
+    # the seed draws the texts that an encoder is fitted on
+    return own | {"id": pair.id, "seed": pair.seed}
+
+
+def _fit_settings(plan: Plan, pair: Pair, method: str) -> dict[str, Any]:
+    evidence = pair.evidence_under(method)
+    drawn = {"split": plan.split, "split_seed": plan.seed} if evidence == "test" else {}
+    return {
+        "seed": pair.seed,
+        "epsilon": pair.epsilon,
+        "min_rows": pair.min_rows,
+        "evidence": evidence,
+        "options": dict(pair.options) if method == "paper" else {},
+    } | drawn
+
+
+def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """Name the settings that differ, with both values.
+
+    Examples
+    --------
+    >>> differing({"seed": 0, "epsilon": 0.05}, {"seed": 1, "epsilon": 0.05})
+    ['seed (0 there, 1 asked)']
+    """
+    return [
+        f"{name} ({there.get(name)!r} there, {asked.get(name)!r} asked)"
+        for name in dict.fromkeys([*there, *asked])
+        if there.get(name) != asked.get(name)
+    ]
+
+
+def dataset_of(plan: Plan, cell: Cell) -> Sequence[Pair]:
+    """Pairs that a cell is about: those on the data set of a split, else its own."""
+    if cell.kind == "split":
+        return plan.on(cell.of[0])
+    return [pair for name in cell.of for pair in plan.pairs if pair.pair == name]

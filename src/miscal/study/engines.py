@@ -1,0 +1,189 @@
+"""What computes cells: this process, several processes, or a Ray cluster. All give the same results."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import connection, get_context, parent_process
+from typing import Any, Protocol
+
+from miscal.base.errors import InputError
+from miscal.base.extras import need
+from miscal.base.threads import one_thread
+from miscal.study.computing import Outcome, compute
+
+Job = Any
+"""A :class:`miscal.study.steps.Job`, whose module is heavy."""
+
+_LOST = "the process that computed it was ended from outside, probably for lack of memory: give fewer --jobs"
+
+
+class Engine(Protocol):
+    """Takes jobs, and hands over their outcomes as they come.
+
+    ``room`` is how many jobs it works on at a time.
+    """
+
+    room: int
+
+    def submit(self, job: Job) -> None:
+        """Begin a job."""
+
+    def next(self) -> Outcome:
+        """Wait for the outcome of any job that was begun."""
+
+
+class InProcess:
+    """Compute in this process, one cell after another."""
+
+    room = 1
+
+    def __init__(self) -> None:
+        self._jobs: deque[Job] = deque()
+
+    def submit(self, job: Job) -> None:
+        """Begin a job."""
+        self._jobs.append(job)
+
+    def next(self) -> Outcome:
+        """Compute the oldest job."""
+        return _alike(self._jobs.popleft())
+
+
+class Processes:
+    """Compute in so many processes; one that the system ends takes no more than its own cell with it."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._free = [_pool() for _ in range(room)]
+        self._running: dict[Future[Outcome], tuple[Job, ProcessPoolExecutor]] = {}
+
+    def submit(self, job: Job) -> None:
+        """Begin a job."""
+        pool = self._free.pop()
+        self._running[pool.submit(_alike, job)] = (job, pool)
+
+    def next(self) -> Outcome:
+        """Wait for the outcome of any job."""
+        done = next(iter(wait(self._running, return_when=FIRST_COMPLETED).done))
+        job, pool = self._running.pop(done)
+        try:
+            found = done.result()
+        except BrokenProcessPool:
+            pool.shutdown(wait=False)
+            pool, found = _pool(), Outcome(job.cell.name, 0.0, message=_LOST)
+        self._free.append(pool)
+        return found
+
+    def close(self) -> None:
+        """End the processes, what they compute included."""
+        for pool in [*self._free, *(pool for _, pool in self._running.values())]:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone: nothing else would, and it holds locks of folders."""
+    parent = parent_process()
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _alike(job: Job) -> Outcome:
+    """Compute on one thread wherever it is, because the number of threads changes last bits; fits have processes.
+
+    A model that is asked is left its threads: its folder notes what its numbers depend on.
+    """
+    if job.cell.kind == "score":
+        return compute(job)
+    with one_thread():
+        return compute(job)
+
+
+class Ray:
+    """Compute in tasks of a Ray cluster: on this machine, or at an address.
+
+    Data and output must lie where every machine of the cluster sees them under the same path.
+    """
+
+    def __init__(self, address: str | None) -> None:
+        need("ray", "--engine ray", "ray")
+        import ray
+
+        self._ray = ray
+        self._started = not ray.is_initialized()
+        if self._started:
+            ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="error")
+        resources = ray.cluster_resources()
+        self.room = max(1, int(resources.get("CPU", 1)))
+        self._gpus = min(1, int(resources.get("GPU", 0)))
+        self._running: dict[Any, Job] = {}
+
+    def submit(self, job: Job) -> None:
+        """Begin a job; one that asks a model takes a GPU where there is one."""
+        gpus = self._gpus if job.cell.kind == "score" else 0
+        task = self._ray.remote(num_cpus=1, num_gpus=gpus, max_retries=3)(_alike)
+        self._running[task.remote(job)] = job
+
+    def next(self) -> Outcome:
+        """Wait for the outcome of any job."""
+        [done], _ = self._ray.wait(list(self._running), num_returns=1)
+        job = self._running.pop(done)
+        try:
+            return self._ray.get(done)
+        except self._ray.exceptions.RayError as error:
+            first = str(error).splitlines()[0]
+            return Outcome(job.cell.name, 0.0, message=f"Ray lost it after three retries ({first}): check the cluster")
+
+    def close(self) -> None:
+        """Leave the cluster, and end it if it was started here."""
+        if self._started:
+            self._ray.shutdown()
+
+
+@contextmanager
+def open_engine(name: str, *, n_jobs: int, ray_address: str | None = None) -> Iterator[Engine]:
+    """Open an engine for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    name : {"local", "ray"}
+    n_jobs : int
+        Processes of the local engine; with one, this process computes.
+    ray_address : str, optional
+        Of an existing cluster.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, Ray is not installed, or an option does not belong to it.
+    """
+    if name not in ENGINES:
+        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {name!r}")
+    if ray_address is not None and name != "ray":
+        raise InputError("ray_address can be given with engine ray only: leave it out, or give --engine ray")
+    if name == "local" and n_jobs == 1:
+        yield InProcess()
+        return
+    opened = Ray(ray_address) if name == "ray" else Processes(n_jobs)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+ENGINES = ("local", "ray")

@@ -1,0 +1,175 @@
+"""How large pairs are, and about how long cells take on one core, before anything is computed.
+
+Seconds are these formulas; they say whether a plan takes minutes, hours or weeks, no more.
+
+- ``score``: 2 x parameters x tokens, the arithmetic of one reading, at `CORE` operations a second. The tokens of a
+  row are those of the paper's benchmarks, and `TOKENS` for other files.
+- ``discover`` with "paper": `GRID` settings x `EPOCHS` epochs over the training rows. A row costs 6 operations for each
+  weight of phi, and 6 x batch x outputs for the kernel of its batch, at `CORE` operations a second. It is a bound from
+  above, because settings stop when they can no longer win.
+- ``discover`` with "auto": the table of seconds in :mod:`miscal.discovery.progress`, which was measured.
+- ``measure``: as long as the measures of a discovery, from the same table; with `raw` twice that.
+- ``interpret``: as long as the map of a discovery, from the same table.
+- ``audit``: as many fits as it draws and compares.
+- ``transfer``: a second.
+
+`CORE` is what one core of a server of 2023 reaches in products of matrices in float32 with miscal's own smoothing,
+1e11 operations a second; with it the paper's grid takes 7 hours at 70,000 rows and 4,096 columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from miscal.base.errors import InputError
+from miscal.discovery.progress import expected_seconds
+from miscal.study import paper48
+from miscal.study.cells import Cell, name_of
+from miscal.study.folder import StudyFolder
+from miscal.study.plan import Pair
+
+CORE = 1e11
+"""Operations a second of one core."""
+
+GRID, EPOCHS = 24, 100
+"""Settings and epochs of the paper's grid, where the options do not say otherwise."""
+
+TOKENS = 150
+"""Tokens of a question in a file of the user's."""
+
+WIDTH, OUTPUTS, BATCH = 512, 128, 1024
+"""Hidden width, outputs and batch of phi for language models."""
+
+TRAIN = 0.8
+"""Share of the rows that phi is trained on."""
+
+BYTES = {"float32": 4, "float16": 2}
+"""Of a number of an embedding."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows, columns and tokens a row of a pair; None where nothing is known of them yet."""
+
+    n: int | None
+    d: int | None
+    tokens: int | None = None
+
+
+def size_of(pair: Pair, folder: StudyFolder) -> Size:
+    """Return the size of a pair: as it was read, as its files say, or as is known of the paper's."""
+    name = name_of("read", pair.pair)
+    tokens = paper48.TOKENS.get(pair.score.task, TOKENS) if pair.score else None
+    if folder.is_done(name):
+        facts = folder.load(name)["facts"]
+        return Size(facts["n"], facts["d"], tokens)
+    if pair.score:
+        n, d = paper48.ROWS.get(pair.score.task), paper48.WIDTHS.get(pair.score.model)
+        n = _rows_of_file(pair.score.task) if n is None else n
+        return Size(n if n is None or pair.score.limit is None else min(n, pair.score.limit), d, tokens)
+    return _size_of_files(pair)
+
+
+def _rows_of_file(task: str) -> int | None:
+    from miscal.data.readers.registry import open_table
+
+    try:
+        table = open_table(task)
+        return len(table.load(list(table.columns[:1])))
+    except InputError:
+        # another benchmark of the hub, or a file that is missed when it is scored
+        return None
+
+
+def _size_of_files(pair: Pair) -> Size:
+    from miscal.data.readers.matrix import matrix_shape
+    from miscal.data.readers.registry import open_table
+    from miscal.data.readers.where import columns_of, kept
+
+    try:
+        table = open_table(pair.data, encoding=pair.encoding)
+        needed = columns_of(pair.where, table.columns) if pair.where else table.columns[:1]
+        rows = table.load(list(needed))
+        n = int(kept(pair.where, rows)[0].sum()) if pair.where else len(rows)
+        embeddings = pair.embeddings or table.embeddings
+        return Size(n, None if embeddings is None else int(matrix_shape(embeddings)[1]))
+    except InputError:
+        # what is wrong with a pair is said when it is read
+        return Size(None, None)
+
+
+# --- seconds of a cell on one core ----------------------------------------------------------------------------------
+
+
+def _score(cell: Cell, pair: Pair, size: Size) -> float | None:
+    if None in (size.n, size.tokens, pair.billions):
+        return None
+    return 2e9 * pair.billions * size.tokens * size.n / CORE
+
+
+def paper_seconds(n: int, d: int, *, grid: int = GRID, epochs: int = EPOCHS) -> float:
+    """Bound the seconds of the paper's grid on one core from above.
+
+    Examples
+    --------
+    >>> round(paper_seconds(87_500, 4_096) / 3600, 1)
+    7.2
+    """
+    weights = d * WIDTH + WIDTH * WIDTH + WIDTH * OUTPUTS
+    return grid * epochs * TRAIN * n * 6 * (weights + BATCH * OUTPUTS) / CORE
+
+
+def _fit(cell: Cell, pair: Pair, size: Size) -> float | None:
+    if size.n is None:
+        return None
+    # where x is not a file its width is not known before it is made
+    d = size.d or 384
+    if cell.method != "paper":
+        return sum(expected_seconds(size.n, d).values())
+    options = pair.options
+    grid = len(options.get("sigmas", range(6))) * len(options.get("lambdas", range(4)))
+    return paper_seconds(size.n, d, grid=grid, epochs=options.get("max_epochs", EPOCHS))
+
+
+def _measure(cell: Cell, pair: Pair, size: Size) -> float | None:
+    if size.n is None:
+        return None
+    return expected_seconds(size.n, size.d or 384)["measures"] * (2 if pair.raw and cell.method == "paper" else 1)
+
+
+def _interpret(cell: Cell, pair: Pair, size: Size) -> float | None:
+    return None if size.n is None else expected_seconds(size.n, size.d or 384)["map"]
+
+
+def _audit(cell: Cell, pair: Pair, size: Size) -> float | None:
+    one = _fit(cell, pair, size)
+    return None if one is None else one * (cell.settings["draws"] + cell.settings["seeds"])
+
+
+def _second(cell: Cell, pair: Pair, size: Size) -> float:
+    return 1.0
+
+
+_SECONDS: dict[str, Callable[[Cell, Pair, Size], float | None]] = {
+    "score": _score,
+    "read": _second,
+    "split": _second,
+    "discover": _fit,
+    "measure": _measure,
+    "interpret": _interpret,
+    "audit": _audit,
+    "transfer": _second,
+}
+
+
+def seconds_of(cell: Cell, pair: Pair, size: Size) -> float | None:
+    """Estimate the seconds of a cell on one core; None where the size of its pair is not known.
+
+    Examples
+    --------
+    >>> pair = Pair(pair="a.m", dataset="a", model="m", data="a.csv")
+    >>> seconds_of(Cell("discover", ("a.m",), "auto"), pair, Size(None, None)) is None
+    True
+    """
+    return _SECONDS[cell.kind](cell, pair, size)

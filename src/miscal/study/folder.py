@@ -1,0 +1,191 @@
+"""The folder of a study: its plan, finished cells, runs, splits and tables.
+
+``plan.json`` is the plan as it was checked, ``cells`` has one file of JSON for each finished cell, ``pairs`` the run
+folders, ``scored`` what models answered, ``keys`` and ``splits`` which question is on which side, ``tables`` what pages
+are made from, and ``timing.json`` how long each call took.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from miscal.base.errors import CorruptFile, InputError, MismatchError
+from miscal.base.files import digest, replace_file, resolve
+from miscal.study.cells import Cell, differing, name_of
+from miscal.study.plan import Pair, Plan, safe_name
+
+PLAN, TIMING, CELLS = "plan.json", "timing.json", "cells"
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """Where everything of a study lies.
+
+    Attributes
+    ----------
+    path : Path
+        Absolute.
+    """
+
+    path: Path
+
+    # --- places ---------------------------------------------------------------------------------------------------
+
+    def run(self, pair: str, method: str) -> Path:
+        """Run folder of a pair under a method."""
+        return self.path / "pairs" / pair / method
+
+    def scored(self, pair: str) -> Path:
+        """Folder of what a model answered."""
+        return self.path / "scored" / pair
+
+    def keys(self, pair: str) -> Path:
+        """Table of the question that each row of a pair is about."""
+        return self.path / "keys" / f"{pair}.parquet"
+
+    def split(self, dataset: str) -> Path:
+        """Table of the side that each question of a data set is on."""
+        return self.path / "splits" / f"{safe_name(dataset)}.parquet"
+
+    def cell(self, name: str) -> Path:
+        """File of a finished cell."""
+        return self.path / CELLS / f"{name}.json"
+
+    # --- cells ----------------------------------------------------------------------------------------------------
+
+    def is_done(self, name: str) -> bool:
+        """Whether a cell is finished."""
+        return self.cell(name).exists()
+
+    def load(self, name: str) -> dict[str, Any]:
+        """Read a finished cell.
+
+        Raises
+        ------
+        CorruptFile
+            If its file was not written by miscal.
+        """
+        found = self._read(self.cell(name))
+        if not isinstance(found, dict) or not {"settings", "rows", "facts", "seconds", "miscal"} <= set(found):
+            raise CorruptFile(f"{self.cell(name)} is damaged: remove it and run the same command again")
+        return found
+
+    def save(self, cell: Cell, rows: Any, facts: Any, seconds: float) -> None:
+        """Keep the result of a cell; from then on it is done."""
+        content = {
+            "cell": cell.name,
+            "settings": cell.settings,
+            "facts": facts,
+            "rows": rows,
+            "seconds": round(seconds, 3),
+            "miscal": metadata.version("miscal"),
+        }
+        self._write(self.cell(cell.name), content, allow_nan=False)
+
+    # --- the plan -------------------------------------------------------------------------------------------------
+
+    def adopt(self, plan: Plan, cells: Sequence[Cell]) -> None:
+        """Take up a plan, or refuse one that does not go with what is there.
+
+        A plan may grow by pairs, interpretations, audits and transfer; a pair that has been measured stays in it.
+
+        Raises
+        ------
+        MismatchError
+            If cells were made with other settings, other data or another version of miscal, naming what differs.
+        """
+        before = self._read(self.path / PLAN)
+        if before is not None:
+            self._refuse_lost(before, plan)
+        for cell in cells:
+            if self.is_done(cell.name):
+                self._refuse_other(cell)
+        sums: dict[Path, str] = {}
+        for pair in plan.pairs:
+            if pair.data is not None and self.is_done(name_of("read", pair.pair)):
+                self._refuse_changed(pair, sums)
+        self._write(self.path / PLAN, plan.model_dump(mode="json"))
+
+    def _refuse_lost(self, before: dict[str, Any], plan: Plan) -> None:
+        kept = {pair.pair for pair in plan.pairs}
+        lost = [pair["pair"] for pair in before["pairs"] if pair["pair"] not in kept]
+        measured = [pair for pair in lost if any((self.path / CELLS).glob(f"{name_of('measure', pair)}@*.json"))]
+        if measured:
+            raise MismatchError(
+                f"{self.path} holds another study, because its pairs {', '.join(measured[:5])} are not in the plan: "
+                "give another --out"
+            )
+
+    def _refuse_other(self, cell: Cell) -> None:
+        there = self.load(cell.name)
+        if there["miscal"] != metadata.version("miscal"):
+            raise MismatchError(
+                f"{self.path}: {cell.says} was made by another version of miscal ({there['miscal']}): give another "
+                "--out"
+            )
+        changes = differing(there["settings"], json.loads(json.dumps(cell.settings)))
+        if changes:
+            raise MismatchError(
+                f"{self.path}: {cell.says} was made with other settings: {'; '.join(changes)}. Use the same ones, or "
+                "give another --out"
+            )
+
+    def _refuse_changed(self, pair: Pair, sums: dict[Path, str]) -> None:
+        known = self.load(name_of("read", pair.pair))["facts"]["files"]
+        for place in _files(pair):
+            sums[place] = sums.get(place) or digest(place)
+            if known.get(place.name, sums[place]) != sums[place]:
+                raise MismatchError(
+                    f"{place} has changed since the pair {pair.pair} was read (its sha256 differs): put the old file "
+                    "back, or give another --out"
+                )
+
+    # --- files ----------------------------------------------------------------------------------------------------
+
+    def add_timing(self, entry: dict[str, Any]) -> None:
+        """Remember how long a call took."""
+        self._write(self.path / TIMING, [*(self._read(self.path / TIMING) or []), entry])
+
+    def _read(self, path: Path) -> Any:
+        try:
+            return json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            raise CorruptFile(f"{path} is damaged: remove it and run the same command again") from None
+
+    def _write(self, path: Path, content: Any, **options: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, (json.dumps(content, indent=1, **options) + "\n").encode())
+
+
+def _files(pair: Pair) -> list[Path]:
+    """Files of a pair that are there; the cells that still need one that is gone miss it themselves."""
+    places = [Path(place) for place in (pair.data, pair.embeddings) if place is not None]
+    inside = [file for place in places if place.is_dir() for file in sorted(place.iterdir())]
+    return [place for place in (*places, *inside) if place.is_file()]
+
+
+def open_folder(out: str | Path) -> StudyFolder:
+    """Make or take up the folder of a study.
+
+    Raises
+    ------
+    InputError
+        If it is a file, or holds files that `miscal study` did not write.
+    """
+    path = resolve(out)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{out} is a file, not a folder: give another --out")
+    if path.is_dir() and not (path / PLAN).exists():
+        # a run that was killed at its very start leaves hidden halves of files
+        foreign = [entry.name for entry in path.iterdir() if not entry.name.startswith(".")]
+        if foreign:
+            raise InputError(f"{out} holds files that `miscal study` did not write: give another --out")
+    path.mkdir(parents=True, exist_ok=True)
+    return StudyFolder(path)

@@ -1,0 +1,91 @@
+"""The paper's 48 pairs (arXiv 2605.13484, section 5.2): twelve base models on four benchmarks, with its settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from miscal.scoring.registry import BASE_MODELS
+
+NAME = "paper48"
+
+DATASETS = ("mmlu", "mmlu-pro", "medmcqa", "hh-rlhf")
+"""Tasks of `miscal score`, which have the paper's prompts."""
+
+ROWS = {"mmlu": 14_042, "mmlu-pro": 12_032, "medmcqa": 187_005, "hh-rlhf": 91_038}
+"""Rows of each data set, for estimates before they are there. MMLU and MMLU-Pro: their test splits. MedMCQA: the rows
+with a known answer. HH-RLHF: ten times the paper's 9,103 test rows, rounded, which harmless-base and helpful-base
+make."""
+
+METADATA = {"mmlu": ["subject"], "mmlu-pro": ["category"], "medmcqa": ["subject_name"], "hh-rlhf": ["subset"]}
+"""Columns by which regimes are named and diagrams are split."""
+
+TOKENS = {"mmlu": 114, "mmlu-pro": 211, "medmcqa": 61, "hh-rlhf": 282}
+"""Mean tokens of the paper's prompt, as the tokenizer of SmolLM2 counts them on about 400 rows of each benchmark; for
+estimates."""
+
+WIDTHS = {
+    "qwen3-1.7b": 2048, "qwen3-4b": 2560, "qwen3-8b": 4096,
+    "ministral-3-3b": 3072, "ministral-3-8b": 4096, "ministral-3-14b": 5120,
+    "llama-3.2-1b": 2048, "llama-3.2-3b": 3072, "llama-3.1-8b": 4096,
+    "gemma-3-1b": 1152, "gemma-3-4b": 2560, "gemma-3-12b": 3840,
+}  # fmt: skip
+"""Width of each model's hidden state, as its published configuration says; for estimates."""
+
+AUDITED = (
+    ("hh-rlhf", "ministral-3-14b"),
+    ("hh-rlhf", "ministral-3-3b"),
+    ("hh-rlhf", "qwen3-1.7b"),
+    ("hh-rlhf", "qwen3-8b"),
+    ("mmlu", "llama-3.2-3b"),
+    ("medmcqa", "llama-3.2-1b"),
+)
+"""The pairs of the paper's tables 2 and 3."""
+
+INTERPRETED = (("mmlu-pro", "qwen3-8b"),)
+"""The pair of the paper's figure 15."""
+
+
+def defaults() -> dict[str, Any]:
+    """Return the paper's settings, as keys of a plan.
+
+    Examples
+    --------
+    >>> defaults()["split"], defaults()["audit"]["draws"]
+    ('permutation', 20)
+    """
+    return {
+        "name": NAME,
+        "method": "paper",
+        "evidence": "test",
+        "split": "permutation",
+        "min_rows": 1,
+        "interpret": [_id(*pair) for pair in INTERPRETED],
+        "audit": {"pairs": [_id(*pair) for pair in AUDITED], "draws": 20, "seeds": 5, "null": "permuted"},
+    }
+
+
+def pairs() -> list[dict[str, Any]]:
+    """Return the paper's pairs, as entries of a plan.
+
+    Examples
+    --------
+    >>> len(pairs()), pairs()[0]["pair"]
+    (48, 'mmlu.qwen3-1.7b')
+    """
+    return [
+        {
+            "pair": _id(dataset, model),
+            "dataset": dataset,
+            "model": model,
+            "family": known.family,
+            "billions": known.billions,
+            "score": {"model": model, "task": dataset},
+            "metadata": METADATA[dataset],
+        }
+        for dataset in DATASETS
+        for model, known in BASE_MODELS.items()
+    ]
+
+
+def _id(dataset: str, model: str) -> str:
+    return f"{dataset}.{model}"

@@ -1,0 +1,196 @@
+"""The plan of a study: which pairs, with which settings; every key checked, unknown ones refused.
+
+Settings stand at the top of a plan and hold for all pairs; a pair may have its own of those in :class:`PairSettings`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Method = Literal["paper", "auto"]
+Evidence = Literal["all", "test"]
+SplitKind = Literal["permutation", "grouped"]
+Null = Literal["permuted", "visible", "calibrated"]
+
+EVERY = "all"
+"""Stands for all pairs where a plan lists some."""
+
+PAIR_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+"""Ids of pairs name folders."""
+
+_STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class ScoreOptions(BaseModel):
+    """What `miscal score` is asked: the options of :func:`miscal.scoring.command.run`."""
+
+    model_config = _STRICT
+
+    model: str = Field(description="hub id, short name, folder or .gguf file")
+    task: str = Field(description="mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs")
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    layer: str | int = "last"
+    embeddings_dtype: Literal["float32", "float16"] = "float32"
+    device: str = "auto"
+    revision: str | None = None
+    task_revision: str | None = None
+    trust_remote_code: bool = False
+    form: Literal["letter", "text", "text_per_token", "text_per_byte"] | None = None
+    prompt_file: str | None = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    batch_tokens: Annotated[int, Field(ge=1)] | None = None
+    threads: Annotated[int, Field(ge=1)] | None = None
+
+
+class PairSettings(BaseModel):
+    """Settings that hold for all pairs, and that a pair may have of its own."""
+
+    model_config = _STRICT
+
+    method: Literal["paper", "auto", "both"] = Field("auto", description="paper, auto or both")
+    seed: int = Field(0, ge=0, description="of fit and draws; the split takes that at the top of the plan")
+    epsilon: float = Field(0.05, ge=0, lt=1, description="half-width of the band that counts as well calibrated")
+    min_rows: int = Field(30, ge=1, description="fewest rows of a slice whose gap is measured; 1 as in the paper")
+    evidence: Evidence = Field("test", description="rows that testify; with all, method paper stays with test")
+    raw: bool = Field(True, description="measure the field of the raw inputs too (method paper)")
+    options: dict[str, Any] = Field(default_factory=dict, description="of the paper's estimator, e.g. max_epochs")
+
+
+class ReadOptions(BaseModel):
+    """How the rows of a pair are read: the options of `miscal discover`, and `id`."""
+
+    model_config = _STRICT
+
+    confidence: str | None = None
+    correct: str | None = None
+    embeddings: str | None = None
+    embedding_rows: str | None = None
+    features: str | list[str] | None = None
+    text: str | None = None
+    metadata: str | list[str] = Field(default_factory=list)
+    where: str | None = None
+    group: str | None = None
+    on_invalid: Literal["error", "drop"] = "error"
+    encoding: str = "utf-8"
+    embed_model: str | None = None
+    id: str | None = Field(None, description="column that names the question, the same for every model")
+
+
+READ_OPTIONS = tuple(name for name in ReadOptions.model_fields if name != "id")
+"""Those that :func:`miscal.data.readers.read_triples` takes."""
+
+
+class Pair(PairSettings, ReadOptions):
+    """One model on one data set; `pair` is its id."""
+
+    pair: str
+    dataset: str = Field(min_length=1)
+    model: str = Field(min_length=1)
+    family: str | None = None
+    billions: float | None = Field(None, gt=0)
+    score: ScoreOptions | None = None
+    data: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Pair:
+        if (self.score is None) == (self.data is None):
+            raise ValueError("name either score, to ask a model, or data, a file or scored folder: exactly one of them")
+        if not PAIR_ID.fullmatch(self.pair):
+            raise ValueError(
+                f"the id {self.pair!r} cannot name a folder: use up to 100 letters, digits, dots, hyphens and "
+                "underscores, a dot not first"
+            )
+        return self
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """Methods that are asked for, the paper's first."""
+        return ("paper", "auto") if self.method == "both" else (self.method,)
+
+    def evidence_under(self, method: str) -> Evidence:
+        """Which rows testify: under the paper's method always the test rows, because it chooses on one split."""
+        return "test" if method == "paper" else self.evidence
+
+
+class AuditPlan(BaseModel):
+    """Which pairs are audited, and how."""
+
+    model_config = _STRICT
+
+    pairs: list[str] | Literal["all"] = EVERY
+    draws: int = Field(20, ge=1, description="refits under the null")
+    seeds: int = Field(5, ge=2, description="seeds that are compared")
+    null: Null = "permuted"
+
+
+class Plan(PairSettings):
+    """A whole study.
+
+    Attributes
+    ----------
+    pairs : list of Pair
+        With their settings, whether they are the pair's own or the plan's.
+    split : {"grouped", "permutation"}
+        One split 80/10/10 for all models on a data set. "grouped": equal inputs and groups on one side.
+        "permutation": as in the paper.
+    interpret : list of str, or "all"
+        Pairs whose space is laid out and whose neighbours are compared.
+    audit : AuditPlan, optional
+    transfer : bool
+        Compare fields and corrections of pairs that share a data set or a model.
+    score : dict of str to object
+        Options of scoring for every pair whose model is asked, e.g. device or limit; a pair's own come before.
+    name : str, optional
+        Of the study; "paper48" for the paper's pairs.
+    """
+
+    pairs: list[Pair] = Field(min_length=1)
+    split: SplitKind = "grouped"
+    interpret: list[str] | Literal["all"] = Field(default_factory=list)
+    audit: AuditPlan | None = None
+    transfer: bool = False
+    score: dict[str, Any] = Field(default_factory=dict)
+    name: str | None = None
+
+    def interpreted(self, pair: str) -> bool:
+        """Whether the space of a pair is to be laid out."""
+        return self.interpret == EVERY or pair in self.interpret
+
+    def audited(self, pair: str) -> bool:
+        """Whether a pair is to be audited."""
+        return self.audit is not None and (self.audit.pairs == EVERY or pair in self.audit.pairs)
+
+    def on(self, dataset: str) -> tuple[Pair, ...]:
+        """Pairs on a data set."""
+        return tuple(pair for pair in self.pairs if pair.dataset == dataset)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the data sets, in their order."""
+        return tuple(dict.fromkeys(pair.dataset for pair in self.pairs))
+
+
+def pair_id(dataset: str, model: str) -> str:
+    """Make the id of a pair from its labels.
+
+    Examples
+    --------
+    >>> pair_id("mmlu", "Llama-3.2-3B"), pair_id("HH RLHF", "org/model")
+    ('mmlu.Llama-3.2-3B', 'HH-RLHF.org-model')
+    """
+    return f"{safe_name(dataset)}.{safe_name(model)}"
+
+
+def safe_name(text: str) -> str:
+    """Replace what a folder's name should not hold.
+
+    Examples
+    --------
+    >>> safe_name("FiveThirtyEight MLB")
+    'FiveThirtyEight-MLB'
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "-"

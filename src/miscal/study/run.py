@@ -1,0 +1,291 @@
+"""Run a study: compute the cells that are missing, write tables, and draw the page from them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from miscal.base.files import disk_errors, locked, parents, resolve
+from miscal.base.threads import n_workers
+from miscal.study.cells import Cell, cells_of, dataset_of
+from miscal.study.computing import Outcome
+from miscal.study.engines import Engine, open_engine
+from miscal.study.expected import seconds_of, size_of
+from miscal.study.folder import StudyFolder, open_folder
+from miscal.study.left import seconds_left
+from miscal.study.plan import Pair, Plan
+from miscal.study.reading import read_plan
+from miscal.study.writing import write_tables
+
+SUMMARY = "summary.json"
+"""What the pages leave beside them; its ``verdict`` is printed."""
+
+PAGES_EVERY = 30.0
+"""Seconds between two drawings of the page while cells are computed, at least: drawing takes some of them."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a listener is told when a cell begins or ends.
+
+    Attributes
+    ----------
+    says : str
+        The cell, in words.
+    done, of : int
+        Cells of the plan that are finished, and all of them.
+    seconds : float or None
+        That the cell took; None where it begins.
+    left : float or None
+        Estimate of the seconds until the end of the study; None where nothing is known of it.
+    message : str or None
+        Why the cell failed.
+    """
+
+    says: str
+    done: int
+    of: int
+    seconds: float | None = None
+    left: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that failed.
+
+    Attributes
+    ----------
+    rows : tuple of mapping
+        Its rows of the table ``failures``: one for each pair it is about.
+    says, message : str
+    mendable : bool
+        Whether the user can mend it; False for a fault of miscal.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    says: str
+    message: str
+    mendable: bool
+
+
+@dataclass(frozen=True)
+class StudyDone:
+    """What a call of :func:`study` left.
+
+    Attributes
+    ----------
+    folder : Path
+    page : Path
+        ``index.html``.
+    lines : tuple of str
+        The verdict, to be printed.
+    n_computed, n_done, n_cells : int
+        Cells computed by this call, finished in all, and of the plan.
+    failures : tuple of Failure
+        Cells that failed now; the next call tries them again.
+    """
+
+    folder: Path
+    page: Path
+    lines: tuple[str, ...]
+    n_computed: int
+    n_done: int
+    n_cells: int
+    failures: tuple[Failure, ...]
+
+
+def study(
+    plan: str | Path | Mapping[str, Any] | Plan,
+    out: str | Path,
+    *,
+    sets: Mapping[str, str] | None = None,
+    engine: str = "local",
+    n_jobs: int | None = 1,
+    ray_address: str | None = None,
+    progress: Callable[[Step], None] = lambda step: None,
+) -> StudyDone:
+    """Study many models on many sets; a study that was stopped goes on where it was.
+
+    Parameters
+    ----------
+    plan : str, Path, mapping or Plan
+        As for :func:`miscal.study.reading.read_plan`: a YAML file, what it would hold, or ``"paper48"``.
+    out : str or Path
+        Folder to write, or one that an earlier call with the same plan left.
+    sets : mapping of str to str, optional
+        Values of ``${NAME}`` in the plan.
+    engine : {"local", "ray"}, default "local"
+        Changes no number.
+    n_jobs : int, optional
+        Cells computed at a time by the local engine, each in a process of its own. With 1, the default, one cell is
+        computed after another, and each fit takes all cores. None: as many as there are cores. Changes no number.
+    ray_address : str, optional
+        Of an existing Ray cluster.
+    progress : callable, optional
+        Called with a :class:`Step` as each cell begins and ends.
+
+    Returns
+    -------
+    StudyDone
+        A cell that failed does not stop the others: it is in ``failures``, and in the table of that name.
+
+    Raises
+    ------
+    InputError
+        If the plan has a key or value that is not allowed, or the folder cannot be used.
+    MismatchError
+        If the folder holds cells made with other settings or other data.
+    LockedError
+        If another process is writing the folder.
+    """
+    asked = read_plan(plan, sets=sets)
+    place = resolve(out)
+    jobs = n_workers(n_jobs, 10**6)
+    with disk_errors(str(out)), parents(place), locked(place):
+        folder = open_folder(place)
+        cells = cells_of(asked)
+        folder.adopt(asked, cells)
+        done = _Run(folder, asked, cells, jobs, progress)
+        done.compute(engine, ray_address)
+        return done.finish()
+
+
+class _Run:
+    """One call of :func:`study`, with the folder locked."""
+
+    def __init__(
+        self, folder: StudyFolder, plan: Plan, cells: Sequence[Cell], jobs: int, tell: Callable[[Step], None]
+    ) -> None:
+        self.folder, self.plan, self.cells, self.jobs, self.tell = folder, plan, cells, jobs, tell
+        self.done = {cell.name for cell in cells if is_done(folder, plan, cell)}
+        self.failures: dict[str, Failure] = {}
+        self.lost: set[str] = set()
+        self.n_computed = 0
+        self.expected: dict[str, float | None] = {}
+        self._expect(plan.pairs)
+        self.took = {cell.name: folder.load(cell.name)["seconds"] for cell in cells if cell.name in self.done}
+
+    def compute(self, name: str, ray_address: str | None) -> None:
+        missing = [cell for cell in self.cells if cell.name not in self.done]
+        if not missing:
+            return
+        start = drawn = time.monotonic()
+        jobs = max(1, min(self.jobs, len(missing)))
+        with open_engine(name, n_jobs=jobs, ray_address=ray_address) as workers:
+            for cell, outcome in self._outcomes(missing, workers, None if jobs == 1 and name == "local" else 1):
+                self._keep(cell, outcome)
+                if cell.kind == "measure" and time.monotonic() - drawn > PAGES_EVERY:
+                    self._draw()
+                    drawn = time.monotonic()
+        spent = round(time.monotonic() - start, 1)
+        self.folder.add_timing({"engine": name, "jobs": jobs, "cells": self.n_computed, "wall_seconds": spent})
+
+    def finish(self) -> StudyDone:
+        page, lines = self._draw()
+        return StudyDone(
+            self.folder.path,
+            page,
+            lines,
+            self.n_computed,
+            len(self.done),
+            len(self.cells),
+            tuple(self.failures.values()),
+        )
+
+    # --- the order of cells ---------------------------------------------------------------------------------------
+
+    def _outcomes(self, missing: Sequence[Cell], workers: Engine, n_jobs: int | None) -> Iterator[tuple[Cell, Outcome]]:
+        """Hand out cells as soon as they can be computed, in the order of the plan, and yield how they end."""
+        # what a process computes is heavy to import, and not needed where everything is done
+        from miscal.study.steps import Job
+
+        waiting, running = {cell.name: cell for cell in missing}, dict[str, Cell]()
+        while waiting or running:
+            for cell in list(waiting.values()):
+                if not all(name in self.done or name in running or name in waiting for name in cell.needs):
+                    # something that it needs has failed, which is said there
+                    del waiting[cell.name]
+                    self.lost.add(cell.name)
+                elif len(running) < workers.room and self._is_ready(cell, waiting, running):
+                    running[cell.name] = waiting.pop(cell.name)
+                    self._say(cell)
+                    workers.submit(Job(self.folder, self.plan, cell, n_jobs))
+            if running:
+                outcome = workers.next()
+                yield running.pop(outcome.name), outcome
+
+    def _is_ready(self, cell: Cell, waiting: Mapping[str, Cell], running: Mapping[str, Cell]) -> bool:
+        if cell.kind == "score" and any(other.kind == "score" for other in running.values()):
+            # two language models may not fit into memory
+            return False
+        tried = not any(name in waiting or name in running for name in cell.after)
+        return tried and set(cell.needs) <= self.done
+
+    def _keep(self, cell: Cell, outcome: Outcome) -> None:
+        if outcome.message is None:
+            self.folder.save(cell, outcome.rows, outcome.facts, outcome.seconds)
+            self.done.add(cell.name)
+            self.took[cell.name] = outcome.seconds
+            self.n_computed += 1
+            if cell.kind == "read":
+                # from here on its size is known
+                self._expect(dataset_of(self.plan, cell))
+        else:
+            self.failures[cell.name] = _failure(self.plan, cell, outcome)
+        self._say(cell, outcome)
+
+    def _expect(self, pairs: Sequence[Pair]) -> None:
+        sizes = {pair.pair: size_of(pair, self.folder) for pair in pairs}
+        for cell in self.cells:
+            pair = dataset_of(self.plan, cell)[0]
+            if pair.pair in sizes:
+                self.expected[cell.name] = seconds_of(cell, pair, sizes[pair.pair])
+
+    # --- telling --------------------------------------------------------------------------------------------------
+
+    def _say(self, cell: Cell, outcome: Outcome | None = None) -> None:
+        left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.lost}, self.jobs)
+        said = (None, None) if outcome is None else (outcome.seconds, outcome.message)
+        self.tell(Step(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
+
+    def _draw(self) -> tuple[Path, tuple[str, ...]]:
+        write_tables(self.folder, self.cells, [row for one in self.failures.values() for row in one.rows])
+        return draw_pages(self.folder.path)
+
+
+def draw_pages(out: Path) -> tuple[Path, tuple[str, ...]]:
+    """Draw the page of a study from its tables; return its path and the verdict."""
+    # matplotlib comes after hours of computing, not before
+    from miscal.study.pages import write_pages
+
+    page = write_pages(out)
+    return page, tuple(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["verdict"])
+
+
+def is_done(folder: StudyFolder, plan: Plan, cell: Cell) -> bool:
+    """Whether a cell needs no computing; a split is dealt on where pairs of its data set have come since."""
+    if not folder.is_done(cell.name):
+        return False
+    if cell.kind != "split":
+        return True
+    dealt = folder.load(cell.name)["facts"]["pairs"]
+    return {pair.pair for pair in dataset_of(plan, cell)} <= set(dealt)
+
+
+def _failure(plan: Plan, cell: Cell, outcome: Outcome) -> Failure:
+    rows = tuple(
+        {
+            "pair": pair.pair,
+            "dataset": pair.dataset,
+            "model": pair.model,
+            "step": cell.kind if cell.method is None else f"{cell.kind} {cell.method}",
+            "message": outcome.message,
+        }
+        for pair in dataset_of(plan, cell)
+    )
+    return Failure(rows, cell.says, outcome.message or "", outcome.mendable)

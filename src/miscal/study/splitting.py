@@ -1,0 +1,80 @@
+"""One split per data set, shared by all models on it: a question is on the same side for every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from miscal.data.splits import permuted_split, split_by
+from miscal.study.plan import SplitKind
+
+Part = tuple[Sequence[str], np.ndarray]
+"""Of one pair: the key of each row, and numbers, equal where rows must stay together."""
+
+
+def draw_split(
+    parts: Sequence[Part], *, kind: SplitKind, seed: int, known: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Split the keys of a data set 80/10/10.
+
+    Parameters
+    ----------
+    parts : sequence of (keys, units)
+        One for each pair.
+    kind : {"grouped", "permutation"}
+        "permutation" is the paper's: every key by itself. "grouped" keeps together the keys whose rows hang together in
+        any pair.
+    seed : int
+    known : mapping of str to str, optional
+        Sides of keys that were dealt before; they stay. New keys that hang together with one of them go to its side.
+
+    Returns
+    -------
+    dict of str to str
+        'train', 'val' or 'test' by key, in the order of the keys. It does not depend on the order of the pairs.
+
+    Examples
+    --------
+    >>> keys = [str(number) for number in range(200)]
+    >>> sides = draw_split([(keys, np.arange(200))], kind="permutation", seed=0)
+    >>> [list(sides.values()).count(name) for name in ("train", "val", "test")]
+    [160, 20, 20]
+    """
+    keys = sorted({key for names, _ in parts for key in names})
+    at = {key: number for number, key in enumerate(keys)}
+    known = {key: side for key, side in (known or {}).items() if key in at}
+    alone = np.arange(len(keys))
+    units = alone if kind == "permutation" else _together([(_at(names, at), own) for names, own in parts], len(keys))
+    if kind == "permutation" and not known:
+        return dict(zip(keys, permuted_split(len(keys), seed).tolist(), strict=True))
+    # the first key of a unit decides for its new ones
+    of_unit: dict[int, str] = {}
+    for key, side in sorted(known.items()):
+        of_unit.setdefault(int(units[at[key]]), side)
+    sides = np.array([known.get(key) or of_unit.get(int(units[at[key]]), "") for key in keys], dtype="<U5")
+    fresh = np.flatnonzero(sides == "")
+    if len(fresh):
+        sides[fresh] = split_by(fresh[:, None].astype(np.float64), units[fresh], seed=seed)[0]
+    return dict(zip(keys, sides.tolist(), strict=True))
+
+
+def _at(names: Sequence[str], at: Mapping[str, int]) -> np.ndarray:
+    return np.array([at[name] for name in names], dtype=np.int64)
+
+
+def _together(parts: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> np.ndarray:
+    """Give keys that hang together in some pair, or by way of others, the same number."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges: list[Any] = []
+    first = n
+    for keys, units in parts:
+        _, codes = np.unique(units, return_inverse=True)
+        edges.append((keys, first + codes))
+        first += int(codes.max()) + 1
+    rows, columns = (np.concatenate([edge[side] for edge in edges]) for side in (0, 1))
+    _, component = connected_components(coo_array((np.ones(len(rows)), (rows, columns)), shape=(first, first)), False)
+    return component[:n]

@@ -1,0 +1,232 @@
+"""What each kind of cell does: from files and results of earlier cells to rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from miscal.base.errors import InputError, MismatchError
+from miscal.base.files import write_whole
+from miscal.data.readers import read_triples
+from miscal.data.readers.registry import open_table
+from miscal.data.splits import kept_units
+from miscal.data.triples import Triples
+from miscal.discovery.discover import Discovery, discover
+from miscal.discovery.run import read_run
+from miscal.report import write_run
+from miscal.study.cells import Cell, dataset_of, name_of
+from miscal.study.folder import StudyFolder
+from miscal.study.plan import READ_OPTIONS, Pair, Plan
+from miscal.study.splitting import draw_split
+from miscal.study.studied import Labels, MeasureSettings, Rows, Studied
+
+ID = "id"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to be computed; plain values, so that it can be sent to another process or machine.
+
+    Attributes
+    ----------
+    folder : StudyFolder
+    plan : Plan
+    cell : Cell
+    n_jobs : int or None
+        Processes of a fit.
+    """
+
+    folder: StudyFolder
+    plan: Plan
+    cell: Cell
+    n_jobs: int | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The pair that the cell is about, or the first of them."""
+        return dataset_of(self.plan, self.cell)[0]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a cell leaves: rows by table, and facts that later cells go by."""
+
+    rows: Rows = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def score(job: Job) -> Found:
+    """Ask the model; an interrupted run goes on where it was."""
+    from miscal.scoring.command import run
+
+    done = run(**job.pair.score.model_dump(), out=job.folder.scored(job.pair.pair))
+    return Found(facts={"n_scored": done.n_scored, "n_failed": done.n_failed, "n_truncated": done.n_truncated})
+
+
+def read(job: Job) -> Found:
+    """Read the pair's rows once, and note which question each is about."""
+    pair = job.pair
+    triples = read_pair(pair, job.folder)
+    place = job.folder.keys(pair.pair)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    units = kept_units(triples) if job.plan.split == "grouped" else np.arange(len(triples))
+    table = pl.DataFrame({"key": _keys(pair, triples), "unit": units})
+    write_whole(place, table.write_parquet)
+    files = {Path(file["path"]).name: file["sha256"] for file in triples.source["files"]}
+    return Found(facts={"n": len(triples), "d": triples.X.shape[1], "files": files})
+
+
+def split(job: Job) -> Found:
+    """Deal the questions of a data set to train, val and test, those that were dealt before as they were."""
+    folder, dataset = job.folder, job.cell.of[0]
+    known_pairs = [pair.pair for pair in job.plan.on(dataset) if folder.is_done(name_of("read", pair.pair))]
+    if not known_pairs:
+        raise InputError(f"no pair on {dataset} could be read, so there is nothing to split")
+    tables = [pl.read_parquet(folder.keys(pair)) for pair in known_pairs]
+    place = folder.split(dataset)
+    before = dict(pl.read_parquet(place).iter_rows()) if place.exists() else {}
+    parts = [(table["key"].to_list(), table["unit"].to_numpy()) for table in tables]
+    sides = draw_split(parts, kind=job.plan.split, seed=job.plan.seed, known=before)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    table = pl.DataFrame({"key": list(sides), "split": list(sides.values())})
+    write_whole(place, table.write_parquet)
+    return Found(facts={"pairs": known_pairs})
+
+
+def fit(job: Job) -> Found:
+    """Learn the field and leave a run folder with its report."""
+    pair, method = job.pair, job.cell.method
+    triples = split_triples(job)
+
+    def make() -> Discovery:
+        return discover(
+            triples,
+            method=method,
+            options=_options(job),
+            seed=pair.seed,
+            epsilon=pair.epsilon,
+            min_rows=pair.min_rows,
+            evidence=pair.evidence_under(method),
+            n_jobs=job.n_jobs,
+        )
+
+    # what a killed run left is whole, but it is not known to be of these settings
+    write_run(make, job.folder.run(pair.pair, method), overwrite=True)
+    return Found()
+
+
+def measure(job: Job) -> Found:
+    """Take the numbers that every pair has."""
+    from miscal.study.measures import MEASURES
+
+    return Found(_measured(job, MEASURES))
+
+
+def interpret(job: Job) -> Found:
+    """Take the numbers that cost much."""
+    from miscal.study.measures import INTERPRETING
+
+    return Found(_measured(job, INTERPRETING))
+
+
+def audit(job: Job) -> Found:
+    """Refit under a null and with other seeds."""
+    from miscal.study.audits import audit
+
+    asked = {name: job.cell.settings[name] for name in ("null", "draws", "seeds")}
+    return Found(audit(studied(job), **asked, options=_options(job), n_jobs=job.n_jobs))
+
+
+def transfer(job: Job) -> Found:
+    """Compare the fields and corrections of two pairs."""
+    from miscal.study.transfer import RunOf, transfer_rows
+
+    method = job.cell.method
+    pairs = dataset_of(job.plan, job.cell)
+    one, two = (RunOf(labels_of(pair), job.folder.run(pair.pair, method)) for pair in pairs)
+    return Found(transfer_rows(one, two, method, seed=job.plan.seed))
+
+
+STEPS: dict[str, Callable[[Job], Found]] = {
+    "score": score,
+    "read": read,
+    "split": split,
+    "discover": fit,
+    "measure": measure,
+    "interpret": interpret,
+    "audit": audit,
+    "transfer": transfer,
+}
+"""What computes each kind of cell."""
+
+
+# --- what several steps need --------------------------------------------------------------------------------------
+
+
+def read_pair(pair: Pair, folder: StudyFolder) -> Triples:
+    """Read the rows of a pair, from its file or from what its model answered."""
+    source = pair.data or str(folder.scored(pair.pair))
+    return read_triples(source, seed=pair.seed, **{name: getattr(pair, name) for name in READ_OPTIONS})
+
+
+def _keys(pair: Pair, triples: Triples) -> list[str]:
+    """Name the question of each row: by the column of ids, else by its row in the file."""
+    table = open_table(triples.source["path"], encoding=pair.encoding)
+    column = pair.id or (ID if ID in table.columns else None)
+    if column is None:
+        return [str(row) for row in triples.row]
+    if column not in table.columns:
+        raise InputError(f"id: there is no column {column!r}; the columns are {', '.join(map(repr, table.columns))}")
+    values = table.load([column])[column][triples.row]
+    if values.null_count():
+        raise InputError(f"id: {values.null_count()} of {len(values)} rows have no {column!r}; give every row one")
+    return values.cast(pl.String).to_list()
+
+
+def split_triples(job: Job) -> Triples:
+    """Read the rows of a cell's pair, with the split of their data set where test rows testify."""
+    pair = job.pair
+    triples = read_pair(pair, job.folder)
+    if pair.evidence_under(job.cell.method) == "all":
+        return triples
+    keys = pl.read_parquet(job.folder.keys(pair.pair))["key"].to_list()
+    if len(keys) != len(triples):
+        raise MismatchError(f"the data of {pair.pair} have changed since they were read: give another --out")
+    sides = dict(pl.read_parquet(job.folder.split(pair.dataset)).iter_rows())
+    return replace(triples, split=np.array([sides[key] for key in keys], dtype="<U5"))
+
+
+def studied(job: Job) -> Studied:
+    """Put together what is known of a pair under a method, from its run folder.
+
+    It is always read back, so that a study that was stopped after the fit measures what one in a single go does.
+    """
+    pair, method = job.pair, job.cell.method
+    run = read_run(job.folder.run(pair.pair, method))
+    model = run.load_model()
+    found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings)
+    settings = MeasureSettings(pair.seed, pair.epsilon, min_rows=pair.min_rows, raw=pair.raw)
+    return Studied(labels_of(pair), method, settings, split_triples(job), found)
+
+
+def _options(job: Job) -> dict[str, Any] | None:
+    return dict(job.cell.settings["options"]) or None
+
+
+def labels_of(pair: Pair) -> Labels:
+    """Return what a pair is called."""
+    return Labels(pair.pair, pair.dataset, pair.model, pair.family, pair.billions)
+
+
+def _measured(job: Job, ways: tuple[Callable[[Studied], Rows], ...]) -> Rows:
+    about = studied(job)
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for way in ways:
+        for table, some in way(about).items():
+            rows.setdefault(table, []).extend(some)
+    return rows

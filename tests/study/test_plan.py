@@ -1,0 +1,158 @@
+"""Plans: what they may hold, how one entry stands for several pairs, and the words that refuse the rest."""
+
+import inspect
+from collections import Counter
+
+import pytest
+import yaml
+
+from miscal.base.errors import FileError, InputError
+from miscal.data.readers import read_triples
+from miscal.scoring.command import run as score
+from miscal.scoring.registry import BASE_MODELS
+from miscal.study import read_plan
+from miscal.study.cells import cells_of
+from miscal.study.plan import READ_OPTIONS, ScoreOptions
+
+PAIR = {"dataset": "d", "model": "m", "data": "a.csv", "features": "x_*"}
+
+
+def plan(*pairs, **settings):
+    return read_plan({"pairs": list(pairs or [PAIR]), **settings})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"pairs": [PAIR], "methd": "auto"}, r"the plan has no key 'methd' \(did you mean 'method'\?\): .* use one of"),
+        ({"pairs": [PAIR | {"emmbeddings": "a.npy"}]}, r"pair 'd.m' has no key 'emmbeddings' \(did you mean 'embedd"),
+        ({"pairs": [PAIR | {"split": "grouped"}]}, "pair 'd.m' has no key 'split'"),
+        ({"pairs": [PAIR | {"epsilon": 1.5}]}, r"pair 'd.m': epsilon: .*less than 1; got 1.5"),
+        ({"pairs": [PAIR], "epsilon": "wide"}, "the plan: epsilon: .*number; got 'wide'"),
+        ({"pairs": [PAIR], "method": "papr"}, "the plan: method: .*'paper', 'auto' or 'both'; got 'papr'"),
+        ({"pairs": [PAIR], "seed": True}, "the plan: seed: .*integer; got True"),
+        ({"pairs": [{"dataset": "d", "model": "m"}]}, "pair 'd.m': name either score.* or data.*exactly one"),
+        ({"pairs": [PAIR | {"score": {"model": "m", "task": "t"}}]}, "exactly one"),
+        ({"pairs": [PAIR | {"data": None, "score": {"model": "m"}}]}, "pair 'd.m', score: the key task is missing"),
+        ({"pairs": [PAIR | {"data": None, "score": {"modl": "m"}}]}, "pair 'd.m', score has no key 'modl'"),
+        (
+            {"pairs": [{"model": "m", "data": "a.csv"}]},
+            "pair 1 of the plan: the key pair is missing|dataset is missing",
+        ),
+        ({"pairs": [PAIR, PAIR | {"model": "M"}]}, "two pairs of the plan have the id 'd.m'"),
+        ({"pairs": [PAIR | {"pair": "../up"}]}, "the id '../up' cannot name a folder"),
+        ({"pairs": []}, "pairs must be a list"),
+        ({}, "pairs must be a list"),
+        ({"pairs": ["d"]}, "pair 1 of the plan must be a mapping of its keys; it is a str"),
+        ({"pairs": [PAIR | {"each": {"model": "m"}}]}, "each must be a list of mappings"),
+        ({"pairs": [PAIR], "interpret": ["d.n"]}, "interpret names a pair that the plan does not have: 'd.n'; did you"),
+        ({"pairs": [PAIR], "audit": {"pairs": ["x"]}}, "audit.pairs names a pair that the plan does not have: 'x'"),
+        ({"pairs": [PAIR], "score": {"limits": 3}}, r"score has no key 'limits' \(did you mean 'limit'\?\)"),
+        ({"pairs": [PAIR], "audit": {"draw": 3}}, r"audit has no key 'draw' \(did you mean 'draws'\?\)"),
+        ({"pairs": [PAIR | {"data": "${DATA}/a.csv"}]}, "leaves DATA open.*--set DATA="),
+        ({"pairs": [PAIR | {"method": "paper", "options": {"sigma": 1}}]}, "has no option 'sigma'; its options are"),
+        ({"pairs": [PAIR | {"dataset": "a b"}, PAIR | {"dataset": "a-b", "model": "n"}]}, "'a b' and 'a-b'"),
+    ],
+)
+def test_what_is_not_allowed_is_named_with_what_is(content, said):
+    with pytest.raises(InputError, match=said):
+        read_plan(content)
+
+
+def test_a_file_that_is_no_plan_is_refused(tmp_path):
+    with pytest.raises(FileError, match="does not exist; give a YAML file, or the name paper48"):
+        read_plan(tmp_path / "no.yaml")
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("pairs: [")
+    with pytest.raises(FileError, match="is not YAML"):
+        read_plan(bad)
+    bad.write_text("!!python/object/apply:os.getcwd []")
+    with pytest.raises(FileError, match="is not YAML"):
+        read_plan(bad)
+    bad.write_text("")
+    with pytest.raises(InputError, match="must be a mapping with the key pairs; it is empty"):
+        read_plan(bad)
+
+
+def test_a_file_is_read_from_its_own_folder_with_what_was_set(tmp_path):
+    content = {
+        "seed": "${SEED}",
+        "audit": {"null": "visible"},
+        "pairs": [PAIR | {"embeddings": "${WHERE}/x.npy", "metadata": "${NAME}"}],
+    }
+    path = tmp_path / "plan.yaml"
+    # YAML reads an unquoted key null as its null
+    path.write_text(yaml.safe_dump(content).replace("'null'", "null"))
+    found = read_plan(path, sets={"SEED": "7", "WHERE": "/far", "NAME": "kind"})
+    pair = found.pairs[0]
+    assert (found.seed, pair.seed, found.audit.null) == (7, 7, "visible")
+    assert (pair.data, pair.embeddings) == (str(tmp_path / "a.csv"), "/far/x.npy")
+
+
+def test_each_stands_for_the_pairs_written_out():
+    short = plan(
+        PAIR | {"where": "model == '{model}' and n > {billions}", "seed": 3, "billions": 1}
+        | {"each": [{"model": "a"}, {"model": "b c", "billions": 2.5, "seed": 4}]},
+        epsilon=0.1,
+    )  # fmt: skip
+    common = PAIR | {"epsilon": 0.1}
+    long = plan(
+        common | {"model": "a", "where": "model == 'a' and n > 1", "seed": 3, "billions": 1},
+        common | {"model": "b c", "where": "model == 'b c' and n > 2.5", "seed": 4, "billions": 2.5, "pair": "d.b-c"},
+    )
+    assert short.pairs == long.pairs
+
+
+def test_a_pair_may_have_settings_of_its_own():
+    found = plan(
+        PAIR,
+        PAIR | {"model": "n", "method": "both", "min_rows": 1, "options": {"patience": 2}},
+        min_rows=5, options={"max_epochs": 3},
+    )  # fmt: skip
+    one, two = found.pairs
+    assert (one.methods, one.min_rows, one.options) == (("auto",), 5, {"max_epochs": 3})
+    assert (two.methods, two.min_rows, two.options) == (("paper", "auto"), 1, {"max_epochs": 3, "patience": 2})
+
+
+def test_the_paper_stays_with_test_rows():
+    pair = plan(PAIR | {"method": "both", "evidence": "all"}).pairs[0]
+    assert [pair.evidence_under(method) for method in pair.methods] == ["test", "all"]
+
+
+def test_a_plan_offers_what_scoring_and_reading_take():
+    left_out = {"out", "engine", "ray_address", "workers", "embed_only", "text"}
+    assert set(ScoreOptions.model_fields) == set(inspect.signature(score).parameters) - left_out
+    assert set(READ_OPTIONS) == set(inspect.signature(read_triples).parameters) - {"source", "split", "seed"}
+    defaults = {name: one.default for name, one in inspect.signature(score).parameters.items()}
+    assert all(one.is_required() or one.default == defaults[name] for name, one in ScoreOptions.model_fields.items())
+
+
+# --- the paper's pairs --------------------------------------------------------------------------------------------
+
+
+def test_the_48_pairs_are_twelve_models_on_four_benchmarks():
+    found = read_plan("paper48")
+    assert {(pair.dataset, pair.model) for pair in found.pairs} == {
+        (dataset, model) for dataset in ("mmlu", "mmlu-pro", "medmcqa", "hh-rlhf") for model in BASE_MODELS
+    }
+    assert len(found.pairs) == len({pair.pair for pair in found.pairs}) == 48
+    for pair in found.pairs:
+        assert (pair.score.task, pair.score.model) == (pair.dataset, pair.model)
+        known = BASE_MODELS[pair.model]
+        assert (pair.family, pair.billions) == (known.family, known.billions)
+        # the paper's prompts, all rows
+        assert (pair.score.prompt_file, pair.score.form, pair.score.limit) == (None, None, None)
+        assert (pair.method, pair.evidence, pair.min_rows, pair.epsilon, pair.options) == ("paper", "test", 1, 0.05, {})
+    assert (found.split, found.audit.draws, found.audit.seeds, found.audit.null) == ("permutation", 20, 5, "permuted")
+    kinds = Counter(cell.kind for cell in cells_of(found))
+    assert kinds == {
+        "score": 48, "read": 48, "split": 4, "discover": 48, "measure": 48, "audit": 6, "interpret": 1
+    }  # fmt: skip
+
+
+def test_the_paper_s_pairs_may_be_studied_with_other_settings():
+    half = {"embeddings_dtype": "float16", "device": "cuda"}
+    found = read_plan({"pairs": "paper48", "method": "both", "audit": None, "score": half})
+    assert {(pair.score.embeddings_dtype, pair.score.device) for pair in found.pairs} == {("float16", "cuda")}
+    assert {pair.method for pair in found.pairs} == {"both"}
+    assert (found.audit, found.split, found.name) == (None, "permutation", "paper48")

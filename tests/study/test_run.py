@@ -1,0 +1,283 @@
+"""Running a study: cells done once, resumed, refused, and failing alone. Toy steps stand in for fits."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.base.errors import InputError, LockedError, MismatchError
+from miscal.base.files import locked
+from miscal.study import StudyDone, read_tables, steps, study, survey
+from miscal.study import run as running
+
+from . import toys
+from .conftest import answers, entry
+
+TOY = [sys.executable, str(Path(toys.__file__)), "--toy"]
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """Toy steps in this process."""
+    for kind, step in toys.TOYS.items():
+        monkeypatch.setitem(steps.STEPS, kind, step)
+    monkeypatch.setattr(running, "draw_pages", toys.draw_pages)
+
+
+@pytest.fixture
+def plan(data):
+    return {"method": "both", "options": {"max_epochs": 1}, "pairs": [entry(data), entry(data, "two")]}
+
+
+def untimed(out) -> dict[str, list]:
+    """Everything in the tables but seconds."""
+    return {
+        name: table.drop([c for c in table.columns if c.startswith("seconds")]).rows()
+        for name, table in read_tables(out).items()
+    }
+
+
+# --- what is computed ---------------------------------------------------------------------------------------------
+
+
+def test_every_cell_is_computed_once(toy, plan, tmp_path):
+    steps_told = []
+    done = study(plan, tmp_path / "out", progress=steps_told.append)
+    # 4 pairs read, 2 splits, 4 pairs x 2 methods fitted and measured
+    assert (done.n_computed, done.n_done, done.n_cells, done.failures) == (22, 22, 22, ())
+    assert (done.page, done.lines) == (tmp_path / "out" / "index.html", ("a verdict",))
+    assert len([step for step in steps_told if step.seconds is not None]) == 22
+    assert [step.done for step in steps_told if step.seconds is not None] == list(range(1, 23))
+    left = [step.left for step in steps_told if step.left is not None]
+    assert left[-1] == 0.0
+    again = study(plan, tmp_path / "out")
+    assert (again.n_computed, again.n_done) == (0, 22)
+
+
+def test_tables_have_the_rows_of_all_cells_in_the_order_of_the_plan(toy, plan, tmp_path):
+    study(plan, tmp_path / "out")
+    rows = read_tables(tmp_path / "out")["deferral"]
+    pairs = ["one.a", "one.bb", "two.a", "two.bb"]
+    expected = [(p, m, s) for p in pairs for m in ("paper", "auto") for s in ("raw", "corrected")]
+    assert rows.select("pair", "method", "score").rows() == expected
+    assert pl.read_csv(tmp_path / "out" / "tables" / "deferral.csv")["risk"].to_list() == rows["risk"].to_list()
+
+
+def test_all_models_on_a_set_share_the_split(toy, plan, tmp_path):
+    study(plan, tmp_path / "out")
+    for dataset in ("one", "two"):
+        sides = dict(pl.read_parquet(tmp_path / "out" / "splits" / f"{dataset}.parquet").iter_rows())
+        assert list(sides.values()).count("test") == 24
+        assert set(sides) == {f"q{row}" for row in range(240)}
+
+
+def test_processes_change_nothing(toy, plan, tmp_path):
+    study(plan, tmp_path / "one", n_jobs=1)
+    ended = run_toy(plan, tmp_path / "many", tmp_path, "--jobs", "2")
+    assert ended.returncode == 0, ended.stderr
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "many")
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": 1}, r"seed \(0 there, 1 asked\)"),
+        ({"epsilon": 0.1}, r"discover one.a paper was made with other settings: epsilon \(0.05 there, 0.1 asked\)"),
+        ({"split": "permutation"}, r"split \('grouped' there, 'permutation' asked\)"),
+        ({"options": {"max_epochs": 2}}, "options"),
+    ],
+)
+def test_other_settings_are_refused_and_named(toy, plan, tmp_path, change, said):
+    study(plan, tmp_path / "out")
+    with pytest.raises(MismatchError, match=said):
+        study(plan | change, tmp_path / "out")
+    assert study(plan, tmp_path / "out").n_computed == 0
+
+
+def test_changed_data_are_refused(toy, plan, data, tmp_path):
+    study(plan, tmp_path / "out")
+    answers("a", seed=5).write_parquet(data / "one.a.parquet")
+    with pytest.raises(MismatchError, match=r"one.a.parquet has changed since the pair one.a was read"):
+        study(plan, tmp_path / "out")
+
+
+def test_data_may_move(toy, plan, data, tmp_path):
+    study(plan, tmp_path / "out")
+    data.rename(tmp_path / "moved")
+    moved = json.loads(json.dumps(plan).replace(str(data), str(tmp_path / "moved")))
+    assert study(moved, tmp_path / "out").n_computed == 0
+
+
+def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_path):
+    study(plan, tmp_path / "out")
+    first = untimed(tmp_path / "out")
+    answers("ccc", n=300).write_parquet(data / "one.ccc.parquet")
+    grown = plan | {"pairs": [*plan["pairs"], entry(data, models=("ccc",))], "interpret": ["two.a"]}
+    done = study(grown, tmp_path / "out")
+    # read, 2 fits, 2 measures; the split of the set, whose new questions are dealt; 2 interpretations
+    assert done.n_computed == 8
+    second = untimed(tmp_path / "out")
+    assert first["deferral"] == [row for row in second["deferral"] if row[0] != "one.ccc"]
+    assert [row[0] for row in second["purity"]] == ["two.a", "two.a"]
+    with pytest.raises(MismatchError, match=r"its pairs one\.ccc are not in the plan"):
+        study(plan, tmp_path / "out")
+
+
+def test_a_folder_of_something_else_is_refused(toy, plan, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("")
+    with pytest.raises(InputError, match="holds files that `miscal study` did not write"):
+        study(plan, tmp_path / "mine")
+    with pytest.raises(InputError, match="is a file, not a folder"):
+        study(plan, tmp_path / "mine" / "thesis.tex")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_a_second_writer_is_refused(toy, plan, tmp_path):
+    with locked(tmp_path / "out"), pytest.raises(LockedError, match="another miscal process is writing"):
+        study(plan, tmp_path / "out")
+
+
+def test_another_version_is_refused(toy, plan, tmp_path):
+    study(plan, tmp_path / "out")
+    cell = tmp_path / "out" / "cells" / "read@one.a.json"
+    cell.write_text(cell.read_text().replace('"miscal": "', '"miscal": "9'))
+    with pytest.raises(MismatchError, match=r"read one.a was made by another version of miscal \(9"):
+        study(plan, tmp_path / "out")
+
+
+# --- what fails ---------------------------------------------------------------------------------------------------
+
+
+def failures(done: StudyDone) -> set[tuple]:
+    return {(row["pair"], row["step"]) for one in done.failures for row in one.rows}
+
+
+def test_a_failed_pair_is_named_and_the_others_go_on(toy, plan, data, tmp_path):
+    answers("poison", seed=3).write_parquet(data / "one.poison.parquet")
+    (data / "one.broken.parquet").write_bytes(b"PAR1 no more")
+    poisoned = plan | {"pairs": [entry(data, models=("poison", "broken", "missing", "bug")), *plan["pairs"]]}
+    answers("bug", seed=4).write_parquet(data / "one.bug.parquet")
+    done = study(poisoned, tmp_path / "out")
+    assert failures(done) == {
+        ("one.poison", "discover paper"), ("one.poison", "discover auto"),
+        ("one.bug", "discover paper"), ("one.bug", "discover auto"),
+        ("one.broken", "read"), ("one.missing", "read"),
+    }  # fmt: skip
+    told = {row["pair"]: (row["message"], one.mendable) for one in done.failures for row in one.rows}
+    assert told["one.poison"] == ("the pair is poisoned: give it an antidote", True)
+    assert told["one.bug"] == ("KeyError: 'no such key'", False)
+    assert "does not exist" in told["one.missing"][0]
+    table = read_tables(tmp_path / "out")["failures"]
+    assert set(table.select("pair", "step").rows()) == failures(done)
+    assert len(read_tables(tmp_path / "out")["deferral"]) == 16
+    # what failed is tried again, and nothing else
+    answers("missing", seed=6).write_parquet(data / "one.missing.parquet")
+    again = study(poisoned, tmp_path / "out")
+    assert ("one.missing", "read") not in failures(again)
+    # the pair that came back: read, split, and two fits with their measures
+    assert again.n_computed == 6
+    assert len(read_tables(tmp_path / "out")["deferral"]) == 20
+
+
+def test_a_step_that_makes_other_columns_is_a_bug(toy, plan, tmp_path, monkeypatch):
+    monkeypatch.setitem(steps.STEPS, "measure", lambda job: steps.Found({"deferral": [{"pair": "one.a"}]}))
+    done = study(plan, tmp_path / "out")
+    assert len(done.failures) == 8
+    assert not any(one.mendable for one in done.failures)
+    assert "a row of the table deferral has other columns" in done.failures[0].message
+
+
+# --- from a shell -------------------------------------------------------------------------------------------------
+
+
+def command(plan, out, folder, *more) -> list[str]:
+    path = folder / "plan.yaml"
+    # JSON is YAML
+    path.write_text(json.dumps(plan))
+    return [*TOY, "study", str(path), "--out", str(out), *more]
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def run_toy(plan, out, folder, *more) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        command(plan, out, folder, *more), env=environment(), capture_output=True, text=True, timeout=120
+    )
+
+
+def test_the_command_says_where_the_page_is_and_fails_by_its_status(plan, data, tmp_path):
+    ended = run_toy(plan, tmp_path / "out", tmp_path)
+    assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "a verdict")
+    assert ended.stdout.splitlines()[1].startswith("22 of 22 cells computed now, 22 done in all: ")
+    assert len(ended.stderr.splitlines()) == 22
+    poisoned = plan | {"pairs": [*plan["pairs"], entry(data, models=("missing",))]}
+    ended = run_toy(poisoned, tmp_path / "out", tmp_path)
+    assert ended.returncode == 2
+    assert "FAILED      read one.missing: the data file" in ended.stderr
+
+
+def test_killed_at_any_moment_it_goes_on(toy, plan, tmp_path):
+    killed_and_resumed(plan, tmp_path, kills=1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_killed_twenty_times_it_goes_on(toy, plan, tmp_path):
+    killed_and_resumed(plan, tmp_path, kills=20, jobs="2")
+
+
+def killed_and_resumed(plan, tmp_path, *, kills: int, jobs: str = "1") -> None:
+    study(plan, tmp_path / "whole")
+    rng, out, done, struck = np.random.default_rng(0), tmp_path / "out", 0, 0
+    for _ in range(kills):
+        with subprocess.Popen(
+            command(plan, out, tmp_path, "--jobs", jobs),
+            env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        ) as process:  # fmt: skip
+            # from the first cell that ends on
+            process.stderr.readline()
+            time.sleep(rng.uniform(0, 0.1))
+            process.send_signal(signal.SIGKILL)
+        struck += process.returncode == -signal.SIGKILL
+        now = len(list((out / "cells").glob("*.json")))
+        assert now >= done
+        done = now
+    assert struck >= 1
+    ended = run_toy(plan, out, tmp_path, "--jobs", jobs)
+    assert ended.returncode == 0, ended.stderr
+    assert untimed(out) == untimed(tmp_path / "whole")
+    strange = [path for path in out.rglob(".miscal-*") if not path.name.endswith(".lock")]
+    assert strange == []
+
+
+# --- a survey -----------------------------------------------------------------------------------------------------
+
+
+def test_a_survey_counts_what_is_done_and_computes_nothing(toy, plan, data, tmp_path):
+    (before,) = [one for one in survey(plan, tmp_path / "out").shares if one.kind == "discover"]
+    assert (before.n, before.n_done) == (8, 0)
+    assert before.hours > 0
+    assert not (tmp_path / "out").exists()
+    study(plan | {"pairs": plan["pairs"][:1]}, tmp_path / "out")
+    counts = {one.kind: (one.n, one.n_done) for one in survey(plan, tmp_path / "out").shares}
+    assert counts == {"read": (4, 2), "split": (2, 1), "discover": (8, 4), "measure": (8, 4)}
+
+
+def test_the_paper_s_study_is_about_as_large_as_its_embeddings(tmp_path):
+    found = survey("paper48", tmp_path / "out")
+    # 304,117 rows, and 37,760 columns over the twelve models
+    assert found.gigabytes == pytest.approx(304_117 * 37_760 * 4 / 1e9)
+    assert found.unknown == ()
