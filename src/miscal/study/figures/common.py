@@ -1,0 +1,140 @@
+"""What figures of a study share: order, colours and marks of families and data sets, and names that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from miscal.report.texts import clean
+from miscal.study import references
+from miscal.synthetic.figures.style import MUTED, OKABE_ITO, RULE, look
+
+OVER, UNDER, GOOD = OKABE_ITO[3], OKABE_ITO[0], "#8b939c"
+"""Over-confident, under-confident and well calibrated, as everywhere in the project."""
+
+METHODS = ("paper", "auto")
+"""Methods in the order of figures."""
+
+WIDEST = 10.8
+"""Inches of a figure as wide as the page."""
+
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+_NO_FAMILY = "no family"
+_LONGEST = 30
+
+
+@contextmanager
+def study_look() -> Iterator[None]:
+    """Draw in the common style, taking names literally: a dollar sign in them starts no formula."""
+    with look(), mpl.rc_context({"text.parse_math": False}):
+        yield
+
+
+def fitting(name: str, length: int = _LONGEST) -> str:
+    """Cut a name to what fits beside an axis, and replace what cannot be printed.
+
+    Examples
+    --------
+    >>> fitting("a" * 40, 5)
+    'aaaa\u2026'
+    """
+    text = " ".join("".join(c if c.isprintable() and ord(c) < 0x500 else "\ufffd" for c in clean(name)).split())
+    return text if len(text) <= length else text[: length - 1] + "\u2026"
+
+
+def of(table: pl.DataFrame, **equal: str) -> pl.DataFrame:
+    """Return the rows of a table whose columns have these values."""
+    return table.filter(**equal) if equal else table
+
+
+def methods_in(table: pl.DataFrame) -> list[str]:
+    """Return the methods that a table holds, in the order of figures."""
+    held = set(table["method"].to_list())
+    return [method for method in METHODS if method in held]
+
+
+def datasets_in(table: pl.DataFrame) -> list[str]:
+    """Return the data sets of a table: the paper's in its order, then the others in theirs."""
+    known = list(references.DATASETS)
+    held = list(dict.fromkeys(table["dataset"].to_list()))
+    return sorted(held, key=lambda name: known.index(name.lower()) if name.lower() in known else len(known))
+
+
+def models_in(pairs: pl.DataFrame) -> list[str]:
+    """Return the models of a table of pairs by family and size; those without either come last."""
+    order = pairs.unique("model", maintain_order=True).sort("family", "billions", nulls_last=True, maintain_order=True)
+    return order["model"].to_list()
+
+
+def families_in(pairs: pl.DataFrame) -> dict[str | None, str]:
+    """Return a colour for each family, None included where a pair has none."""
+    named = sorted(set(pairs["family"].drop_nulls().to_list()))
+    colours = {name: OKABE_ITO[i % len(OKABE_ITO)] for i, name in enumerate(named)}
+    return {**colours, None: MUTED} if pairs["family"].null_count() else dict(colours)
+
+
+def marks_in(pairs: pl.DataFrame) -> dict[str, str]:
+    """Return a mark for each data set."""
+    return {name: _MARKS[i % len(_MARKS)] for i, name in enumerate(datasets_in(pairs))}
+
+
+def keys(figure: Figure, families: dict[str | None, str], marks: dict[str, str]) -> None:
+    """Explain colours and marks at the right of a figure."""
+    colours = [_key("o", colour, fitting(name or _NO_FAMILY)) for name, colour in families.items()]
+    shapes = [_key(mark, MUTED, fitting(name)) for name, mark in marks.items()]
+    title = _key("", MUTED, "")
+    figure.legend(handles=[*colours, title, *shapes], loc="outside right upper", fontsize=8, handletextpad=0.3)
+
+
+def _key(mark: str, colour: str, label: str) -> Line2D:
+    return Line2D([], [], ls="", marker=mark, color=colour, label=label, ms=6)
+
+
+def size_text(billions: float | None) -> str:
+    """Write the size of a model.
+
+    Examples
+    --------
+    >>> size_text(8.0), size_text(1.7), size_text(0.135), size_text(None)
+    ('8B', '1.7B', '135M', '')
+    """
+    if billions is None:
+        return ""
+    return f"{billions:.3g}B" if billions >= 1 else f"{1000 * billions:.3g}M"
+
+
+def zero(axes: Axes, *, vertical: bool = False) -> None:
+    """Draw the line at zero."""
+    draw = axes.axvline if vertical else axes.axhline
+    draw(0.0, color=MUTED, lw=0.8, zorder=0)
+
+
+def blank(axes: Axes | Iterable[Axes]) -> None:
+    """Hide axes that have nothing to show."""
+    for each in [axes] if isinstance(axes, Axes) else axes:
+        each.set_axis_off()
+
+
+def soft_grid(axes: Axes, axis: str = "both") -> None:
+    """Draw faint grid lines behind everything."""
+    axes.grid(True, axis=axis, color=RULE, lw=0.6)
+    axes.set_axisbelow(True)
+
+
+def grid_shape(n: int, most_columns: int = 4) -> tuple[int, int]:
+    """Return rows and columns for n panels.
+
+    Examples
+    --------
+    >>> grid_shape(3), grid_shape(6), grid_shape(1)
+    ((1, 3), (2, 4), (1, 1))
+    """
+    columns = min(n, most_columns)
+    return int(np.ceil(n / columns)), columns
