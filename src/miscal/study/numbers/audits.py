@@ -1,0 +1,86 @@
+"""What audits say, a row per pair, from the tables ``nulls``, ``seeds`` and ``seed_pairs``."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from miscal.study.numbers.choosing import of_method
+
+_PAIR = ("pair", "dataset", "model")
+
+
+def null_numbers(nulls: pl.DataFrame, method: str, null: str = "permuted") -> pl.DataFrame:
+    """Set each pair's spread and gap beside those of its refits under a null (the paper's Table 2).
+
+    Parameters
+    ----------
+    nulls : polars.DataFrame
+        The table of this name.
+    method : {"paper", "auto"}
+    null : {"permuted", "visible", "calibrated"}, default "permuted"
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per pair: pair, dataset, model, and of delta_std and of gap (clipped) each `<name>`, `<name>_null_mean`,
+        `<name>_null_std`, `<name>_p`; n_draws.
+
+    Examples
+    --------
+    >>> nulls = pl.DataFrame({"pair": "p", "dataset": "d", "model": "m", "method": "paper", "null": "permuted",
+    ...     "statistic": ["delta_std", "gap"], "observed": [0.2, 0.1], "null_mean": [0.05, 0.0],
+    ...     "null_std": [0.01, 0.0], "p_value": [0.048, 0.048], "n_draws": 20})
+    >>> null_numbers(nulls, "paper").select("delta_std", "gap_null_mean", "gap_p", "n_draws").rows()
+    [(0.2, 0.0, 0.048, 20)]
+    """
+    some = of_method(nulls, method).filter(pl.col("null") == null)
+    values = {"observed": "", "null_mean": "_null_mean", "null_std": "_null_std", "p_value": "_p"}
+    found = some.group_by(_PAIR).agg(
+        *(
+            pl.col(column).filter(pl.col("statistic") == statistic).first().alias(f"{statistic}{ending}")
+            for statistic in ("delta_std", "gap")
+            for column, ending in values.items()
+        ),
+        pl.col("n_draws").max(),
+    )
+    return found.sort("pair")
+
+
+def seed_numbers(seeds: pl.DataFrame, seed_pairs: pl.DataFrame, method: str) -> pl.DataFrame:
+    """Say how alike the refits of each pair are (the paper's Table 3): means, and standard deviations with n - 1.
+
+    Parameters
+    ----------
+    seeds, seed_pairs : polars.DataFrame
+        The tables of these names. A gap that is negative or missing counts as 0.
+    method : {"paper", "auto"}
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per pair: pair, dataset, model, and of correlation, sign_agreement (over pairs of seeds), gap and
+        delta_std (over seeds) each `<name>_mean` and `<name>_std`; n_seeds.
+
+    Examples
+    --------
+    >>> key = {"pair": "p", "dataset": "d", "model": "m", "method": "paper"}
+    >>> seeds = pl.DataFrame(key | {"seed": [0, 1], "gap": [0.1, 0.3], "delta_std": [0.2, 0.2]})
+    >>> seed_pairs = pl.DataFrame(key | {"correlation": [0.9], "sign_agreement": [0.8]})
+    >>> seed_numbers(seeds, seed_pairs, "paper").select("correlation_mean", "gap_mean", "n_seeds").rows()
+    [(0.9, 0.2, 2)]
+    """
+    each = of_method(seeds, method).with_columns(pl.col("gap").fill_null(0.0).clip(0.0))
+    alone = each.group_by(_PAIR).agg(*_spread("gap", "delta_std"), pl.len().cast(pl.Int64).alias("n_seeds"))
+    together = of_method(seed_pairs, method).group_by(_PAIR).agg(*_spread("correlation", "sign_agreement"))
+    return together.join(alone, on=_PAIR).sort("pair")
+
+
+def _spread(*names: str) -> list[pl.Expr]:
+    return [
+        expression
+        for name in names
+        for expression in (
+            pl.col(name).mean().alias(f"{name}_mean"),
+            pl.col(name).std(ddof=1).alias(f"{name}_std"),
+        )
+    ]

@@ -1,0 +1,180 @@
+"""Numbers of the worst-slice gaps of many pairs, from the table ``pairs``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from miscal.study.numbers.association import spearman
+from miscal.study.numbers.choosing import LEARNED, RAW, of_method
+
+LARGE_GAP = 0.06
+"""From this gap on the paper calls a pair's hidden structure substantial (its section 5 and Table 4)."""
+
+
+@dataclass(frozen=True)
+class GapNumbers:
+    """The gaps of all pairs under one method; gaps are clipped, so that a pair without a worst slice counts as 0.
+
+    Attributes
+    ----------
+    n_pairs : int
+    n_above_zero : int
+        Pairs whose gap is above 0.
+    n_lower_end_above_zero : int
+        Pairs whose bootstrap interval of the gap lies above 0.
+    mean, median : float or None
+        Of the bootstrap means of the gap, as in the paper's Table 5: negative ones and missing ones count as 0. None
+        without pairs.
+    n_large : int
+        Pairs with a gap of at least ``LARGE_GAP``.
+    mean_share_worst, median_share_worst, largest_share_worst : float or None
+        Share of rows in the worst slice, over those pairs; None without any.
+    by_dataset : polars.DataFrame
+        Columns dataset, n_pairs, n_above_zero, n_large.
+    """
+
+    n_pairs: int
+    n_above_zero: int
+    n_lower_end_above_zero: int
+    mean: float | None
+    median: float | None
+    n_large: int
+    mean_share_worst: float | None
+    median_share_worst: float | None
+    largest_share_worst: float | None
+    by_dataset: pl.DataFrame
+
+
+def gap_numbers(pairs: pl.DataFrame, method: str, geometry: str = LEARNED) -> GapNumbers:
+    """Count and average the gaps of all pairs.
+
+    Parameters
+    ----------
+    pairs : polars.DataFrame
+        The table ``pairs``.
+    method : {"paper", "auto"}
+    geometry : {"learned", "raw"}, default "learned"
+
+    Returns
+    -------
+    GapNumbers
+
+    Examples
+    --------
+    >>> pairs = pl.DataFrame({
+    ...     "dataset": ["a", "a"], "method": "auto", "geometry": "learned", "gap_clipped": [0.08, 0.0],
+    ...     "gap_boot_mean": [0.07, None], "gap_low": [0.03, None], "share_worst": [0.4, None]})
+    >>> found = gap_numbers(pairs, "auto")
+    >>> found.n_pairs, found.n_large, found.mean_share_worst, found.mean
+    (2, 1, 0.4, 0.035)
+    """
+    some = of_method(pairs, method, geometry)
+    large = some.filter(pl.col("gap_clipped") >= LARGE_GAP)
+    replicated = some["gap_boot_mean"].fill_null(0.0).clip(0.0)
+    share = large["share_worst"]
+    counted = some.group_by("dataset").agg(
+        pl.len().alias("n_pairs"),
+        (pl.col("gap_clipped") > 0).sum().alias("n_above_zero"),
+        (pl.col("gap_clipped") >= LARGE_GAP).sum().alias("n_large"),
+    )
+    return GapNumbers(
+        n_pairs=some.height,
+        n_above_zero=int((some["gap_clipped"] > 0).sum()),
+        n_lower_end_above_zero=int((some["gap_low"] > 0).sum()),
+        mean=_number(replicated.mean()),
+        median=_number(replicated.median()),
+        n_large=large.height,
+        mean_share_worst=_number(share.mean()),
+        median_share_worst=_number(share.median()),
+        largest_share_worst=_number(share.max()),
+        by_dataset=counted.sort("dataset"),
+    )
+
+
+@dataclass(frozen=True)
+class RawAgainstLearned:
+    """The gap by the raw inputs beside the gap by the learned geometry, on the same pairs; gaps are clipped.
+
+    Attributes
+    ----------
+    gaps : polars.DataFrame
+        A row per pair that has both: pair, dataset, model, raw, learned, difference (learned - raw).
+    n : int
+        Pairs that have both.
+    share_raw_above_zero, share_learned_above_zero, share_learned_larger : float or None
+        Shares of these pairs whose gap is above 0, and whose difference is; None without pairs.
+    """
+
+    gaps: pl.DataFrame
+    n: int
+    share_raw_above_zero: float | None
+    share_learned_above_zero: float | None
+    share_learned_larger: float | None
+
+
+def raw_against_learned(pairs: pl.DataFrame, method: str = "paper") -> RawAgainstLearned:
+    """Pair the gaps of the two geometries.
+
+    Parameters
+    ----------
+    pairs : polars.DataFrame
+        The table ``pairs``.
+    method : {"paper", "auto"}, default "paper"
+        The study measures raw inputs for "paper" alone.
+
+    Returns
+    -------
+    RawAgainstLearned
+
+    Examples
+    --------
+    >>> pairs = pl.DataFrame({"pair": "p", "dataset": "d", "model": "m", "method": "paper",
+    ...     "geometry": ["raw", "learned"], "gap_clipped": [0.0, 0.1]})
+    >>> found = raw_against_learned(pairs)
+    >>> found.share_raw_above_zero, found.share_learned_larger
+    (0.0, 1.0)
+    """
+    keys = ["pair", "dataset", "model"]
+    raw, learned = (
+        of_method(pairs, method, geometry).select(*keys, pl.col("gap_clipped").alias(geometry))
+        for geometry in (RAW, LEARNED)
+    )
+    gaps = raw.join(learned, on=keys).sort("pair").with_columns(difference=pl.col("learned") - pl.col("raw"))
+    above = [_number((gaps[name] > 0).mean()) for name in (RAW, LEARNED, "difference")]
+    return RawAgainstLearned(gaps, gaps.height, *above)
+
+
+def size_trends(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
+    """Say for each family and data set whether the field varies more in larger models.
+
+    Parameters
+    ----------
+    pairs : polars.DataFrame
+        The table ``pairs``; pairs without family or size are left out.
+    method : {"paper", "auto"}
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns dataset, family, n (models), spearman (of billions and delta_std; null below 3 models).
+
+    Examples
+    --------
+    >>> pairs = pl.DataFrame({"dataset": "d", "family": "f", "method": "auto", "geometry": "learned",
+    ...     "billions": [1.0, 3.0, 8.0], "delta_std": [0.1, 0.2, 0.3]})
+    >>> size_trends(pairs, "auto").rows()
+    [('d', 'f', 3, 1.0)]
+    """
+    known = of_method(pairs, method, LEARNED).drop_nulls(["family", "billions", "delta_std"])
+    rows = []
+    for (dataset, family), some in known.group_by("dataset", "family"):
+        found = spearman(some["billions"].to_numpy(), some["delta_std"].to_numpy())
+        rows.append({"dataset": dataset, "family": family, "n": found.n, "spearman": found.value})
+    schema = {"dataset": pl.String, "family": pl.String, "n": pl.Int64, "spearman": pl.Float64}
+    return pl.DataFrame(rows, schema=schema).sort("dataset", "family")
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(value)  # type: ignore[arg-type]
