@@ -37,6 +37,9 @@ MODELS: Mapping[str, str] = {
 
 N_PAIRS = len(DATASETS) * len(MODELS)
 
+EXAMPLE = ("hh-rlhf", "qwen3-8b")
+"""The pair of figure 4."""
+
 PaperPair = tuple[str, str]
 """Data set and model, by their names here."""
 

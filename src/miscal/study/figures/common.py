@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import matplotlib as mpl
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from miscal.report.texts import clean
 from miscal.study import references
-from miscal.synthetic.figures.style import MUTED, OKABE_ITO, RULE, look
+from miscal.synthetic.figures.style import MUTED, OKABE_ITO, RULE, look, panels
 
 OVER, UNDER, GOOD = OKABE_ITO[3], OKABE_ITO[0], "#8b939c"
 """Over-confident, under-confident and well calibrated, as everywhere in the project."""
@@ -47,11 +47,6 @@ def fitting(name: str, length: int = _LONGEST) -> str:
     """
     text = " ".join("".join(c if c.isprintable() and ord(c) < 0x500 else "\ufffd" for c in clean(name)).split())
     return text if len(text) <= length else text[: length - 1] + "\u2026"
-
-
-def of(table: pl.DataFrame, **equal: str) -> pl.DataFrame:
-    """Return the rows of a table whose columns have these values."""
-    return table.filter(**equal) if equal else table
 
 
 def methods_in(table: pl.DataFrame) -> list[str]:
@@ -97,6 +92,12 @@ def _key(mark: str, colour: str, label: str) -> Line2D:
     return Line2D([], [], ls="", marker=mark, color=colour, label=label, ms=6)
 
 
+def pair_names(pairs: pl.DataFrame) -> dict[str, str]:
+    """Return what the pairs of a table are called beside an axis, by their ids."""
+    rows = pairs.unique("pair", maintain_order=True).iter_rows(named=True)
+    return {row["pair"]: f"{fitting(row['model'], 24)}, {fitting(row['dataset'], 18)}" for row in rows}
+
+
 def size_text(billions: float | None) -> str:
     """Write the size of a model.
 
@@ -116,16 +117,37 @@ def zero(axes: Axes, *, vertical: bool = False) -> None:
     draw(0.0, color=MUTED, lw=0.8, zorder=0)
 
 
-def blank(axes: Axes | Iterable[Axes]) -> None:
-    """Hide axes that have nothing to show."""
-    for each in [axes] if isinstance(axes, Axes) else axes:
-        each.set_axis_off()
-
-
 def soft_grid(axes: Axes, axis: str = "both") -> None:
     """Draw faint grid lines behind everything."""
     axes.grid(True, axis=axis, color=RULE, lw=0.6)
     axes.set_axisbelow(True)
+
+
+def dataset_panels(datasets: list[str], *, width: float, height: float, **options) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a titled panel a data set, at most four beside each other; the rest of the grid is blank."""
+    rows, columns = grid_shape(len(datasets))
+    figure, grid = panels(rows, columns, width=width, height=height, **options)
+    for axes, name in zip(grid.flat, datasets, strict=False):
+        axes.set_title(fitting(name))
+    for axes in grid.flat[len(datasets) :]:
+        axes.set_axis_off()
+    return figure, list(grid.flat[: len(datasets)])
+
+
+def leftmost(axes: list[Axes]) -> list[Axes]:
+    """Return the panels that stand at the left."""
+    return [each for each in axes if each.get_subplotspec().is_first_col()]
+
+
+def legend_of_all(figure: Figure, axes: list[Axes], **options) -> None:
+    """Explain the labels of all panels, each once, below a figure."""
+    found = {}
+    for each in axes:
+        for handle, label in zip(*each.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        options = {"ncols": min(len(found), 5), "fontsize": 8} | options
+        figure.legend(found.values(), found.keys(), loc="outside lower center", **options)
 
 
 def grid_shape(n: int, most_columns: int = 4) -> tuple[int, int]:

@@ -10,24 +10,26 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from miscal.study.figures.common import (
-    blank,
+    dataset_panels,
     datasets_in,
     families_in,
     fitting,
-    grid_shape,
+    leftmost,
+    legend_of_all,
     methods_in,
     size_text,
     soft_grid,
 )
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.synthetic.figures.style import panels, write
+from miscal.study.numbers.choosing import LEARNED, of_method
+from miscal.synthetic.figures.style import write
 
 
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure a method: a panel a data set, a line a family."""
     names = []
     for method in methods_in(tables["pairs"]):
-        pairs = tables["pairs"].filter(method=method, geometry="learned").drop_nulls(["billions", "delta_std"])
+        pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["billions", "delta_std"])
         if pairs.height:
             names.append(write(_figure(pairs), folder, f"sizes-{method}"))
     return names
@@ -35,21 +37,17 @@ def draw(tables: Tables, folder: Path) -> list[str]:
 
 def _figure(pairs: pl.DataFrame) -> Figure:
     datasets = datasets_in(pairs)
-    rows, columns = grid_shape(len(datasets))
-    figure, grid = panels(rows, columns, width=max(2.5, 4.6 / columns), height=2.7, sharey=True)
-    families = families_in(pairs)
-    for axes, dataset in zip(grid.flat, datasets, strict=False):
-        _panel(axes, pairs.filter(dataset=dataset), families)
-        axes.set_title(fitting(dataset))
-    blank(grid.flat[len(datasets) :])
-    for axes in grid[:, 0]:
+    figure, grid = dataset_panels(datasets, width=2.6, height=2.7, sharey=True)
+    families, highest = families_in(pairs), 1.1 * max(0.05, *pairs["delta_std"].to_list())
+    for axes, dataset in zip(grid, datasets, strict=True):
+        _panel(axes, pairs.filter(dataset=dataset), families, highest)
+    for axes in leftmost(grid):
         axes.set_ylabel("std of the field")
-    handles, labels = _legend(grid.flat)
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+    legend_of_all(figure, grid)
     return figure
 
 
-def _panel(axes: Axes, pairs: pl.DataFrame, families: dict[str | None, str]) -> None:
+def _panel(axes: Axes, pairs: pl.DataFrame, families: dict[str | None, str], highest: float) -> None:
     axes.set_xscale("log")
     soft_grid(axes)
     for family, colour in families.items():
@@ -66,7 +64,7 @@ def _panel(axes: Axes, pairs: pl.DataFrame, families: dict[str | None, str]) -> 
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(float(value))))
     axes.tick_params(axis="x", labelsize=7.5)
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, highest)
     axes.set_xlabel("parameters")
 
 
@@ -78,14 +76,6 @@ def _apart(values: list[float]) -> list[float]:
         if value >= kept[-1] * span:
             kept.append(value)
     return kept
-
-
-def _legend(grid) -> tuple[list, list[str]]:
-    found = {}
-    for axes in grid:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return list(found.values()), list(found)
 
 
 FIGURE = StudyFigure(
