@@ -171,8 +171,16 @@ def _reliability(rows, rng, pair) -> None:
     for (column, value), shift in shifts.items():
         n = pair["n_test"] // (1 if value == "all" else 3)
         rows["regions"].append(
-            base | {"column": column, "value": value, "n": n, "accuracy": 0.6 + shift, "confidence": 0.6,
-                    "smece": abs(shift) + 0.01, "delta_mean": shift}  # fmt: skip
+            base
+            | {
+                "column": column,
+                "value": value,
+                "n": n,
+                "accuracy": 0.6 + shift,
+                "confidence": 0.6,
+                "smece": abs(shift) + 0.01,
+                "delta_mean": shift,
+            }
         )
         for k in range(8):
             confidence = 0.1 + 0.11 * k

@@ -25,6 +25,9 @@ METHODS = ("paper", "auto")
 WIDEST = 10.8
 """Inches of a figure as wide as the page."""
 
+_FAMILIES = tuple(OKABE_ITO[i] for i in (2, 4, 1, 6, 5, 7))
+"""Colours of families: not those that stand for over- and under-confident."""
+
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 _NO_FAMILY = "no family"
 _LONGEST = 30
@@ -56,22 +59,21 @@ def methods_in(table: pl.DataFrame) -> list[str]:
 
 
 def datasets_in(table: pl.DataFrame) -> list[str]:
-    """Return the data sets of a table: the paper's in its order, then the others in theirs."""
+    """Return the data sets of a table: the paper's in its order, then the others by name."""
     known = list(references.DATASETS)
-    held = list(dict.fromkeys(table["dataset"].to_list()))
+    held = sorted(set(table["dataset"].to_list()))
     return sorted(held, key=lambda name: known.index(name.lower()) if name.lower() in known else len(known))
 
 
 def models_in(pairs: pl.DataFrame) -> list[str]:
     """Return the models of a table of pairs by family and size; those without either come last."""
-    order = pairs.unique("model", maintain_order=True).sort("family", "billions", nulls_last=True, maintain_order=True)
-    return order["model"].to_list()
+    return pairs.unique("model").sort("family", "billions", "model", nulls_last=True)["model"].to_list()
 
 
 def families_in(pairs: pl.DataFrame) -> dict[str | None, str]:
     """Return a colour for each family, None included where a pair has none."""
     named = sorted(set(pairs["family"].drop_nulls().to_list()))
-    colours = {name: OKABE_ITO[i % len(OKABE_ITO)] for i, name in enumerate(named)}
+    colours = {name: _FAMILIES[i % len(_FAMILIES)] for i, name in enumerate(named)}
     return {**colours, None: MUTED} if pairs["family"].null_count() else dict(colours)
 
 
@@ -129,8 +131,12 @@ def dataset_panels(datasets: list[str], *, width: float, height: float, **option
     figure, grid = panels(rows, columns, width=width, height=height, **options)
     for axes, name in zip(grid.flat, datasets, strict=False):
         axes.set_title(fitting(name))
-    for axes in grid.flat[len(datasets) :]:
-        axes.set_axis_off()
+    for place, axes in enumerate(grid.flat):
+        if place >= len(datasets):
+            axes.set_axis_off()
+        elif place + columns >= len(datasets):
+            # nothing stands below it that could carry the labels
+            axes.tick_params(labelbottom=True)
     return figure, list(grid.flat[: len(datasets)])
 
 
@@ -139,15 +145,19 @@ def leftmost(axes: list[Axes]) -> list[Axes]:
     return [each for each in axes if each.get_subplotspec().is_first_col()]
 
 
-def legend_of_all(figure: Figure, axes: list[Axes], **options) -> None:
+def legend_of_all(figure: Figure, axes: list[Axes]) -> None:
     """Explain the labels of all panels, each once, below a figure."""
     found = {}
     for each in axes:
         for handle, label in zip(*each.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if found:
-        options = {"ncols": min(len(found), 5), "fontsize": 8} | options
-        figure.legend(found.values(), found.keys(), loc="outside lower center", **options)
+        # a letter of 8 points is about 0.065 inches wide, and handle and gaps take half an inch
+        fit = int(figure.get_figwidth() / (0.5 + 0.065 * max(map(len, found))))
+        labels = sorted(found)
+        handles = [found[label] for label in labels]
+        columns = max(1, min(len(found), fit))
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8)
 
 
 def grid_shape(n: int, most_columns: int = 4) -> tuple[int, int]:

@@ -72,7 +72,7 @@ def _panel(axes: Axes, curve: pl.DataFrame, region: pl.DataFrame, title: str, co
         title += f"\n{smece}{row['n']:,} rows"
     axes.set_title(title, fontsize=8.5)
     axes.set_xlabel("confidence")
-    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), aspect="equal")
 
 
 FIGURE = StudyFigure(

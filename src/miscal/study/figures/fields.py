@@ -56,7 +56,7 @@ def scatter(axes: Axes, pairs: pl.DataFrame, *, labelled: bool = False, families
         if labelled:
             axes.annotate(size_text(row["billions"]), (x, y), (5, 3), textcoords="offset points", fontsize=7,
                           color=colour)  # fmt: skip
-    axes.set_xlabel("mean of the field  (over-confident \u2190 0 \u2192 under-confident)", color=MUTED)
+    axes.set_xlabel("mean of the field\n(over-confident \u2190 0 \u2192 under-confident)", color=MUTED)
     axes.set_ylabel("standard deviation of the field")
     # a point alone would stand at an arbitrary place
     wide = max(0.05, 1.15 * max(abs(value) for value in pairs["delta_mean"].to_list()))

@@ -29,7 +29,9 @@ class StudyFigure:
     draw : callable
         From the tables and a folder to the names of the figures written there as SVG and PNG. Without the rows that
         it needs it writes nothing and returns an empty list. The caller has chosen the look
-        (:func:`miscal.synthetic.figures.style.look`).
+        (:func:`miscal.study.figures.common.study_look`).
+    shown : int, default 1
+        How many of these figures, in their order, stand on the page itself; it links to the others.
     """
 
     name: str
@@ -37,3 +39,4 @@ class StudyFigure:
     place: str
     lesson: str
     draw: Callable[[Tables, Path], list[str]]
+    shown: int = 1

@@ -10,6 +10,7 @@ from miscal.study.figures.common import families_in, keys, marks_in, methods_in,
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import HeterogeneityGain, heterogeneity_gain
 from miscal.synthetic.figures.style import panels, write
+from miscal.synthetic.numbers import count
 
 
 def draw(tables: Tables, folder: Path) -> list[str]:
@@ -42,17 +43,17 @@ def _figure(found: HeterogeneityGain) -> Figure:
 def _told(found: HeterogeneityGain) -> str:
     rho = found.association
     if rho.value is None:
-        return f"{rho.n} pairs: too few for a rank correlation"
+        return f"{count(rho.n, 'pair')}: too few for a rank correlation"
     ends = f" [{rho.low:.2f}, {rho.high:.2f}]" if rho.low is not None and rho.high is not None else ""
-    return f"Spearman {rho.value:.2f}{ends}, {rho.n} pairs".replace("-", "\u2212")
+    return f"Spearman {rho.value:.2f}{ends}, {count(rho.n, 'pair')}".replace("-", "\u2212")
 
 
 FIGURE = StudyFigure(
     name="gains",
     title="Where the local correction gains most",
     place="figure 7a",
-    lesson="Above the line, the local correction leaves less calibration error (smECE) on the worst slice than isotonic "
-    "regression, which sees the confidence alone. If points rise to the right, the gain is larger where the field "
+    lesson="Above the line, the local correction leaves less calibration error (smECE) on the worst slice than "
+    "isotonic regression, which sees the confidence alone. If points rise to the right, the gain is larger where the field "
     "varies more. The interval is for independent pairs, which pairs that share a model or a data set are not quite.",
     draw=draw,
 )

@@ -39,8 +39,10 @@ def draw(tables: Tables, folder: Path) -> list[str]:
 
 def _figure(pairs: pl.DataFrame) -> Figure:
     datasets, models = datasets_in(pairs), models_in(pairs)
-    height = 1.0 + 0.3 * len(models)
-    figure, grid = dataset_panels(datasets, width=2.6 if len(datasets) > 1 else 5.2, height=height, sharey=True)
+    height = 1.3 + 0.3 * len(models) + (0.9 if len(datasets) == 1 else 0.0)
+    figure, grid = dataset_panels(
+        datasets, width=2.6 if len(datasets) > 1 else 5.2, height=height, sharex=True, sharey=True
+    )
     for axes, dataset in zip(grid, datasets, strict=True):
         _panel(axes, pairs.filter(pl.col("dataset") == dataset), models)
     for axes in leftmost(grid):
@@ -58,12 +60,12 @@ def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
         place = models.index(row["model"]) - (0.0 if one else _PLACES[row["method"]])
         _published(axes, row, models.index(row["model"]))
         if row["gap"] is None:
-            axes.plot(0.0, place, "|", color=MUTED, ms=6, label="no slice with enough rows")
+            axes.plot(0.0, place, "|", color=MUTED, ms=6, label="no slice has enough rows")
             continue
         colour = _SIDES[row["worst"]]
         if row["gap_low"] is not None:
             axes.plot([row["gap_low"], row["gap_high"]], [place, place], color=colour, lw=1.3)
-        label = f"method {row['method']}, worst slice {row['worst']}-confident"
+        label = f"{row['method']}: worst slice {row['worst']}-confident"
         axes.plot(row["gap"], place, _MARKS[row["method"]], color=colour, ms=4.5, label=label, ls="")
     axes.set_xlabel("smECE gap")
     axes.tick_params(axis="y", length=0)
@@ -72,7 +74,7 @@ def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
 def _published(axes: Axes, row: dict, place: float) -> None:
     pair = paper_pair(row["dataset"], row["model"])
     if pair:
-        axes.plot(GAPS[pair].mean, place, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="the paper's (table 5a)", ls="")
+        axes.plot(GAPS[pair].mean, place, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="published (table 5a)", ls="")
 
 
 FIGURE = StudyFigure(

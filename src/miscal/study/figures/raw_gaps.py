@@ -54,7 +54,7 @@ FIGURE = StudyFigure(
     name="raw-gaps",
     title="Gaps that raw inputs find, and gaps that learning finds",
     place="figure 14b",
-    lesson="A bar at 0 means that no slice is worse calibrated than the whole. The further the middle histogram lies to "
-    "the right of the left one, the more learning adds; the right one shows the difference within each pair.",
+    lesson="A bar at 0 means that no slice is worse calibrated than the whole. The further the middle histogram lies "
+    "to the right of the left one, the more learning adds; the right one shows the difference within each pair.",
     draw=draw,
 )
