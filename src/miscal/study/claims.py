@@ -33,6 +33,9 @@ NO_HARM = -0.005
 AGREEING = 0.5
 """Correlation of fields, and share of equal signs, above which seeds agree; by chance half of the signs are equal."""
 
+EDGE_CASE = 0.05
+"""Share of rows up to which a slice is called an edge case here; the paper names none."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -125,13 +128,14 @@ def _gaps(tables: Tables, method: str) -> list[Claim]:
 
 
 def _shares(n: int, mean: float | None) -> list[Claim]:
-    if not n:
+    if mean is None:
         return []
+    published = f"{percent(paper.HIGH_GAP_SHARE, 0)} of rows (its table 5b contradicts this)"
     return [
         Claim(
             "gaps", "section 5", "In pairs with a gap of at least 0.06, the worst slice is no rare edge case.",
-            f"{percent(paper.HIGH_GAP_SHARE, 0)} of rows (its table 5b contradicts this)",
-            f"{percent(mean, 0)} of rows", n, mean is not None and mean > 0.05, "The worst slice holds over 5 % of the rows on average.",
+            published, f"{percent(mean, 0)} of rows", n, mean > EDGE_CASE,
+            f"The worst slice holds over {EDGE_CASE:.0%} of the rows on average.",
         )
     ]  # fmt: skip
 
@@ -174,7 +178,7 @@ def _improvements(tables: Tables, method: str) -> list[Claim]:
         *_signs(table, n, ours, ["over", "under"], "The local correction helps on both miscalibrated regions.",
                 "above 0 on both", lambda up, of: up == of, "Its mean is above 0 in every region and data set."),
         *_signs(table, n, ours, ["good"], "The local correction does no harm where calibration is good.",
-                "about 0", lambda up, of: up == of, f"Its mean is above {NO_HARM:g} in every data set.", NO_HARM),
+                "about 0", lambda up, of: up == of, f"Its mean is above {metric(NO_HARM)} in every data set.", NO_HARM),
         *_signs(table, n, both, ["all"], "Isotonic regression and temperature scaling help on all rows.",
                 "above 0", lambda up, of: up == of, "Both means are above 0 in every data set."),
         *_signs(table, n, both, ["good"], "Isotonic regression and temperature scaling often do harm where calibration "
@@ -191,7 +195,7 @@ def _signs(
         return []
     up, of = int((some["mean"] > least).sum()), some.height
     values = some["mean"].to_list()
-    here = f"above {least:g} in {up} of {of} means ({_range(values)})"
+    here = f"above {metric(least) if least else 0} in {up} of {of} means ({_range(values)})"
     return [Claim("improvements", "figure 6", says, published, here, n, holds(up, of), meaning)]
 
 

@@ -40,7 +40,7 @@ def _figure(table: pl.DataFrame, labels: dict[str, str]) -> Figure:
             own = row["log_loss_raw"] - row["log_loss_own"] if row["log_loss_own"] is not None else None
             if own is not None:
                 axes.plot(own, place, "D", color=OKABE_ITO[2], ms=4.5, label="own correction")
-    axes.set_yticks(range(len(judged)), [labels.get(pair, pair) for pair in judged], fontsize=7.5)
+    axes.set_yticks(range(len(judged)), [labels.get(pair, "unnamed") for pair in judged], fontsize=7.5)
     axes.set_ylim(len(judged) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("log loss saved per row by the correction")

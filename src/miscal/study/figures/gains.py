@@ -54,6 +54,7 @@ FIGURE = StudyFigure(
     place="figure 7a",
     lesson="Above the line, the local correction leaves less calibration error (smECE) on the worst slice than "
     "isotonic regression, which sees the confidence alone. If points rise to the right, the gain is larger where the "
-    "field varies more. The interval presumes independent pairs, which pairs of one model or one data set are not quite.",
+    "field varies more. The interval presumes that pairs are independent; those of one model or one data set are not "
+    "quite.",
     draw=draw,
 )

@@ -48,7 +48,7 @@ def _figure(fields: pl.DataFrame, pairs: pl.DataFrame, dataset: str) -> Figure:
 
 def _model(pairs: pl.DataFrame, pair: str) -> str:
     found = pairs.filter(pl.col("pair") == pair)["model"]
-    return found[0] if len(found) else pair
+    return found[0] if len(found) else "unnamed"
 
 
 def _matrix(fields: pl.DataFrame, ids: list[str]) -> np.ndarray:
