@@ -234,7 +234,7 @@ def _interpreted(rows, rng, base) -> None:
             topic, delta = row % 6, float(rng.normal(0, 0.12))
             place = centres[topic] if space == "raw" else np.array([40 * delta, 0.0])
             x, y = place + rng.normal(0, 1, 2)
-            where = {"space": space, "row": row, "x": float(x), "y": float(y)}
+            where = {"space": space, "row": row, "x": float(x), "y": float(y), "layout": "pca"}
             rows["layouts"].append(base | where | {"category": f"topic {topic}", "delta": delta})
         for by, pure in (("category", 0.6 if space == "raw" else 0.3), ("sign", 0.4 if space == "raw" else 0.8)):
             null = {"null_mean": 0.2, "null_std": 0.01, "p_value": 0.005}
