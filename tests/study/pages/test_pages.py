@@ -215,3 +215,14 @@ def test_every_figure_reaches_the_page(tmp_path):
     for figure in FIGURES:
         assert f'id="{figure.name}"' in page
         assert figure.lesson.split(".")[0][:40] in html.unescape(page)
+
+
+def test_a_registered_figure_reaches_the_page(make_pages, made):
+    out = make_pages(made)
+    page = (out / "index.html").read_text()
+    assert "A plain figure" in text_of(out / "index.html")
+    assert page.count("data:image/svg+xml") == 1
+    assert 'href="figures/more.svg"' in page
+    rising = next(claim for claim in claims(tables(papers_pairs(48)), "paper") if claim.figure == "sizes")
+    whole = text_of(make_pages(tables(papers_pairs(48)), "whole") / "index.html")
+    assert f"{rising.says} Paper: {rising.published}. Here: {rising.here}" in whole

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from miscal.study.figures.common import grid_shape, legend_of_all, pair_names, soft_grid
 from miscal.study.figures.figure import StudyFigure, Tables
@@ -51,7 +52,7 @@ def _panel(axes: Axes, curves: pl.DataFrame) -> None:
         axes.plot(kept["epoch"], kept["change"], "o", color=INK if data else MUTED, ms=4 if data else 2.5, zorder=4,
                   label="epoch that was kept")  # fmt: skip
     axes.set_xlabel("epoch")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 FIGURE = StudyFigure(

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from miscal.study.figures.common import methods_in, soft_grid, zero
 from miscal.study.figures.figure import StudyFigure, Tables
@@ -47,7 +48,7 @@ def _panel(axes: Axes, values: np.ndarray, ends: tuple[float, float], colour: st
     soft_grid(axes, "y")
     zero(axes, vertical=True)
     axes.hist(values, bins=np.linspace(*ends, _BINS + 1), color=colour, edgecolor="white", linewidth=0.5)
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 FIGURE = StudyFigure(
