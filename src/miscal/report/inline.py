@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,10 @@ def digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def templates(folder: Path, filters: Mapping[str, Callable[..., Any]]) -> Environment:
-    """Return the templates of a folder, escaping everything, refusing what is undefined."""
+def templates(folders: Path | Sequence[Path], filters: Mapping[str, Callable[..., Any]]) -> Environment:
+    """Return the templates of a folder, or of several, escaping everything, refusing what is undefined."""
     env = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

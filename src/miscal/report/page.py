@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 STYLES = ("base.css", "tables.css", "figures.css", "cards.css", "atlas.css", "print.css")
 PROGRAMS = (
     *("data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
-    *("tooltip.js", "legend.js", "table.js", "main.js"),
+    *("tooltip.js", "legend.js", "order.js", "table.js", "main.js"),
 )
 #: What the templates of panels may write numbers and texts with.
 FILTERS = {

@@ -18,13 +18,6 @@ function tableColumns() {
   return columns;
 }
 
-function compare(a, b) {
-  if (a === b) return 0;
-  if (a === null) return 1;
-  if (b === null) return -1;
-  return a < b ? -1 : 1;
-}
-
 function makeTable(place, selection) {
   const columns = tableColumns();
   const view = { sort: columns[1], down: false, most: FIRST_ROWS };

@@ -1,0 +1,75 @@
+"""Mean against standard deviation of the field, a point a pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from miscal.study.figures.common import families_in, keys, marks_in, methods_in, size_text, soft_grid, zero
+from miscal.study.figures.figure import StudyFigure, Tables
+from miscal.study.numbers.choosing import LEARNED, of_method
+from miscal.synthetic.figures.style import MUTED, panels, write
+
+
+def draw(tables: Tables, folder: Path) -> list[str]:
+    """Draw a figure a method; a second one writes the size of the model at each point."""
+    names = []
+    for method in methods_in(tables["pairs"]):
+        pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["delta_mean", "delta_std"])
+        if pairs.height:
+            names.append(write(_figure(pairs, labelled=False), folder, f"fields-{method}"))
+            if pairs["billions"].count():
+                names.append(write(_figure(pairs, labelled=True), folder, f"fields-{method}-sizes"))
+    return names
+
+
+def _figure(pairs: pl.DataFrame, *, labelled: bool) -> Figure:
+    figure, grid = panels(1, 1, width=8.2 if labelled else 6.4, height=5.4 if labelled else 3.8)
+    scatter(grid[0, 0], pairs, labelled=labelled)
+    keys(figure, families_in(pairs), marks_in(pairs))
+    return figure
+
+
+def scatter(axes: Axes, pairs: pl.DataFrame, *, labelled: bool = False, families=None, marks=None) -> None:
+    """Draw pairs at the mean and standard deviation of their field, with a line where the mean is 0.
+
+    Parameters
+    ----------
+    axes : Axes
+    pairs : DataFrame
+        Rows of the table of pairs, with ``delta_mean`` and ``delta_std``.
+    labelled : bool
+        Whether each point carries the size of its model.
+    families, marks : dict, optional
+        Colours and marks, where several panels share them.
+    """
+    families, marks = families or families_in(pairs), marks or marks_in(pairs)
+    zero(axes, vertical=True)
+    soft_grid(axes)
+    for row in pairs.iter_rows(named=True):
+        colour, mark = families[row["family"]], marks[row["dataset"]]
+        x, y = row["delta_mean"], row["delta_std"]
+        axes.plot(x, y, mark, color=colour, ms=6.5, mec="white", mew=0.7, alpha=0.9, ls="")
+        if labelled:
+            axes.annotate(size_text(row["billions"]), (x, y), (5, 3), textcoords="offset points", fontsize=7,
+                          color=colour)  # fmt: skip
+    axes.set_xlabel("mean of the field\n(over-confident \u2190 0 \u2192 under-confident)", color=MUTED)
+    axes.set_ylabel("standard deviation of the field")
+    # a point alone would stand at an arbitrary place
+    wide = max(0.05, 1.15 * max(abs(value) for value in pairs["delta_mean"].to_list()))
+    axes.set_xlim(-wide, wide)
+    axes.set_ylim(0.0, max(0.05, 1.12 * max(pairs["delta_std"].to_list())))
+
+
+FIGURE = StudyFigure(
+    name="fields",
+    title="How much the field varies, and which way it leans",
+    place="figures 5a and 13",
+    lesson="Each point is one pair of a model and a data set. Points left of the line are over-confident on average. "
+    "The higher a point stands, the more the error of the confidence differs from input to input, which a single "
+    "reliability diagram cannot show.",
+    draw=draw,
+)

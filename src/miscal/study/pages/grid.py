@@ -1,0 +1,109 @@
+"""Tables as a page shows them: texts, with the values that they are sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from miscal.report.numbers import DASH, count, metric, percent, signed
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, whether it holds numbers, and what it means."""
+
+    title: str
+    number: bool = True
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its text, the value that it is sorted by, a link, a second line, and a class."""
+
+    text: str
+    key: float | str | None = None
+    href: str | None = None
+    aside: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of a page.
+
+    Attributes
+    ----------
+    name : str
+        For those who hear the page.
+    columns : sequence of Column
+    rows : sequence of sequence of Cell
+        The first cell of a row is its heading.
+    note : str
+        What stands below it.
+    sortable : bool
+    """
+
+    name: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    sortable: bool = True
+
+
+def text(value: Any, href: str | None = None) -> Cell:
+    """Write a text, which is sorted by itself."""
+    said = DASH if value is None else str(value)
+    return Cell(said, None if value is None else said.lower(), href)
+
+
+def score(value: float | None, low: float | None = None, high: float | None = None) -> Cell:
+    """Write a score with three decimals, and its interval below it.
+
+    Examples
+    --------
+    >>> score(0.1234, 0.1, 0.2)
+    Cell(text='0.123', key=0.1234, href=None, aside='0.100 to 0.200', kind='')
+    """
+    return Cell(metric(value), value, aside="" if low is None or high is None else f"{metric(low)} to {metric(high)}")
+
+
+def change(value: float | None, low: float | None = None, high: float | None = None) -> Cell:
+    """Write a signed score with three decimals, and its interval below it."""
+    ends = "" if low is None or high is None else f"{signed(low, 3)} to {signed(high, 3)}"
+    return Cell(DASH if value is None else signed(value, 3), value, aside=ends)
+
+
+def share(value: float | None, digits: int = 1) -> Cell:
+    """Write a share as a percentage."""
+    return Cell(percent(value, digits), value)
+
+
+def whole(value: int | None) -> Cell:
+    """Write a count."""
+    return Cell(count(value), value)
+
+
+def p(value: float | None) -> Cell:
+    """Write a p-value without its letter.
+
+    Examples
+    --------
+    >>> p(0.0123).text, p(1e-9).text, p(None).text
+    ('0.012', '< 0.001', '\u2013')
+    """
+    if value is None:
+        return Cell(DASH)
+    return Cell("< 0.001" if value < 0.001 else f"{value:.2g}", value)
+
+
+def spread(mean: float | None, std: float | None) -> Cell:
+    """Write a mean and a standard deviation.
+
+    Examples
+    --------
+    >>> spread(0.052, 0.004).text
+    '0.052 \u00b1 0.004'
+    """
+    return Cell(metric(mean) if std is None else f"{metric(mean)} \u00b1 {metric(std)}", mean)

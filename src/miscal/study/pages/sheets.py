@@ -1,0 +1,161 @@
+"""A sheet for each data set: every model's reliability, field and calibration error by region (figures 16 to 19)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from miscal.discovery.summary import CurveNumbers
+from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
+from miscal.report.numbers import DASH, metric
+from miscal.study.figures.common import models_in
+from miscal.study.figures.figure import Tables
+from miscal.study.numbers.choosing import LEARNED
+from miscal.study.pages.links import report_link
+from miscal.study.verdict import METHODS
+
+X = Scale(0.0, 1.0, 40.0, 248.0)
+Y = Scale(0.0, 1.0, 220.0, 10.0)
+TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.5, 1))
+REGIONS = {"all": "all", "over": "over", "under": "under", "good": "good"}
+DIAGRAMS = {"all": "All rows", "over": "Over-confident", "under": "Under-confident"}
+SPARSE = 0.001
+"""Bins at the ends of a histogram with a smaller share of the rows are left out, so that the others can be seen."""
+CALIBRATORS = {"raw": "uncorrected", "miscal": "local correction", "isotonic": "isotonic regression"}
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """Reliability of one region; without dots where it has too few rows."""
+
+    name: str
+    label: str
+    dots: Sequence[Dot]
+    n: int | None
+    smece: str
+
+
+@dataclass(frozen=True)
+class FieldBars:
+    """The histogram of a field, coloured by the sides of the band that counts as well calibrated."""
+
+    bars: Sequence[Bar]
+    ticks: Sequence[tuple[float, str]]
+    marks: Sequence[float]
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One pair under one method, as its data set's sheet shows it."""
+
+    model: str
+    method: str
+    n: int | None
+    std: float | None
+    href: str | None
+    diagrams: Sequence[Diagram]
+    field: FieldBars | None
+    errors: Sequence[tuple[str, Sequence[str]]]
+
+
+def model_rows(tables: Tables, dataset: str, out: Path) -> list[ModelRow]:
+    """Return the rows of a data set's sheet: by method, then by family and size.
+
+    Parameters
+    ----------
+    tables : mapping of str to polars.DataFrame
+    dataset : str
+    out : Path
+        Folder of the study; a row links to its pair's report where there is one.
+    """
+    own = {name: tables[name].filter(pl.col("dataset") == dataset) for name in _NEEDED}
+    pairs = own["pairs"].filter(pl.col("geometry") == LEARNED)
+    models = models_in(pairs)
+    ends = _ends(own["histograms"])
+    rows = sorted(
+        pairs.iter_rows(named=True), key=lambda row: (METHODS.index(row["method"]), models.index(row["model"]))
+    )
+    return [_row(own, row, ends, out) for row in rows]
+
+
+_NEEDED = ("pairs", "corrections", "curves", "regions", "histograms")
+
+
+def _row(own: Tables, pair: dict, ends: tuple[float, float] | None, out: Path) -> ModelRow:
+    here = (pl.col("pair") == pair["pair"]) & (pl.col("method") == pair["method"])
+    mine = {name: table.filter(here) for name, table in own.items()}
+    learned = pl.col("geometry") == LEARNED
+    return ModelRow(
+        model=pair["model"],
+        method=pair["method"],
+        n=pair["n_test"],
+        std=pair["delta_std"],
+        href=report_link(out, pair["pair"], pair["method"], above="../"),
+        diagrams=[_diagram(mine["curves"], mine["regions"], name) for name in DIAGRAMS],
+        field=_bars(mine["histograms"].filter(learned), ends, pair["epsilon"]),
+        errors=_errors(mine["corrections"].filter(learned)),
+    )
+
+
+def _diagram(curves: pl.DataFrame, regions: pl.DataFrame, name: str) -> Diagram:
+    here = (pl.col("column") == "regime") & (pl.col("value") == name)
+    curve = curves.filter(here).drop_nulls(["confidence", "accuracy", "low", "high"]).sort("bin")
+    numbers = CurveNumbers(
+        **{column: tuple(curve[column].to_list()) for column in ("confidence", "accuracy", "low", "high", "n")}
+    )
+    region = regions.filter(here)
+    n, error = (region["n"][0], region["smece"][0]) if region.height else (None, None)
+    return Diagram(name, DIAGRAMS[name], reliability_dots(numbers, X, Y), n, metric(error))
+
+
+def _ends(histograms: pl.DataFrame) -> tuple[float, float] | None:
+    """Both ends of the fields of a data set, so that its histograms can be compared."""
+    total = pl.col("n").sum().over("pair", "method")
+    held = histograms.filter(pl.col("geometry") == LEARNED).filter(pl.col("n") >= SPARSE * total, pl.col("n") > 0)
+    if held.is_empty():
+        return None
+    widest = max(abs(held["left"].min() or 0.0), abs(held["right"].max() or 0.0), 0.05)
+    return -widest, widest
+
+
+def _bars(histogram: pl.DataFrame, ends: tuple[float, float] | None, epsilon: float | None) -> FieldBars | None:
+    if histogram.is_empty() or ends is None:
+        return None
+    held = histogram.filter(pl.col("n") > 0, pl.col("left") >= ends[0] - 1e-9, pl.col("right") <= ends[1] + 1e-9)
+    if held.is_empty():
+        return None
+    x, y = Scale(*ends, 12.0, 248.0), Scale(0.0, float(held["n"].max()), 220.0, 14.0)
+    bars = [
+        Bar(_side((row["left"] + row["right"]) / 2, epsilon), x(row["left"]), y(row["n"]),
+            round(x(row["right"]) - x(row["left"]), 2), round(y(0.0) - y(row["n"]), 2))
+        for row in held.sort("left").iter_rows(named=True)
+    ]  # fmt: skip
+    marks = [x(edge) for edge in (-epsilon, epsilon) if ends[0] < edge < ends[1]] if epsilon else []
+    ticks = [(x(value), f"{100 * value:+.0f}".replace("-", "\u2212").replace("+0", "0")) for value in _ticks(ends)]
+    return FieldBars(bars, ticks, marks)
+
+
+def _ticks(ends: tuple[float, float]) -> list[float]:
+    return round_ticks(*ends, 4)
+
+
+def _side(value: float, epsilon: float | None) -> str:
+    if abs(value) <= (epsilon or 0.0):
+        return "good"
+    return "over" if value < 0 else "under"
+
+
+def _errors(corrections: pl.DataFrame) -> list[tuple[str, list[str]]]:
+    values = {
+        (row["calibrator"], row["region"]): row["smece"]
+        for row in corrections.select("calibrator", "region", "smece").iter_rows(named=True)
+    }
+    if not values:
+        return []
+    return [
+        (label, [metric(values[key]) if (key := (name, region)) in values else DASH for region in REGIONS])
+        for name, label in CALIBRATORS.items()
+    ]

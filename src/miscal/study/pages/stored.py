@@ -1,0 +1,66 @@
+"""What pages are made from: the tables of a study, whether or not all of them are there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from miscal.base.errors import CorruptFile, FileError
+from miscal.study.tables import TABLES, Kind
+
+TYPES: Mapping[Kind, type[pl.DataType]] = {
+    "text": pl.String,
+    "whole": pl.Int64,
+    "number": pl.Float64,
+    "truth": pl.Boolean,
+}
+"""Types of columns by their kind."""
+
+
+def read_tables(out: Path) -> dict[str, pl.DataFrame]:
+    """Read the tables of a study; one that is not there yet is empty.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+
+    Returns
+    -------
+    dict of str to polars.DataFrame
+        Every table of :data:`miscal.study.tables.TABLES`.
+
+    Raises
+    ------
+    FileError
+        If the folder has no tables at all.
+    CorruptFile
+        If a table cannot be read or lacks a column.
+    """
+    folder = out / "tables"
+    if not folder.is_dir():
+        raise FileError(f"{out}: no tables of a study are there; give the folder that `miscal study` wrote")
+    return {name: _read(folder / f"{name}.parquet", name) for name in TABLES}
+
+
+def _read(path: Path, name: str) -> pl.DataFrame:
+    schema = {column: TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()}
+    if not path.exists():
+        return pl.DataFrame(schema=schema)
+    try:
+        return pl.read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema.items())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
+
+
+def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
+    """Count the pairs of the plan; without a plan in the folder, those that are finished or failed."""
+    known = set(tables["pairs"]["pair"]) | set(tables["failures"]["pair"].drop_nulls())
+    try:
+        plan = json.loads((out / "plan.json").read_bytes())
+        return max(len(plan["pairs"]), len(known))
+    except (OSError, ValueError, KeyError, TypeError):
+        return len(known)

@@ -1,0 +1,185 @@
+"""The pages put together and written; the same tables give the same bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from miscal.base.files import disk_errors, replace_file
+from miscal.report import inline
+from miscal.report.page import FILTERS, bundle, stylesheet
+from miscal.report.page import HERE as REPORT
+from miscal.study.figures import FIGURES
+from miscal.study.figures.common import datasets_in, study_look
+from miscal.study.figures.figure import StudyFigure, Tables
+from miscal.study.pages import beyond, overview, published, sheets
+from miscal.study.pages.grid import Grid
+from miscal.study.pages.links import sheet_names
+from miscal.study.pages.stored import n_planned, read_tables
+from miscal.study.pages.summary import StudySummary, as_json, summarise
+from miscal.study.references import SOURCE
+from miscal.study.verdict import METHODS, sentences
+
+HERE = Path(__file__).parent / "templates"
+_STYLES = ("base.css", "tables.css", "figures.css", "print.css")
+_PROGRAMS = ("element.js", "order.js")
+_WIDE = 400
+"""Width of a figure, in points, from which a phone scrolls it instead of shrinking it."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure on the page: its data, and whether it is too wide for a phone."""
+
+    name: str
+    data: str
+    wide: bool
+
+
+@dataclass(frozen=True)
+class FigureSection:
+    """A figure's section: what stands on the page, and the names of what is linked."""
+
+    figure: StudyFigure
+    shown: Sequence[Shown]
+    linked: Sequence[str]
+
+
+def write_pages(out: str | Path) -> Path:
+    """Draw all figures of a study and write its pages and summary, from its tables alone.
+
+    Parameters
+    ----------
+    out : str or Path
+        Folder of the study, with ``tables``. Tables that are missing or empty are left out of the page.
+
+    Returns
+    -------
+    Path
+        ``index.html``. Beside it stand ``datasets/*.html``, ``figures/*.svg`` and ``.png``, and ``summary.json``.
+
+    Raises
+    ------
+    FileError
+        If the folder has no tables, or cannot be written.
+    CorruptFile
+        If a table cannot be read.
+
+    Examples
+    --------
+    >>> write_pages("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.FileError: no/such/folder: no tables of a study are there; give the folder that `miscal study` \
+wrote
+    """
+    folder = Path(out)
+    tables = read_tables(folder)
+    summary = summarise(tables, n_planned(folder, tables))
+    with disk_errors(str(folder)):
+        drawn = _draw(tables, folder / "figures")
+        names = sheet_names(datasets_in(tables["pairs"]))
+        (folder / "datasets").mkdir(exist_ok=True)
+        for dataset, name in names.items():
+            replace_file(folder / "datasets" / f"{name}.html", _sheet(tables, dataset, folder).encode())
+        content = json.dumps(as_json(summary), indent=1, ensure_ascii=False, allow_nan=False)
+        replace_file(folder / "summary.json", (content + "\n").encode())
+        page = folder / "index.html"
+        replace_file(page, _index(tables, summary, drawn, names, folder).encode())
+    return page
+
+
+def _draw(tables: Tables, folder: Path) -> list[FigureSection]:
+    folder.mkdir(exist_ok=True)
+    sections = []
+    with study_look():
+        for figure in FIGURES:
+            names = figure.draw(tables, folder)
+            if names:
+                shown = [_shown(folder, name) for name in names[: figure.shown]]
+                sections.append(FigureSection(figure, shown, names[figure.shown :]))
+    return sections
+
+
+def _shown(folder: Path, name: str) -> Shown:
+    drawing = (folder / f"{name}.svg").read_bytes()
+    width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', drawing)
+    return Shown(name, base64.b64encode(drawing).decode(), width is not None and float(width[1]) > _WIDE)
+
+
+def _index(tables: Tables, summary: StudySummary, drawn: list[FigureSection], names: dict[str, str], out: Path) -> str:
+    methods = [verdict.method for verdict in summary.verdicts]
+    return _page(
+        "index.html",
+        summary=summary,
+        sentences={verdict.method: sentences(verdict) for verdict in summary.verdicts},
+        pairs=overview.pairs_grid(tables, out),
+        figures=drawn,
+        missing=[figure.title for figure in FIGURES if figure not in [section.figure for section in drawn]],
+        nulls=_each(methods, lambda method: [published.null_grid(tables, method, null) for null in _nulls(tables)]),
+        seeds=_each(methods, lambda method: [published.seed_grid(tables, method)]),
+        thresholds=_each(methods, lambda method: [published.threshold_grid(tables, method)]),
+        gaps=_each(methods, lambda method: [published.gap_grid(tables, method)]),
+        methods=overview.methods_grid(tables),
+        certificates=_each(methods, lambda method: [overview.certificates_grid(tables, method)]),
+        deferral=_each(methods, lambda method: [beyond.deferral_grid(tables, method)]),
+        fields=_each(methods, lambda method: [beyond.fields_grid(tables, method)]),
+        elsewhere=_each(methods, lambda method: [beyond.elsewhere_grid(tables, method)]),
+        purity=_each(methods, lambda method: [beyond.purity_grid(tables, method)]),
+        failures=overview.failures_grid(tables),
+        sheets=names,
+        source=SOURCE,
+    )
+
+
+def _nulls(tables: Tables) -> list[str]:
+    return sorted(set(tables["nulls"]["null"].to_list()))
+
+
+def _each(methods: list[str], make) -> list[tuple[str, Grid]]:
+    """Return each method's tables that have rows, beside the method."""
+    return [(method, grid) for method in methods for grid in make(method) if grid is not None]
+
+
+def _sheet(tables: Tables, dataset: str, out: Path) -> str:
+    rows = sheets.model_rows(tables, dataset, out)
+    return _page(
+        "dataset.html",
+        dataset=dataset,
+        by_method=[(method, own) for method in METHODS if (own := [row for row in rows if row.method == method])],
+        x=sheets.X,
+        y=sheets.Y,
+        ticks=sheets.TICKS,
+        regions=list(sheets.REGIONS.values()),
+    )
+
+
+def _page(template: str, **values) -> str:
+    style = stylesheet(_STYLES) + (HERE / "study.css").read_text(encoding="utf-8")
+    program = f"(() => {{\n'use strict';\n{bundle(_PROGRAMS)}{(HERE / 'sort.js').read_text(encoding='utf-8')}}})();\n"
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup(style),  # noqa: S704 - our own files
+            program=Markup(program),  # noqa: S704
+            style_hash=inline.digest(style),
+            program_hash=inline.digest(program),
+            version=metadata.version("miscal"),
+            **values,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return inline.templates([HERE, REPORT / "assets"], FILTERS)

@@ -1,0 +1,77 @@
+"""The pages of a study in a real browser: quiet, no wider than the screen, sortable."""
+
+import os
+import shutil
+
+import pytest
+
+from ..made_tables import HOSTILE, other_pairs, papers_pairs, tables
+
+CHROMIUM = os.environ.get("MISCAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser):
+    visits = []
+
+    def start(path, width=1280):
+        page = browser.new_page(viewport={"width": width, "height": 844})
+        said, asked = [], []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+        visits.append((page, path, said, asked))
+        return page
+
+    yield start
+    for page, path, said, asked in visits:
+        assert said == []
+        assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+        page.close()
+
+
+def test_nothing_is_wider_than_the_screen(visit, make_pages):
+    hostile = [{**pair, "model": f"{i}{HOSTILE}", "dataset": HOSTILE} for i, pair in enumerate(other_pairs(3))]
+    for name, pairs in (("plain", papers_pairs(8)), ("hostile", hostile), ("none", [])):
+        out = make_pages(tables(pairs, failed=min(1, len(pairs))), name)
+        for path in (out / "index.html", *(out / "datasets").glob("*.html")):
+            for width in (390, 1280):
+                page = visit(path, width)
+                page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                assert page.evaluate("window.hit") is None
+
+
+def test_the_table_of_pairs_sorts_and_keeps_what_is_undefined_last(visit, make_pages):
+    made = tables(papers_pairs(20), seed=1)
+    page = visit(make_pages(made) / "index.html")
+    gaps = made["pairs"].filter(geometry="learned")["gap"]
+    assert gaps.null_count()
+    known = sorted(gaps.drop_nulls())
+    head = page.locator("#pairs").get_by_role("button", name="Gap", exact=True)
+    read = "[...document.querySelectorAll('#pairs tbody tr')].map(r => r.cells[9].dataset.key ?? null)"
+    for expected in (known, known[::-1]):
+        head.click()
+        shown = page.evaluate(read)
+        assert [float(key) for key in shown if key is not None] == expected
+        assert shown[len(known) :] == [None] * gaps.null_count()
+    assert page.locator("#pairs th[aria-sort=descending]").count() == 1
+    page.locator("#pairs").get_by_role("button", name="Model", exact=True).click()
+    models = page.locator("#pairs tbody th").all_inner_texts()
+    assert models == sorted(models)

@@ -1,0 +1,228 @@
+"""Pages say what the tables hold, whichever of them are there."""
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from miscal.base.errors import CorruptFile, FileError
+from miscal.report.numbers import metric
+from miscal.study.claims import claims
+from miscal.study.figures import FIGURES
+from miscal.study.pages import write_pages
+from miscal.study.pages.links import sheet_names
+from miscal.study.references import GAPS, NULLS, SEEDS
+
+from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
+from .conftest import save
+
+VOID = {"meta", "link", "img", "br", "path", "line", "circle", "rect"}
+
+
+class Tree(HTMLParser):
+    """Checks that every element is closed in order, and keeps tags, texts and addresses."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.texts, self.addresses = [], [], [], []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("href", "src")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def text_of(path):
+    return " ".join(" ".join(Tree(path.read_text()).texts).split())
+
+
+@pytest.fixture(scope="module")
+def made():
+    return tables(papers_pairs(6), seed=2)
+
+
+def test_the_first_words_say_whether_the_pairs_are_the_papers(make_pages, made):
+    first = text_of(make_pages(made) / "index.html")
+    assert "These are 6 of the paper's 48 pairs" in first
+    other = text_of(make_pages(tables(other_pairs(2)), "other") / "index.html")
+    assert other.index("These are not the paper's pairs") < other.index("In ")
+    mixed = text_of(make_pages(tables(papers_pairs(2) + other_pairs(1)), "mixed") / "index.html")
+    assert "Only 2 of the 3 pairs are the paper's" in mixed
+
+
+def test_page_and_summary_say_the_same(make_pages, made):
+    out = make_pages(made)
+    summary = json.loads((out / "summary.json").read_text())
+    page = text_of(out / "index.html")
+    own = made["pairs"].filter(method="paper", geometry="learned")
+    assert summary["methods"]["paper"]["n_gap_above_zero"] == (own["gap_clipped"] > 0).sum()
+    for paragraph in summary["verdict"]:
+        assert paragraph.split(". ")[0].removeprefix("Method paper: ").removeprefix("Method auto: ") in page
+    assert [claim["says"] for claim in summary["claims"]["paper"]] == [x.says for x in claims(made, "paper")]
+    for claim in summary["claims"]["paper"]:
+        assert " ".join(claim["here"].split()) in page
+
+
+def test_the_table_of_pairs_has_every_pair_and_method(make_pages, made):
+    page = (make_pages(made) / "index.html").read_text()
+    table = page[page.index('id="pairs"') : page.index('id="claims"')]
+    rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
+    assert len(rows) == 12
+    for row, values in zip(made["pairs"].filter(geometry="learned").iter_rows(named=True), rows, strict=True):
+        assert row["model"] in values
+        assert row["gap"] is None or f'data-key="{row["gap"]}"' in values
+
+
+def test_numbers_of_the_papers_tables_stand_beside_ours(make_pages):
+    everything = tables(papers_pairs(48), methods=("paper",), raw=False)
+    audited = [p for p in papers_pairs(48) if (p["dataset"], p["model"]) in NULLS]
+    more = tables(audited, methods=("paper",), raw=False)
+    everything |= {name: more[name] for name in ("nulls", "seeds", "seed_pairs")}
+    page = text_of(make_pages(everything) / "index.html")
+    cited = [f"{metric(gap.mean)} {metric(gap.low)} to {metric(gap.high)}" for gap in GAPS.values()]
+    assert all(text in page for text in cited)
+    # the first of the made-up audits is of the paper's first audited pair
+    name = (more["nulls"]["dataset"][0], more["nulls"]["model"][0])
+    reference = NULLS[name].null_delta_std
+    assert f"{metric(reference.mean)} \u00b1 {metric(reference.std)}" in page
+    assert f"{metric(SEEDS[name].correlation.mean)} \u00b1 {metric(SEEDS[name].correlation.std)}" in page
+
+
+def test_sheets_have_a_row_for_each_model_and_link_to_reports(make_pages, made, tmp_path):
+    pair = made["pairs"].row(0, named=True)
+    run = tmp_path / "study" / "pairs" / pair["pair"] / "paper"
+    run.mkdir(parents=True)
+    (run / "report.html").write_text("")
+    out = make_pages(made)
+    names = sheet_names(sorted(set(made["pairs"]["dataset"])))
+    assert {path.stem for path in (out / "datasets").iterdir()} == set(names.values())
+    sheet = (out / "datasets" / f"{names[pair['dataset']]}.html").read_text()
+    assert f'href="../pairs/{pair["pair"]}/paper/report.html"' in sheet
+    own = made["pairs"].filter(pl.col("dataset") == pair["dataset"], pl.col("geometry") == "learned")
+    assert sheet.count('class="model-row"') == own.height
+    shown = made["corrections"].filter(
+        pair=pair["pair"], method="paper", geometry="learned", calibrator="isotonic", region="all"
+    )
+    assert metric(shown["smece"][0]) in text_of(out / "datasets" / f"{names[pair['dataset']]}.html")
+
+
+def test_every_link_leads_to_a_file_of_the_study(make_pages, made):
+    out = make_pages(made)
+    for page in (out / "index.html", *(out / "datasets").iterdir()):
+        content = page.read_text()
+        tree = Tree(content)
+        for address in tree.addresses:
+            if address.startswith("#"):
+                assert f'id="{address[1:]}"' in content
+            elif not address.startswith("data:"):
+                assert (page.parent / address).exists(), address
+
+
+@pytest.mark.parametrize("missing", list(frames({})))
+def test_a_missing_table_leaves_out_its_part_alone(make_pages, made, missing):
+    out = save_without(make_pages, made, missing)
+    Tree((out / "index.html").read_text())
+
+
+def save_without(make_pages, made, missing):
+    return make_pages({name: table for name, table in made.items() if name != missing})
+
+
+def test_a_study_of_nothing_has_a_page(make_pages):
+    out = make_pages({"pairs": frames({})["pairs"]})
+    assert "no pair is finished" in text_of(out / "index.html")
+    assert json.loads((out / "summary.json").read_text())["n_pairs"] == 0
+
+
+def test_failures_and_the_plan_are_told(make_pages, tmp_path):
+    out = tmp_path / "study"
+    out.mkdir()
+    (out / "plan.json").write_text(json.dumps({"pairs": [{}] * 7}))
+    make_pages(tables(other_pairs(4), failed=1))
+    page = text_of(out / "index.html")
+    assert "3 of 7 pairs of the plan are finished." in page
+    assert "mmlu.jsonl: no such file" in page
+    assert json.loads((out / "summary.json").read_text())["n_failures"] == 1
+
+
+def test_no_id_of_a_pair_is_shown(make_pages):
+    pairs = [{**pair, "pair": f"secret-id-{i}"} for i, pair in enumerate(other_pairs(4))]
+    out = make_pages(tables(pairs))
+    for page in (out / "index.html", *(out / "datasets").iterdir()):
+        assert "secret-id" not in text_of(page)
+
+
+def test_hostile_names_are_texts(make_pages):
+    plain = other_pairs(3)
+    hostile = [
+        {**pair, "model": f"{i}{HOSTILE}", "dataset": HOSTILE, "family": HOSTILE} for i, pair in enumerate(plain)
+    ]
+    tame = [{**pair, "model": f"{i}x", "dataset": "x", "family": "x"} for i, pair in enumerate(plain)]
+    pages = [make_pages(tables(each), name) for name, each in (("hostile", hostile), ("tame", tame))]
+    tags = [
+        [Tree(path.read_text()).tags for path in (out / "index.html", *(out / "datasets").iterdir())] for out in pages
+    ]
+    assert tags[0] == tags[1]
+    content = (pages[0] / "index.html").read_text()
+    assert "<img src=x" not in content
+    assert html.escape("<img src=x") in content
+
+
+def test_the_same_tables_give_the_same_bytes(make_pages, made):
+    out = make_pages(made)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    write_pages(out)
+    assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def test_nothing_is_asked_of_a_network(make_pages, made):
+    out = make_pages(made)
+    for page in (out / "index.html", *(out / "datasets").iterdir()):
+        content = page.read_text()
+        assert "default-src 'none'" in content
+        assert not [address for address in Tree(content).addresses if re.match(r"[a-z]+:", address)
+                    and not address.startswith("data:")]  # fmt: skip
+
+
+def test_what_is_no_study_is_refused(tmp_path):
+    with pytest.raises(FileError, match="no tables of a study"):
+        write_pages(tmp_path)
+    out = save(tmp_path, {"pairs": frames({})["pairs"].drop("gap")})
+    with pytest.raises(CorruptFile, match=r"pairs\.parquet.*run `miscal study` again"):
+        write_pages(out)
+
+
+@pytest.mark.slow
+def test_every_figure_reaches_the_page(tmp_path):
+    out = save(tmp_path, tables(other_pairs(3)))
+    write_pages(out)
+    page = (out / "index.html").read_text()
+    for figure in FIGURES:
+        assert f'id="{figure.name}"' in page
+        assert figure.lesson.split(".")[0][:40] in html.unescape(page)
+
+
+def test_a_registered_figure_reaches_the_page(make_pages, made):
+    out = make_pages(made)
+    page = (out / "index.html").read_text()
+    assert "A plain figure" in text_of(out / "index.html")
+    assert page.count("data:image/svg+xml") == 1
+    assert 'href="figures/more.svg"' in page
+    rising = next(claim for claim in claims(tables(papers_pairs(48)), "paper") if claim.figure == "sizes")
+    whole = text_of(make_pages(tables(papers_pairs(48)), "whole") / "index.html")
+    assert f"{rising.says} Paper: {rising.published}. Here: {rising.here}" in whole

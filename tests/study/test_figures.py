@@ -1,0 +1,242 @@
+"""Figures show what the tables hold, and draw from whatever part of them is there."""
+
+from collections import defaultdict
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.study import figures as package
+from miscal.study.figures import FIGURES, common
+from miscal.study.numbers import improvements, raw_against_learned
+from miscal.study.references import GAPS
+
+from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
+
+MODULES = {figure.name: next(m for m in vars(package).values() if getattr(m, "FIGURE", None) is figure)
+           for figure in FIGURES}  # fmt: skip
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Draw a figure by its name; give back matplotlib's figures by theirs, without writing them."""
+
+    def draw(name, made):
+        kept = {}
+        monkeypatch.setattr(MODULES[name], "write", lambda figure, folder, own: kept.setdefault(own, figure) and own)
+        with common.study_look():
+            names = MODULES[name].FIGURE.draw(made, tmp_path)
+        assert names == list(kept)
+        return kept
+
+    return draw
+
+
+@pytest.fixture(scope="module")
+def made():
+    return tables(papers_pairs(9), seed=2)
+
+
+def points(axes, marker=None):
+    lines = [line for line in axes.lines if len(line.get_xdata()) == 1 and line.get_marker() != "None"]
+    return {(round(float(line.get_xdata()[0]), 9), round(float(line.get_ydata()[0]), 9)) for line in lines
+            if marker is None or line.get_marker() == marker}  # fmt: skip
+
+
+def of(made, method="paper", geometry="learned"):
+    return made["pairs"].filter(method=method, geometry=geometry)
+
+
+def xy(table, x, y):
+    return {(round(a, 9), round(b, 9)) for a, b in table.select(x, y).iter_rows()}
+
+
+def test_fields_stand_at_mean_and_spread(drawn, made):
+    shown = drawn("fields", made)
+    assert list(shown) == ["fields-paper", "fields-paper-sizes", "fields-auto", "fields-auto-sizes"]
+    assert points(shown["fields-auto"].axes[0]) == xy(of(made, "auto"), "delta_mean", "delta_std")
+    labels = sorted(text.get_text() for text in shown["fields-paper-sizes"].axes[0].texts)
+    assert labels == sorted(common.size_text(size) for size in of(made)["billions"])
+
+
+def test_gaps_stand_beside_the_papers(drawn, made):
+    (figure,) = drawn("gaps", made).values()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == common.datasets_in(made["pairs"])
+    circles = {x for axes in figure.axes for x, _ in points(axes, "o")}
+    assert circles == {round(gap, 9) for gap in of(made)["gap"].drop_nulls()}
+    squares = {x for axes in figure.axes for x, _ in points(axes, "s")}
+    assert squares == {round(gap, 9) for gap in of(made, "auto")["gap"].drop_nulls()}
+    diamonds = {x for axes in figure.axes for x, _ in points(axes, "D")}
+    assert diamonds == {GAPS[pair].mean for pair in of(made).select("dataset", "model").iter_rows()}
+
+
+def test_gaps_of_other_pairs_have_no_reference(drawn):
+    (figure,) = drawn("gaps", tables(other_pairs(4))).values()
+    assert not any(points(axes, "D") for axes in figure.axes)
+
+
+def test_orange_is_over_and_blue_under(drawn, made):
+    (figure,) = drawn("gaps", made).values()
+    side = {round(row["gap"], 9): row["worst"] for row in of(made).drop_nulls("gap").iter_rows(named=True)}
+    seen = set()
+    for line in (line for axes in figure.axes for line in axes.lines if line.get_marker() == "o"):
+        worst = side[round(float(line.get_xdata()[0]), 9)]
+        assert line.get_color() == {"over": "#d55e00", "under": "#0072b2"}[worst]
+        seen.add(worst)
+    assert seen == {"over", "under"}
+
+
+def test_bars_are_mean_improvements(drawn, made):
+    figure = drawn("improvements", made)["improvements-auto"]
+    expected = improvements(made["corrections"], made["pairs"], "auto").filter(
+        pl.col("calibrator").is_in(["isotonic", "temperature", "miscal"])
+    )
+    heights = sorted(bar.get_height() for axes in figure.axes for bar in axes.patches)
+    assert heights == pytest.approx(sorted(expected["mean"]))
+    labels = [label.get_text() for axes in figure.axes for label in axes.get_xticklabels()]
+    assert labels[0].startswith("all\n")
+    counts = defaultdict(int)
+    for row in of(made, "auto").iter_rows(named=True):
+        counts[row["dataset"]] += 1
+    assert [label.rsplit(" ", 1)[1] for label in labels[::4]] == [
+        str(counts[name]) for name in common.datasets_in(made["pairs"])
+    ]
+
+
+def test_gains_are_on_the_worst_slice(drawn, made):
+    figure = drawn("gains", made)["gains-paper"]
+    corrections = {(row["pair"], row["calibrator"], row["region"]): row["smece"]
+                   for row in made["corrections"].iter_rows(named=True)
+                   if (row["method"], row["geometry"]) == ("paper", "learned")}  # fmt: skip
+    expected = {
+        (round(row["delta_std"], 9),
+         round(corrections[row["pair"], "isotonic", row["worst"]]
+               - corrections[row["pair"], "miscal", row["worst"]], 9))
+        for row in of(made).drop_nulls("worst").iter_rows(named=True)
+        if (row["pair"], "miscal", row["worst"]) in corrections
+    }  # fmt: skip
+    assert points(figure.axes[0]) == expected
+    assert figure.axes[0].get_title(loc="left").startswith("Spearman")
+
+
+def test_sizes_are_lines_of_families(drawn):
+    everything = tables(papers_pairs(48), methods=("auto",), raw=False)
+    figure = drawn("sizes", everything)["sizes-auto"]
+    lines = [line for axes in figure.axes for line in axes.lines if len(line.get_xdata()) == 3]
+    assert len(lines) == 16
+    assert all((np.diff(line.get_xdata()) > 0).all() for line in lines)
+    assert sorted(y for line in lines for y in line.get_ydata()) == pytest.approx(
+        sorted(everything["pairs"]["delta_std"])
+    )
+
+
+def test_raw_and_learned_share_their_axes(drawn, made):
+    (figure,) = drawn("raw-fields", made).values()
+    raw, learned = figure.axes
+    assert points(raw) == xy(of(made, geometry="raw"), "delta_mean", "delta_std")
+    assert points(learned) == xy(of(made), "delta_mean", "delta_std")
+    assert (raw.get_xlim(), raw.get_ylim()) == (learned.get_xlim(), learned.get_ylim())
+    assert drawn("raw-fields", tables(papers_pairs(3), raw=False)) == {}
+
+
+def test_histograms_of_gaps_count_every_pair(drawn, made):
+    (figure,) = drawn("raw-gaps", made).values()
+    found = raw_against_learned(made["pairs"])
+    assert [sum(bar.get_height() for bar in axes.patches) for axes in figure.axes] == [found.n] * 3
+    assert f"{found.share_raw_above_zero:.0%} of {found.n}" in figure.axes[0].get_title(loc="left")
+
+
+def test_the_example_is_the_papers_or_the_largest_gap(drawn):
+    everything = tables(papers_pairs(48), methods=("paper",), raw=False)
+    (figure,) = drawn("example", everything).values()
+    assert figure.get_suptitle() == "qwen3-8b, hh-rlhf"
+    assert len(figure.axes) == 5
+    others = tables(other_pairs(5), seed=4)
+    largest = max(of(others).iter_rows(named=True), key=lambda row: row["gap_clipped"])
+    (figure,) = drawn("example", others).values()
+    assert figure.get_suptitle() == f"{largest['model']}, {largest['dataset']}"
+
+
+def test_nulls_stand_beside_the_data(drawn, made):
+    figure = drawn("nulls", made)["nulls-paper-permuted"]
+    for axes, statistic in zip(figure.axes, ("delta_std", "gap"), strict=True):
+        rows = made["nulls"].filter(method="paper", statistic=statistic).sort("pair")
+        (observed,) = [line for line in axes.lines if line.get_marker() == "o"]
+        assert observed.get_xdata() == pytest.approx(rows["observed"].to_list())
+
+
+def test_proxies_start_at_zero(drawn, made):
+    (figure,) = drawn("proxies", made).values()
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 1]
+    assert len(lines) == 21
+    assert all(line.get_ydata()[0] == 0 for line in lines)
+
+
+def test_transfer_is_a_symmetric_matrix(drawn, made):
+    shown = drawn("transfer", made)
+    dataset = common.datasets_in(made["transfer_fields"])[0]
+    fields = made["transfer_fields"].filter(method="auto", dataset=dataset, what="hidden")
+    image = shown["transfer-auto-1"].axes[1].images[0].get_array()
+    assert np.allclose(image.filled(np.nan), image.filled(np.nan).T, equal_nan=True)
+    assert sorted(image.compressed()) == pytest.approx(sorted([*fields["correlation"]] * 2))
+
+
+def test_deferral_orders_pairs_by_gain(drawn, made):
+    shown = drawn("deferral", made)
+    gains = made["deferral_gains"].filter(method="auto", at="area")["gain"].to_list()
+    dots = sorted(points(shown["deferral-gains-auto"].axes[0], "o"), key=lambda point: point[1])
+    assert [x for x, _ in dots] == pytest.approx(sorted(gains, reverse=True))
+    assert len([axes for axes in shown["deferral-auto"].axes if axes.lines]) == 9
+
+
+def test_corrections_elsewhere_show_every_teacher(drawn, made):
+    axes = drawn("corrections-elsewhere", made)["corrections-elsewhere-auto"].axes[0]
+    saved = made["transfer_corrections"].filter(method="auto")["saved"]
+    assert sorted(x for x, _ in points(axes, "o")) == pytest.approx(sorted(saved))
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_every_figure_draws_from_one_pair_and_from_none(drawn, name):
+    alone = tables(papers_pairs(1))
+    assert drawn(name, alone) or name in ("transfer", "corrections-elsewhere")
+    assert drawn(name, frames({})) == {}
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_pairs_without_numbers_are_left_out(drawn, name):
+    made = tables(other_pairs(3))
+    bare = {key: table.with_columns(
+                pl.lit(None, kind).alias(column) for column, kind in table.schema.items()
+                if kind == pl.Float64 and column not in ("epsilon", "coverage", "left", "right", "risk", "proxy"))
+            for key, table in made.items()}  # fmt: skip
+    bare["pairs"] = bare["pairs"].with_columns(
+        pl.lit(None, pl.String).alias("worst"),
+        pl.lit(0.0).alias("gap_clipped"),
+        pl.lit(None, pl.String).alias("family"),
+    )
+    drawn(name, bare)
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_hostile_names_are_drawn(drawn, name):
+    pairs = [
+        {**pair, "model": f"$x^{{$ {HOSTILE}{i}", "dataset": "\u6f22\u5b57\x07 \\frac"}
+        for i, pair in enumerate(other_pairs(2))
+    ]
+    shown = drawn(name, tables(pairs))
+    assert shown
+    with common.study_look():
+        for figure in shown.values():
+            figure.draw_without_rendering()
+
+
+def test_the_same_tables_give_the_same_bytes(tmp_path, made):
+    written = []
+    for place in ("one", "other"):
+        (tmp_path / place).mkdir()
+        with common.study_look():
+            for name in ("sizes",):
+                MODULES[name].draw(made, tmp_path / place)
+        written.append({path.name: path.read_bytes() for path in sorted((tmp_path / place).iterdir())})
+    assert written[0] == written[1]
+    assert {path.rsplit(".")[1] for path in written[0]} == {"svg", "png"}
