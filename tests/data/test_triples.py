@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.data.splits import check_trainable, input_ids, split_rows, straddling
+from miscal.data.splits import check_trainable, input_ids, permuted_split, split_rows, straddling
 from miscal.data.triples import Triples, check_group, check_split
 
 
@@ -183,3 +183,32 @@ def test_one_class_is_refused():
             check_trainable(np.full(200, value), split)
     with pytest.raises(InputError, match="of split 'train'"):
         check_trainable((split == "test").astype(float), split)
+
+
+@pytest.mark.parametrize("n", [100, 109, 1_203, 91_038])
+def test_a_permuted_split_has_exact_tenths_whatever_the_seed(n):
+    for seed in range(3):
+        split = permuted_split(n, seed)
+        assert [int((split == name).sum()) for name in ("val", "test")] == [n // 10] * 2
+        assert set(split) == {"train", "val", "test"}
+
+
+def test_a_permuted_split_puts_every_row_on_every_side_alike():
+    tested = np.mean([permuted_split(200, seed) == "test" for seed in range(1_000)], axis=0)
+    # 0.1 with a standard deviation of 0.0095; the largest of 200 is below five of them
+    assert np.abs(tested - 0.1).max() < 0.0475
+    assert np.array_equal(permuted_split(200, 3), permuted_split(200, 3))
+
+
+def test_equal_inputs_straddle_a_permuted_split_and_are_counted():
+    x = np.repeat(np.arange(500.0), 2)
+    split = permuted_split(1_000, 0)
+    apart = split[::2] != split[1::2]
+    assert apart.sum() > 100
+    (warning,) = straddling(triples(x, split=split))
+    assert warning.startswith(f"{apart.sum()} inputs ({2 * apart.sum()} rows) occur in more than one split")
+
+
+def test_too_few_rows_are_not_permuted():
+    with pytest.raises(InputError, match="got 99; at least 100"):
+        permuted_split(99, 0)

@@ -87,6 +87,42 @@ def split_by(inputs: np.ndarray | Iterable[str], group: np.ndarray | None, *, se
     return _fill(units, np.random.default_rng(seed)), warnings
 
 
+def permuted_split(n: int, seed: int) -> np.ndarray:
+    """Split rows 80/10/10 by a plain permutation, as in the paper: equal inputs may be on several sides.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    seed : int
+        Fixes the split.
+
+    Returns
+    -------
+    numpy.ndarray
+        str, shape (n,): 'val' and 'test' for n // 10 rows each, 'train' for the others.
+
+    Raises
+    ------
+    InputError
+        If n is below 100, the fewest rows that a field can be fitted, chosen and tested on.
+
+    Examples
+    --------
+    >>> split = permuted_split(9_999, seed=0)
+    >>> [int((split == name).sum()) for name in ("train", "val", "test")]
+    [8001, 999, 999]
+    """
+    if n < MIN_ROWS:
+        raise InputError(f"too few rows to split: got {n}; at least {MIN_ROWS} are needed")
+    tenth = n // 10
+    order = np.random.default_rng(seed).permutation(n)
+    split = np.full(n, "train")
+    split[order[:tenth]] = "test"
+    split[order[tenth : 2 * tenth]] = "val"
+    return split
+
+
 def kept_together(triples: Triples) -> tuple[str, ...]:
     """Warn, with a count, of equal inputs and of a large group, which folds keep together.
 
@@ -123,8 +159,8 @@ def straddling_inputs(inputs: np.ndarray | Iterable[str], split: np.ndarray | No
     if not both.any():
         return ()
     return (
-        f"{int(both.sum())} inputs ({int(both[ids].sum())} rows) occur in more than one split. The split column is "
-        "used as it is, so values on test rows may be too good",
+        f"{int(both.sum())} inputs ({int(both[ids].sum())} rows) occur in more than one split. The split is used as "
+        "it is given, so values on test rows may be too good",
     )
 
 
