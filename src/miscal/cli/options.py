@@ -152,6 +152,14 @@ Epsilon = Annotated[
         metavar="E", parser=_number(float, 0, 1), help="Rows count as well calibrated where |delta| is at most this."
     ),
 ]
+MinRows = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        parser=whole(1),
+        help="The fewest rows of a regime whose gap is measured; 1, as in the paper, measures regimes of any size.",
+    ),
+]
 Split = Annotated[
     str | None,
     typer.Option(

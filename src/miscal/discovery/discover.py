@@ -13,6 +13,7 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.telling import listening
 from miscal.base.threads import one_thread
+from miscal.calibration.metrics import MIN_ROWS
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
@@ -72,6 +73,7 @@ def discover(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     epsilon: float = EPSILON,
+    min_rows: int = MIN_ROWS,
     evidence: Evidence | None = None,
     adjustment: str = FAMILY_WISE,
     sample: int | None = None,
@@ -94,6 +96,9 @@ def discover(
         Of the split or the folds, the fit, the null draws and the bootstrap. The same seed gives the same result.
     epsilon : float, default 0.05
         Half-width of the band of delta that counts as well calibrated, in [0, 1).
+    min_rows : int, default 30
+        The fewest rows of a regime whose gap is measured, at least 1. The paper measures regimes of any size: 1
+        reproduces it, but the gap of few rows says more about chance than about them.
     evidence : {"all", "test"}, optional
         Which rows testify. "all": every row is judged by fits that never saw its outcome, and every number is of all
         rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone, from
@@ -137,7 +142,7 @@ def discover(
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
-    _check_settings(method, options, epsilon, adjustment)
+    _check_settings(method, options, epsilon, adjustment, min_rows)
     check_layout(map_method)
     if redact_text:
         check_redactable(triples)
@@ -179,7 +184,9 @@ def discover(
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
             warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
-            summary = summarise(rows, seed=seed, epsilon=epsilon, warnings=warnings, map_info=map_info)
+            summary = summarise(
+                rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info
+            )
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger))
@@ -196,11 +203,15 @@ def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> i
     return None
 
 
-def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float, adjustment: str) -> None:
+def _check_settings(
+    method: str, options: Mapping[str, Any] | None, epsilon: float, adjustment: str, min_rows: int
+) -> None:
     # made for its checks alone, before any work is done
     make_estimator(method, options=options)
     if not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
+    if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
+        raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     if adjustment not in ADJUSTMENTS:
         raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
 
