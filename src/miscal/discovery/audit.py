@@ -7,21 +7,26 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError, MismatchError
-from miscal.calibration.metrics import worst_slice_gap
+from miscal.calibration.metrics import MIN_ROWS
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL, estimate_again, expected_outcome, testifying
+from miscal.discovery.estimating import ALL
 from miscal.discovery.json_values import plain
+from miscal.discovery.refits import (
+    NULL_QUESTIONS,
+    ProxyCurve,
+    Refitting,
+    SeedField,
+    check_refitting,
+    refit_under_null,
+    refit_with_seeds,
+)
 from miscal.discovery.run import Run
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
-from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.null import NullStatistic
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
-from miscal.evidence.stability import Stability, seed_stability
+from miscal.evidence.stability import Stability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.findings import cut
-
-NULLS = ("visible", "calibrated", "permuted")
-"""y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; y ~ Bernoulli(f); y permuted within train and within validation
-rows, or among all rows where all testify."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +37,19 @@ class Audit:
     ----------
     null : str
         Which null the refits were drawn from.
+    null_question : str
+        The question that its p-values answer.
     nulls : dict of str to NullStatistic
-        ``std_hidden``, ``share_miscalibrated`` and ``gap`` (0 where neither regime has 30 rows), observed and null.
+        ``delta_std``, ``std_hidden``, ``share_miscalibrated``, ``gap`` (0 where neither regime has enough rows) and
+        ``gap_clipped`` (0 where the gap is below 0), observed and null.
+    proxy_curves : tuple of ProxyCurve
+        Of the fit on the data and of those under the null: the chosen epoch, and the proxy after each epoch. Empty
+        where the method has no proxy, or each fold chooses by its own.
     seeds : Stability
-        Agreement of the fields of several seeds on the same split (of all rows: on folds that each seed deals).
+        Agreement of the fields of several seeds on the same split (of all rows: on folds that each seed deals), and
+        the spread of their clipped gaps.
+    by_seed : tuple of SeedField
+        What each of these seeds found.
     thresholds : tuple of Threshold
         The run's field, cut at several epsilons.
     bootstrap : SliceBootstrap
@@ -43,8 +57,11 @@ class Audit:
     """
 
     null: str
+    null_question: str
     nulls: dict[str, NullStatistic]
+    proxy_curves: tuple[ProxyCurve, ...]
     seeds: Stability
+    by_seed: tuple[SeedField, ...]
     thresholds: tuple[Threshold, ...]
     bootstrap: SliceBootstrap
 
@@ -68,7 +85,8 @@ def audit_run(
     run : Run
         From :func:`miscal.discovery.run.read_run`.
     null : {"visible", "calibrated", "permuted"}, default "visible"
-        Which null the refits draw from.
+        Which null the refits draw from: :data:`miscal.discovery.refits.NULL_QUESTIONS` says what each stands for.
+        "permuted" is the paper's.
     n_draws : int, default 20
         Refits under the null; p-values are at least 1 / (1 + n_draws).
     n_seeds : int, default 5
@@ -88,34 +106,39 @@ def audit_run(
     MismatchError
         If the data changed since.
     """
-    if null not in NULLS:
-        raise InputError(f"null must be one of {', '.join(NULLS)}; got {null!r}")
-    if n_seeds < 2:
-        raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
+    check_refitting(null, n_draws, n_seeds)
     if run.summary.n_sample is not None:
         raise InputError(
             f"an audit learns the field again many times from all rows, but this run learned from a sample of its "
             f"{run.summary.n:,}: run `miscal discover` on a file with fewer rows, and audit that"
         )
     tell = progress or (lambda name: None)
-    triples = _rows(run)
-    settings = {
-        "method": run.summary.method,
-        "options": run.summary.settings.get("options"),
-        "seed": run.summary.seed,
-    }
-    epsilon = run.summary.settings["epsilon"]
+    settings = run.summary.settings
+    rows = Refitting(
+        _rows(run),
+        method=run.summary.method,
+        options=settings.get("options"),
+        seed=run.summary.seed,
+        epsilon=settings["epsilon"],
+        # runs of earlier versions do not have it
+        min_rows=settings.get("min_rows", MIN_ROWS),
+    )
     tell("null refits")
-    nulls = _nulls(run, triples, null, n_draws, epsilon, settings, tell)
+    nulls, curves = refit_under_null(rows, null, n_draws, tell)
     tell("other seeds")
-    seeds = _seeds(triples, n_seeds, settings, tell)
+    seeds, by_seed = refit_with_seeds(rows, n_seeds, tell)
     correct, confidence, delta, supported = _measured_rows(run)
     return Audit(
         null=null,
+        null_question=NULL_QUESTIONS[null],
         nulls=nulls,
+        proxy_curves=curves,
         seeds=seeds,
+        by_seed=by_seed,
         thresholds=threshold_sensitivity(correct, confidence, lambda size: cut(delta, size, supported)),
-        bootstrap=slice_bootstrap(correct, confidence, cut(delta, epsilon, supported), random_state=run.summary.seed),
+        bootstrap=slice_bootstrap(
+            correct, confidence, cut(delta, rows.epsilon, supported), random_state=run.summary.seed
+        ),
     )
 
 
@@ -134,59 +157,3 @@ def _rows(run: Run) -> Triples:
 def _measured_rows(run: Run) -> tuple[np.ndarray, ...]:
     rows = run.table if run.summary.evidence == ALL else run.table.filter(run.table["split"] == "test")
     return tuple(rows[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))
-
-
-def _nulls(
-    run: Run, triples: Triples, null: str, n_draws: int, epsilon: float, settings: dict, tell: Callable[[str], None]
-) -> dict[str, NullStatistic]:
-    testify = testifying(triples)
-    count = iter(range(n_draws + 1))
-
-    def statistics(outcomes: np.ndarray) -> dict[str, float]:
-        tell(f"null refits ({next(count)} of {n_draws})")
-        estimate = estimate_again(replace(triples, correct=outcomes), **settings)
-        regime = cut(estimate.delta, epsilon, estimate.supported)
-        gap = worst_slice_gap(outcomes[testify], triples.confidence[testify], regime).value
-        return {
-            "std_hidden": float(estimate.hidden.std()),
-            "share_miscalibrated": float(np.mean((regime == "over") | (regime == "under"))),
-            "gap": 0.0 if gap is None else gap,
-        }
-
-    draw = outcomes_under(null, triples, run.summary.seed)
-    return null_audit(statistics, draw, triples.correct, n_draws=n_draws, random_state=run.summary.seed)
-
-
-def outcomes_under(null: str, triples: Triples, seed: int) -> Resampler:
-    """Return what draws outcomes under a null.
-
-    Parameters
-    ----------
-    null : {"visible", "calibrated", "permuted"}
-        See `NULLS`.
-    triples : Triples
-        The rows of the run, with its split if it has one.
-    seed : int
-        Of the folds of E[y | f].
-
-    Returns
-    -------
-    callable
-        Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
-    """
-    if null == "permuted":
-        together = np.full(len(triples), "train") if triples.split is None else triples.split
-        return permuted_outcomes(triples.correct, together)
-    if null == "calibrated":
-        return bernoulli_outcomes(triples.confidence)
-    # not the run's global map, which is simple: the data may hold a visible curve that it does not follow
-    return bernoulli_outcomes(expected_outcome(replace(triples, split=None), seed))
-
-
-def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:
-    fields = []
-    # the first is the run's own seed
-    for extra in range(n_seeds):
-        tell(f"other seeds ({extra} of {n_seeds})")
-        fields.append(estimate_again(triples, **{**settings, "seed": settings["seed"] + extra}).delta)
-    return seed_stability(fields)

@@ -64,6 +64,8 @@ class PaperField:
         Chosen bandwidth, lambda, epoch (from 1) and scale of the correction.
     settings_ : dict
         sigma, lambda, epoch and alpha.
+    proxies_ : tuple of float
+        Validation proxy after each epoch of the chosen setting; empty of a field read back from disk.
     structure_ : bool
         True: the method has no test of structure and always claims some.
     global_map_ : Calibrator
@@ -89,6 +91,7 @@ class PaperField:
     # torch draws from one stream for all threads
     most_rows_in_threads: ClassVar[int] = 0
     structure_: ClassVar[bool] = True
+    proxies_: tuple[float, ...] = ()
 
     def __init__(
         self,
@@ -272,6 +275,7 @@ class PaperField:
         chosen = found.candidates[found.chosen]
         self.selection_ = [candidate.as_dict() for candidate in found.candidates]
         self.sigma_, self.penalty_, self.epoch_ = chosen.sigma, chosen.penalty, chosen.epoch
+        self.proxies_ = tuple(found.trainings[found.chosen].proxies)
         self.phi_ = found.trainings[found.chosen].best()
 
     def _local(self, X: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
