@@ -434,3 +434,12 @@ def test_the_fewest_rows_of_a_regime_are_a_setting_that_is_kept():
 def test_other_numbers_of_fewest_rows_are_refused(data, given):
     with pytest.raises(InputError, match="min_rows must be a whole number of at least 1"):
         discover(data, min_rows=given)
+
+
+def test_a_method_without_use_for_a_gpu_says_so_in_one_sentence(data, found):
+    told = discover(data, device="cuda", map_method="pca").summary
+    extra = set(told.warnings) - set(found.summary.warnings)
+    assert extra == {'a GPU was asked for, but method "auto" computes on processors alone and had no use for it'}
+    assert (told.settings["device"], told.settings["computed_on"]) == ("cuda", "cpu")
+    assert (found.summary.settings["device"], found.summary.settings["computed_on"]) == ("auto", "cpu")
+    assert told.field == found.summary.field

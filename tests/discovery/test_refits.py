@@ -32,7 +32,7 @@ def fits(monkeypatch):
     """Every fit that is asked for: its outcomes and seed. The field is twice the mean residual of one's side."""
     asked = []
 
-    def fit_again(triples, *, method, options, seed, n_jobs):
+    def fit_again(triples, *, method, options, seed, n_jobs, device="auto"):
         asked.append((triples.correct.copy(), seed))
         test = triples.split == "test"
         side = triples.X[:, 0] > 0

@@ -58,6 +58,7 @@ def test_rows_have_the_columns_of_their_tables(tables):
 def test_what_is_observed_is_what_was_found_on_the_pair(studied, tables):
     observed = {row["statistic"]: row for row in tables["nulls"]}
     summary, model = studied.found.summary, studied.found.model
+    assert summary.settings["computed_on"] == model.device_
     assert observed["delta_std"]["observed"] == pytest.approx(summary.field.std)
     assert observed["std_hidden"]["observed"] == pytest.approx(summary.field.std_hidden)
     assert observed["gap"]["observed"] == pytest.approx(max(0.0, summary.gap.value))

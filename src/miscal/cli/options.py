@@ -6,11 +6,15 @@ from typing import Annotated
 
 import typer
 
-from miscal.estimators.registry import ESTIMATORS
+from miscal.estimators.registry import DEVICES, ESTIMATORS
 
 # the estimators of the library, so that a new one is offered here too
 Method = StrEnum("Method", {name: name for name in ESTIMATORS})  # pyrefly: ignore[invalid-argument]
 Method.__doc__ = "Ways to estimate the field."
+
+
+Device = StrEnum("Device", {name: name for name in DEVICES})  # pyrefly: ignore[invalid-argument]
+Device.__doc__ = "Where to compute."
 
 
 class OnInvalid(StrEnum):
@@ -136,6 +140,14 @@ Metadata = Annotated[
 ]
 MethodOption = Annotated[
     Method, typer.Option("--method", help="How to estimate the field: our method, or the paper's.")
+]
+DeviceOption = Annotated[
+    Device,
+    typer.Option(
+        "--device",
+        help="Where --method paper trains. auto: on the GPU if there is one, otherwise on the CPU. --method auto has "
+        "no use for a GPU.",
+    ),
 ]
 Neighbours = Annotated[
     int | None,

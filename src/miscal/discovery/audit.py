@@ -21,6 +21,7 @@ from miscal.discovery.refits import (
     refit_with_seeds,
 )
 from miscal.discovery.run import Run
+from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
@@ -76,6 +77,7 @@ def audit_run(
     null: str = "visible",
     n_draws: int = EVIDENCE_DEFAULTS.null_draws,
     n_seeds: int = EVIDENCE_DEFAULTS.n_seeds,
+    device: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
     """Audit a run on the data it was made from.
@@ -91,6 +93,8 @@ def audit_run(
         Refits under the null; p-values are at least 1 / (1 + n_draws).
     n_seeds : int, default 5
         Seeds whose fields are compared.
+    device : {"auto", "cpu", "cuda"}, optional
+        Where to compute, as for :func:`miscal.discover`; by default what the run was given.
     progress : callable, optional
         Called with the name of each step.
 
@@ -102,7 +106,8 @@ def audit_run(
     Raises
     ------
     InputError
-        If a setting is out of range, the run was made from arrays rather than files, or it learned from a sample.
+        If a setting is out of range, a GPU is asked for that is not there, the run was made from arrays rather than
+        files, or it learned from a sample.
     MismatchError
         If the data changed since.
     """
@@ -120,9 +125,11 @@ def audit_run(
         options=settings.get("options"),
         seed=run.summary.seed,
         epsilon=settings["epsilon"],
-        # runs of earlier versions do not have it
+        # runs of earlier versions have neither
         min_rows=settings.get("min_rows", MIN_ROWS),
+        device=device or settings.get("device", "auto"),
     )
+    make_estimator(rows.method, options=rows.options, device=rows.device)
     tell("null refits")
     nulls, curves = refit_under_null(rows, null, n_draws, tell)
     tell("other seeds")

@@ -26,7 +26,7 @@ from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.registry import make_estimator
+from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import EPSILON, Subregimes, averages, cut, find_subregimes
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
@@ -78,6 +78,7 @@ def discover(
     adjustment: str = FAMILY_WISE,
     sample: int | None = None,
     n_jobs: int | None = None,
+    device: str = "auto",
     map_method: MapMethod = "auto",
     redact_text: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -114,6 +115,9 @@ def discover(
         500,000. With evidence "test" there is no sample.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where method "paper" trains: "auto" is the GPU where there is one, else the CPU. Method "auto" has no use for a
+        GPU; a warning of the summary says so where one is asked for.
     map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
         Layout of the two-dimensional maps.
     redact_text : bool, default False
@@ -131,8 +135,8 @@ def discover(
     Raises
     ------
     InputError
-        If there are too few rows in all or in a split, one outcome only, a setting is out of range, or texts to be
-        left out are metadata too.
+        If there are too few rows in all or in a split, one outcome only, a setting is out of range, a GPU is asked for
+        that is not there, or texts to be left out are metadata too.
 
     Examples
     --------
@@ -142,7 +146,7 @@ def discover(
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
-    _check_settings(method, options, epsilon, adjustment, min_rows)
+    _check_settings(method, options, device, epsilon, adjustment, min_rows)
     check_layout(map_method)
     if redact_text:
         check_redactable(triples)
@@ -157,7 +161,7 @@ def discover(
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
     with clock.stage("field") as part, listening(part.tell):
-        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size)
+        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
         part.found = averages(triples.correct, triples.confidence)
     # what follows is many small sums, which threads only slow down
     with one_thread():
@@ -184,6 +188,7 @@ def discover(
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
             warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
+            warnings = (*warnings, *_idle_device(method, device))
             summary = summarise(
                 rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info
             )
@@ -204,16 +209,22 @@ def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> i
 
 
 def _check_settings(
-    method: str, options: Mapping[str, Any] | None, epsilon: float, adjustment: str, min_rows: int
+    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float, adjustment: str, min_rows: int
 ) -> None:
     # made for its checks alone, before any work is done
-    make_estimator(method, options=options)
+    make_estimator(method, options=options, device=device)
     if not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     if adjustment not in ADJUSTMENTS:
         raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
+
+
+def _idle_device(method: str, device: str) -> tuple[str, ...]:
+    if device != "cuda" or uses_device(method):
+        return ()
+    return (f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it',)
 
 
 def _told(ledger: Ledger) -> str:

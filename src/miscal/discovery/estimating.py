@@ -182,6 +182,7 @@ def fit_rows(
     seed: int = 0,
     n_jobs: int | None = None,
     sample: int | None = None,
+    device: str = "auto",
 ) -> HonestRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
@@ -189,7 +190,7 @@ def fit_rows(
     ----------
     triples : Triples
         From :func:`prepared`.
-    method, options, seed, n_jobs
+    method, options, seed, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
     sample : int, optional
         Learn from so many rows, drawn at random; all rows must testify.
@@ -198,7 +199,7 @@ def fit_rows(
     -------
     HonestRows
     """
-    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options)
+    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if sample is not None:
         return _fit_sample(triples, model, sample, seed)
     expected = expected_outcome(triples, seed)
@@ -276,6 +277,7 @@ def fit_again(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
+    device: str = "auto",
 ) -> Refit:
     """Fit the field once more, and estimate it honestly at the rows that testify.
 
@@ -283,14 +285,14 @@ def fit_again(
     ----------
     triples : Triples
         From :func:`prepared`.
-    method, options, seed, n_jobs
+    method, options, seed, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
 
     Returns
     -------
     Refit
     """
-    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options)
+    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if triples.split is None:
         return Refit(honest_field(model, triples))
     test = triples.split == "test"

@@ -97,7 +97,7 @@ class Refitting:
     ----------
     triples : Triples
         With their split, as the run used it; without one where all rows testify.
-    method, options, seed, epsilon, min_rows, n_jobs
+    method, options, seed, epsilon, min_rows, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
     """
 
@@ -108,6 +108,7 @@ class Refitting:
     epsilon: float = EPSILON
     min_rows: int = MIN_ROWS
     n_jobs: int | None = None
+    device: str = "auto"
 
     @cached_property
     def own(self) -> Refit:
@@ -117,7 +118,9 @@ class Refitting:
     def fit(self, correct: np.ndarray, seed: int) -> Refit:
         """Learn the field from outcomes, (n,) of 0 and 1."""
         rows = replace(self.triples, correct=correct)
-        return fit_again(rows, method=self.method, options=self.options, seed=seed, n_jobs=self.n_jobs)
+        return fit_again(
+            rows, method=self.method, options=self.options, seed=seed, n_jobs=self.n_jobs, device=self.device
+        )
 
     def measure(self, refit: Refit, correct: np.ndarray) -> Slice:
         """Measure what a fit found, on the rows that testify and with these outcomes of all rows."""

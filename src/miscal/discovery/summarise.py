@@ -193,6 +193,8 @@ def _data(triples: Triples) -> Data:
 def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: float, min_rows: int) -> dict[str, Any]:
     """Everything that was chosen, and all it takes to read the same rows again."""
     given: dict[str, Any] = {"seed": seed, "epsilon": epsilon, "min_rows": min_rows, "level": SIGNIFICANCE}
+    # what was asked for, and where the field was learned
+    given |= {"device": model.device, "computed_on": model.device_}
     if model.options:
         given["options"] = dict(model.options)
     return plain({**given, "field": model.settings_, "source": triples.source})

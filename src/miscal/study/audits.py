@@ -35,6 +35,7 @@ def audit(
     seeds: int = 5,
     options: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
+    device: str = "auto",
     progress: Callable[[str], None] | None = None,
 ) -> Rows:
     """Audit one pair under one method: draws + seeds fits of its field.
@@ -54,6 +55,8 @@ def audit(
         Settings of the method, as for :func:`miscal.discover`.
     n_jobs : int, optional
         Processes of each fit.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where method "paper" trains.
     progress : callable, optional
         Called with the name of each step.
 
@@ -77,6 +80,7 @@ def audit(
         epsilon=settings.epsilon,
         min_rows=settings.min_rows,
         n_jobs=n_jobs,
+        device=device,
     )
     nulls, curves = refit_under_null(rows, null, draws, tell)
     stability, by_seed = refit_with_seeds(rows, seeds, tell)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli.options import RunDir, whole
+from miscal.cli.options import Device, RunDir, whole
 
 
 class Null(StrEnum):
@@ -29,11 +29,24 @@ NullOption = Annotated[
 ]
 Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="How many times to refit under the null.")]
 Seeds = Annotated[int, typer.Option(metavar="N", parser=whole(2), help="How many seeds to compare, at least 2.")]
+DeviceOption = Annotated[
+    Device | None,
+    typer.Option(
+        "--device",
+        help="Where a run of --method paper is learned again. Default: what the run was given.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the audit as JSON instead of text.")]
 
 
 def command(
-    run_dir: RunDir, null: NullOption = Null.visible, draws: Draws = 20, seeds: Seeds = 5, json: Json = False
+    run_dir: RunDir,
+    null: NullOption = Null.visible,
+    draws: Draws = 20,
+    seeds: Seeds = 5,
+    device: DeviceOption = None,
+    json: Json = False,
 ) -> None:
     """Check a run against chance, other seeds and other thresholds.
 
@@ -51,7 +64,9 @@ def command(
         from miscal.discovery.audit import audit_run
         from miscal.discovery.run import read_run
 
-        found = audit_run(read_run(run_dir), null=null.value, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
+        chosen = {"null": null.value, "device": None if device is None else device.value}
+        run = read_run(run_dir)
+        found = audit_run(run, **chosen, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
         text = writer.dumps(found, indent=1, allow_nan=False) + "\n"
         replace_file(Path(run_dir) / "audit.json", text.encode())
         seal(run_dir)
