@@ -36,6 +36,8 @@ class ScoringSummary:
     n_scored, n_failed, n_truncated : int
     accuracy, confidence, candidate_mass : float or None
         Means over the scored rows; None for a run that asked for hidden states alone.
+    note : str or None
+        What differs from what was asked for, in a sentence.
     seconds : float
     questions_per_second : float
         Rows computed by this call over its seconds, loading the model included; 0 where all were there before.
@@ -48,6 +50,7 @@ class ScoringSummary:
     accuracy: float | None
     confidence: float | None
     candidate_mass: float | None
+    note: str | None
     seconds: float
     questions_per_second: float
 
@@ -73,6 +76,7 @@ def run(
     threads: int | None = None,
     embed_only: bool = False,
     text: str = "text",
+    embeddings_dtype: str = "float32",
 ) -> ScoringSummary:
     """Score a task into a folder.
 
@@ -111,6 +115,8 @@ def run(
         Take the hidden state of the texts in column ``text`` and leave the table's other columns as they are.
     text : str, default "text"
         Column of the texts for ``embed_only``.
+    embeddings_dtype : {"float32", "float16"}, default "float32"
+        Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
 
     Returns
     -------
@@ -148,6 +154,7 @@ def run(
             batch_tokens=batch_tokens or default_batch_tokens(device),
             executor=chosen,
             table=table,
+            embeddings_dtype=embeddings_dtype,
             progress=progress,
         )
     _refuse_many_failures(done)
@@ -221,6 +228,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> ScoringSum
         accuracy=means["correct"],
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
+        note=done.manifest.get("embeddings", {}).get("note"),
         seconds=round(seconds, 3),
         questions_per_second=round(done.n_new / max(seconds, 1e-9), 3),
     )

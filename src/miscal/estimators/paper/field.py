@@ -160,8 +160,12 @@ class PaperField:
 
     def for_folds(self) -> PaperField:
         """Return the estimator of a fold: with the chosen sigma, lambda and number of epochs once there are any."""
-        same = {"bank_size": self.bank_size, "neighbours": self.neighbours_of_query, "random_state": self.random_state}
-        same["device"] = self.device_
+        same = {
+            "bank_size": self.bank_size,
+            "neighbours": self.neighbours_of_query,
+            "random_state": self.random_state,
+            "device": self.device_,
+        }
         if not hasattr(self, "sigma_"):
             grid = {"sigmas": self.sigmas, "lambdas": self.lambdas, "max_epochs": self.max_epochs}
             more = {"patience": self.patience, "stop_hopeless": self.stop_hopeless}

@@ -313,8 +313,8 @@ class Training:
         residual, weight = data.residual[data.bank], data.weight[data.bank]
         if by_numpy(z.device):
             return smooth(z.numpy(), around.numpy(), residual, self.sigma, weight=weight)[0]
-        values = (torch.from_numpy(part).to(z.device) for part in (residual, weight))
-        return average(z, around, *values, self.sigma).cpu().numpy()
+        values, shares = (torch.from_numpy(part).to(z.device) for part in (residual, weight))
+        return average(z, around, values, shares, self.sigma).cpu().numpy()
 
     def _train_epoch(self, X: Tensor, residual: Tensor, weight: Tensor) -> None:
         masks = _stream(self.seed, _MASK, self.epoch)
