@@ -126,3 +126,20 @@ def test_other_precisions_are_refused(tmp_path):
     with pytest.raises(InputError, match="embeddings_dtype must be one of float32, float16; got 'int8'"):
         run(tmp_path / "out", dtype="int8")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_left_out_and_what_differs_are_told_in_a_line_each(tmp_path, monkeypatch, capsys):
+    from miscal.cli.commands import score as cli
+    from miscal.scoring import command
+    from miscal.scoring.tasks import Task
+
+    task = Task("medmcqa", tuple(questions()), note="the test split is left out")
+    monkeypatch.setattr(command, "read_task", lambda name, revision: task)
+    real = command.score_folder
+    monkeypatch.setattr(command, "score_folder", lambda spec, *given, **options: real(Large(1e9), *given, **options))
+    cli.command("fake", "medmcqa", str(tmp_path / "out"), embeddings_dtype=cli.EmbeddingsDtype.float16)
+    said = capsys.readouterr().out.splitlines()
+    assert said[1] == "note: the test split is left out"
+    assert said[2].startswith(
+        "note: the hidden states are stored in float32, because one of them has the magnitude 1,0"
+    )

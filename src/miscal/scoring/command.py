@@ -36,8 +36,8 @@ class ScoringSummary:
     n_scored, n_failed, n_truncated : int
     accuracy, confidence, candidate_mass : float or None
         Means over the scored rows; None for a run that asked for hidden states alone.
-    note : str or None
-        What differs from what was asked for, in a sentence.
+    notes : tuple of str
+        What is left out of a data set, and what differs from what was asked for, a sentence each.
     seconds : float
     questions_per_second : float
         Rows computed by this call over its seconds, loading the model included; 0 where all were there before.
@@ -50,7 +50,7 @@ class ScoringSummary:
     accuracy: float | None
     confidence: float | None
     candidate_mass: float | None
-    note: str | None
+    notes: tuple[str, ...]
     seconds: float
     questions_per_second: float
 
@@ -139,10 +139,12 @@ def run(
     chosen = executor(engine, address=ray_address, workers=workers, device=device)
     if embed_only:
         table, items, about = _texts(task, text, limit)
-        form = "letter"
+        form, note = "letter", None
     else:
         table = None
-        form, items, about = _questions(read_task(task, revision=task_revision), form, prompt_file, limit, seed)
+        asked = read_task(task, revision=task_revision)
+        note = asked.note
+        form, items, about = _questions(asked, form, prompt_file, limit, seed)
     began = time.monotonic()
     with _bar() as progress:
         done = score_folder(
@@ -158,7 +160,8 @@ def run(
             progress=progress,
         )
     _refuse_many_failures(done)
-    return _summary(done, time.monotonic() - began, embed_only)
+    notes = tuple(one for one in (note, done.manifest.get("embeddings", {}).get("note")) if one)
+    return _summary(done, time.monotonic() - began, embed_only, notes)
 
 
 def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> None:
@@ -215,7 +218,7 @@ def _refuse_many_failures(done: ScoredFolder) -> None:
         )
 
 
-def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> ScoringSummary:
+def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[str, ...]) -> ScoringSummary:
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
@@ -228,7 +231,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> ScoringSum
         accuracy=means["correct"],
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
-        note=done.manifest.get("embeddings", {}).get("note"),
+        notes=notes,
         seconds=round(seconds, 3),
         questions_per_second=round(done.n_new / max(seconds, 1e-9), 3),
     )

@@ -106,8 +106,8 @@ def command(
         stop.add_note("run the same command again to go on from here")
         raise
     print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")
-    if done.note is not None:
-        print(f"note: {done.note}")
+    for note in done.notes:
+        print(f"note: {note}")
     if done.accuracy is not None:
         speed = done.questions_per_second
         means = f"accuracy {done.accuracy:.3f}, confidence {done.confidence:.3f}"
