@@ -154,7 +154,11 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
         return round(float(rng.uniform(0.1, 0.9)), 3)
 
     replicates = {"value": new(), "mean": new(), "low": new(), "high": new()}
-    thresholds = {"share_over": 0.25, "share_under": 0.5, "worst": "over", "gap": new(), "brier_gap": new()}
+    thresholds, by_brier = (
+        {"epsilon": 0.05, "share_over": 0.25, "share_under": 0.5, "worst": worst, "share_worst": share}
+        | {name: new() for name in ("gap", "gap_clipped", "brier_gap")}
+        for worst, share in (("over", 0.25), ("under", 0.5))
+    )
     slices = {"delta_std": new(), "worst": "under", "gap": new(), "gap_clipped": new(), "share_worst": 0.75}
     document = {
         "null": "permuted",
@@ -167,11 +171,12 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
             "pairs": [],
         },
         "by_seed": [{**slices, "seed": 7}],
-        "thresholds": [{"epsilon": 0.05, **thresholds, "share_worst": 0.25}],
+        "thresholds": [thresholds],
+        "thresholds_by_brier": [by_brier],
         "bootstrap": {"worst": "over", "gap": replicates, "share": {name: new() for name in replicates}},
     }
     text = "\n".join(audit_lines(document, tmp_path))
     assert refits.NULL_QUESTIONS["permuted"] in " ".join(text.split())
-    del document["by_seed"][0]["gap_clipped"], document["proxy_curves"][0]["proxies"][1]
+    del document["proxy_curves"][0]["proxies"][1]
     for number in numbers(json.loads(json.dumps(document))):
         assert str(number) in text or f"{number:.0%}" in text, number

@@ -52,7 +52,9 @@ class Audit:
     by_seed : tuple of SeedField
         What each of these seeds found.
     thresholds : tuple of Threshold
-        The run's field, cut at several epsilons.
+        The run's field, cut at several epsilons; the worst slice has the larger smECE.
+    thresholds_by_brier : tuple of Threshold
+        The same, where the worst slice has the larger Brier score.
     bootstrap : SliceBootstrap
         The worst slice of the run's field, over resampled rows.
     """
@@ -64,11 +66,15 @@ class Audit:
     seeds: Stability
     by_seed: tuple[SeedField, ...]
     thresholds: tuple[Threshold, ...]
+    thresholds_by_brier: tuple[Threshold, ...]
     bootstrap: SliceBootstrap
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``audit.json``: plain numbers, null where undefined."""
-        return plain(asdict(self))
+        """Return the content of ``audit.json``: plain numbers, null where undefined; thresholds with clipped gaps."""
+        content = asdict(self)
+        for name in ("thresholds", "thresholds_by_brier"):
+            content[name] = [{**one, "gap_clipped": max(0.0, one["gap"] or 0.0)} for one in content[name]]
+        return plain(content)
 
 
 def audit_run(
@@ -135,6 +141,12 @@ def audit_run(
     tell("other seeds")
     seeds, by_seed = refit_with_seeds(rows, n_seeds, tell)
     correct, confidence, delta, supported = _measured_rows(run)
+    by_smece, by_brier = (
+        threshold_sensitivity(
+            correct, confidence, lambda size: cut(delta, size, supported), min_rows=rows.min_rows, by=score
+        )
+        for score in ("smece", "brier")
+    )
     return Audit(
         null=null,
         null_question=NULL_QUESTIONS[null],
@@ -142,9 +154,14 @@ def audit_run(
         proxy_curves=curves,
         seeds=seeds,
         by_seed=by_seed,
-        thresholds=threshold_sensitivity(correct, confidence, lambda size: cut(delta, size, supported)),
+        thresholds=by_smece,
+        thresholds_by_brier=by_brier,
         bootstrap=slice_bootstrap(
-            correct, confidence, cut(delta, rows.epsilon, supported), random_state=run.summary.seed
+            correct,
+            confidence,
+            cut(delta, rows.epsilon, supported),
+            min_rows=rows.min_rows,
+            random_state=run.summary.seed,
         ),
     )
 

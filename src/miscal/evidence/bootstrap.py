@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct
-from miscal.calibration.metrics import worst_slice_gap
+from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
 from miscal.calibration.metrics.population import merge, simulate, smece_statistic
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
@@ -52,6 +52,7 @@ def slice_bootstrap(
     confidence: ArrayLike,
     regime: ArrayLike,
     *,
+    min_rows: int = MIN_ROWS,
     n_draws: int = EVIDENCE_DEFAULTS.bootstrap_draws,
     random_state: int | np.random.Generator = 0,
 ) -> SliceBootstrap:
@@ -63,6 +64,8 @@ def slice_bootstrap(
     confidence : (n,) float in [0, 1]
     regime : (n,) of str
         "over", "under", anything else or None: as cut from a field that saw none of these outcomes.
+    min_rows : int, default 30
+        Rows that a slice needs.
     n_draws : int, default 1000
     random_state : int or numpy.random.Generator, default 0
 
@@ -81,7 +84,7 @@ def slice_bootstrap(
     >>> found.gap.low < found.gap.value and found.share.low < 0.5 < found.share.high
     True
     """
-    observed = worst_slice_gap(correct, confidence, regime)
+    observed = worst_slice_gap(correct, confidence, regime, min_rows=min_rows)
     if observed.worst is None or observed.value is None:
         return SliceBootstrap(None, None, None)
     y, f = check_correct(correct), check_confidence(confidence)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct
-from miscal.calibration.metrics import brier, worst_slice_gap
+from miscal.calibration.metrics import MIN_ROWS, brier, worst_slice_gap
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
@@ -23,9 +24,9 @@ class Threshold:
     share_over, share_under : float
         Shares of all rows, in [0, 1].
     gap : float or None
-        Worst-slice smECE gap; None where both slices are too small.
+        smECE of the worst slice less that of all rows; None where both slices are too small.
     worst : str or None
-        "over" or "under".
+        "over" or "under", the slice with the larger score.
     share_worst : float or None
         Share of all rows in that slice.
     brier_gap : float or None
@@ -47,6 +48,8 @@ def threshold_sensitivity(
     cut: Callable[[float], ArrayLike],
     *,
     epsilons: Sequence[float] = EVIDENCE_DEFAULTS.epsilons,
+    min_rows: int = MIN_ROWS,
+    by: Literal["smece", "brier"] = "smece",
 ) -> tuple[Threshold, ...]:
     """Cut the same field at several epsilons.
 
@@ -57,6 +60,10 @@ def threshold_sensitivity(
     cut : callable
         Takes an epsilon and returns the regime of each row, (n,): "over", "under", anything else or None.
     epsilons : sequence of float in [0, 1), default (0.01, 0.05, 0.10, 0.15)
+    min_rows : int, default 30
+        Rows that a slice needs.
+    by : {"smece", "brier"}, default "smece"
+        The score that says which slice is worst.
 
     Returns
     -------
@@ -77,19 +84,24 @@ def threshold_sensitivity(
     [(0.5, 0.5), (0.0, 0.5)]
     """
     y, f = check_correct(correct), check_confidence(confidence)
-    return tuple(_at(y, f, np.asarray(cut(epsilon), dtype=object), epsilon) for epsilon in epsilons)
+    return tuple(_at(y, f, np.asarray(cut(epsilon), dtype=object), epsilon, min_rows, by) for epsilon in epsilons)
 
 
-def _at(correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, epsilon: float) -> Threshold:
-    share = {name: float(np.mean(regime == name)) for name in ("over", "under")}
-    gap = worst_slice_gap(correct, confidence, regime)
-    rows = regime == gap.worst
+def _at(
+    correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, epsilon: float, min_rows: int, by: str
+) -> Threshold:
+    shares = {f"share_{name}": float(np.mean(regime == name)) for name in ("over", "under")}
+    found = worst_slice_gap(correct, confidence, regime, min_rows=min_rows)
+    if not found.slices:
+        return Threshold(float(epsilon), **shares, gap=None, worst=None, share_worst=None, brier_gap=None)
+    briers = {name: brier(correct[regime == name], confidence[regime == name]) for name in found.slices}
+    score = briers if by == "brier" else found.slices
+    worst = max(score, key=lambda name: score[name])
     return Threshold(
-        epsilon=float(epsilon),
-        share_over=share["over"],
-        share_under=share["under"],
-        gap=gap.value,
-        worst=gap.worst,
-        share_worst=share[gap.worst] if gap.worst else None,
-        brier_gap=brier(correct[rows], confidence[rows]) - brier(correct, confidence) if gap.worst else None,
+        float(epsilon),
+        **shares,
+        gap=found.slices[worst] - found.smece,
+        worst=worst,
+        share_worst=shares[f"share_{worst}"],
+        brier_gap=briers[worst] - brier(correct, confidence),
     )

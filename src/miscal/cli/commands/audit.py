@@ -95,7 +95,7 @@ def audit_lines(found: dict, run_dir: Path) -> list[str]:
         *_nulls(found["nulls"]),
         *_training(found["proxy_curves"]),
         *_seeds(found["seeds"], found["by_seed"]),
-        *(line for one in found["thresholds"] for line in _threshold(one)),
+        *_thresholds(found["thresholds"], found["thresholds_by_brier"]),
         *_bootstrap(found["bootstrap"]),
         _line("written to", str(run_dir / "audit.json")),
     ]
@@ -148,13 +148,23 @@ def _slice(one: dict) -> str:
     """Say gap and size of the worst slice."""
     if one["worst"] is None:
         return "no regime with enough rows"
-    return f"worst {one['worst']} ({one['share_worst']:.0%} of rows), gap {one['gap']:.3f}"
+    gap = f"{one['gap']:.3f} (clipped {one['gap_clipped']:.3f})"
+    return f"worst {one['worst']} ({one['share_worst']:.0%} of rows), gap {gap}"
 
 
-def _threshold(one: dict) -> list[str]:
-    shares = f"over {one['share_over']:.0%}, under {one['share_under']:.0%}"
-    gaps = "" if one["worst"] is None else f", Brier gap {one['brier_gap']:.3f}"
-    return [_line(f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{gaps}")]
+def _thresholds(by_smece: list[dict], by_brier: list[dict]) -> list[str]:
+    """Say the regimes at each epsilon; the slice that is worst by the Brier score only where it is another."""
+    lines = []
+    for one, other in zip(by_smece, by_brier, strict=True):
+        shares = f"over {one['share_over']:.0%}, under {one['share_under']:.0%}"
+        lines.append(_line(f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{_brier(one)}"))
+        if other["worst"] != one["worst"]:
+            lines.append(_line("", f"by the Brier score: {_slice(other)}{_brier(other)}"))
+    return lines
+
+
+def _brier(one: dict) -> str:
+    return "" if one["worst"] is None else f", Brier gap {one['brier_gap']:.3f}"
 
 
 def _bootstrap(found: dict) -> list[str]:
