@@ -125,6 +125,8 @@ def test_files_that_cannot_be_read(name, tmp_path, capsys):
     [
         (["discover", "data.parquet", "--oot", "run"], "--out"),
         (["discover", "data.parquet"], "--out"),
+        (["discover", "data.parquet", "--out", "run", "--device", "gpu"], "'auto', 'cpu', 'cuda'"),
+        (["discover", "data.parquet", "--out", "run", "--min-rows", "0"], "at least 1"),
         (["discover"], "DATA"),
         (["discver"], "discover"),
         (["--verson"], "--version"),
@@ -164,3 +166,11 @@ def test_from_a_shell_it_is_the_same(tmp_path):
 def test_debug_shows_the_traceback(tmp_path, capsys):
     assert main(["report", str(tmp_path / "none"), "--debug"]) == 2
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_gpu_that_is_not_there_is_refused_before_the_data_are_read(tmp_path, capsys, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    (tmp_path / "data.parquet").write_bytes(b"no table")
+    arguments = ("--out", tmp_path / "run", "--method", "paper", "--device", "cuda")
+    assert "--device cpu" in refused(capsys, "discover", tmp_path / "data.parquet", *arguments)

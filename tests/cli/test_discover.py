@@ -260,6 +260,19 @@ def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
     assert ended.status == 0, ended.err
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "audit.json").read_text())
     check_seal(tmp_path / "run")
+    content = json.loads(ended.out)
+    assert list(content) == [
+        "null", "null_question", "nulls", "proxy_curves", "seeds", "by_seed", "thresholds", "thresholds_by_brier",
+        "bootstrap",
+    ]  # fmt: skip
+    assert content["null_question"].startswith("Would as much be found")
+    assert list(content["nulls"]) == ["delta_std", "std_hidden", "share_miscalibrated", "gap", "gap_clipped"]
+    found = json.loads((tmp_path / "run" / "summary.json").read_text())
+    # the fit on the data is that of the run
+    assert content["nulls"]["delta_std"]["observed"] == pytest.approx(found["field"]["std"])
+    assert content["by_seed"][0]["gap"] == found["gap"]["value"] == content["thresholds"][1]["gap"]
+    for one in (*content["thresholds"], *content["thresholds_by_brier"], *content["by_seed"]):
+        assert one["gap_clipped"] == max(0, one["gap"] or 0)
     table.tail(150).write_parquet(path)
     ended = run("audit", tmp_path / "run")
     assert ended.status == 2

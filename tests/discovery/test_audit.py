@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.data.triples import Triples
-from miscal.discovery.audit import outcomes_under
+from miscal.discovery.refits import outcomes_under
 
 
 def wavy(n=4_000):

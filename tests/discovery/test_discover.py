@@ -415,3 +415,31 @@ def test_confidences_turned_round_raise_alarms(data, found):
     lines = summary_lines(turned, Path("run"))
     assert lines[0].startswith("ALARM")
     assert turned.alarms[0] in " ".join(line.strip() for line in lines)
+
+
+def test_the_fewest_rows_of_a_regime_are_a_setting_that_is_kept():
+    rows = triples(n=300)
+    # 30 test rows in all, so that neither regime has 30
+    few = discover(rows, evidence="test", min_rows=1).summary
+    usual = discover(rows, evidence="test").summary
+    assert (few.settings["min_rows"], usual.settings["min_rows"]) == (1, 30)
+    sizes = {regime.name: regime.n for regime in few.regimes}
+    assert 0 < max(sizes["over"], sizes["under"]) < 30
+    assert usual.gap.value is None
+    worst = next(regime for regime in few.regimes if regime.name == few.gap.worst)
+    assert few.gap.value == pytest.approx(worst.smece.value - few.global_.smece.value)
+
+
+@pytest.mark.parametrize("given", [0, -1, 2.5, "30", True])
+def test_other_numbers_of_fewest_rows_are_refused(data, given):
+    with pytest.raises(InputError, match="min_rows must be a whole number of at least 1"):
+        discover(data, min_rows=given)
+
+
+def test_a_method_without_use_for_a_gpu_says_so_in_one_sentence(data, found):
+    told = discover(data, device="cuda", map_method="pca", seed=1).summary
+    extra = set(told.warnings) - set(found.summary.warnings)
+    assert extra == {'a GPU was asked for, but method "auto" computes on processors alone and had no use for it'}
+    assert (told.settings["device"], told.settings["computed_on"]) == ("cuda", "cpu")
+    assert (found.summary.settings["device"], found.summary.settings["computed_on"]) == ("auto", "cpu")
+    assert told.field == found.summary.field

@@ -40,6 +40,19 @@ def test_an_empty_regime_is_null_not_zero():
     assert measurements.gap(Y, F, regime, seed=0, whole=whole, regimes=()).value is None
 
 
+@pytest.mark.parametrize("rows", [1, 3, 8])
+def test_the_gap_of_a_regime_of_few_rows_is_measured_only_if_asked(rows):
+    regime = np.full(N, "good", dtype=object)
+    few = slice(0, rows)
+    regime[few] = "over"
+    whole = measurements.global_numbers(Y, F, seed=0)
+    assert measurements.gap(Y, F, regime, seed=0, whole=whole, regimes=()).value is None
+    asked = measurements.gap(Y, F, regime, seed=0, min_rows=rows, whole=whole, regimes=())
+    assert asked.value == pytest.approx(metrics.smece(Y[few], F[few]) - metrics.smece(Y, F))
+    assert asked.interval[0] <= asked.value <= asked.interval[1]
+    assert measurements.gap(Y, F, regime, seed=0, min_rows=rows + 1, whole=whole, regimes=()).value is None
+
+
 def test_corrections_are_scored_on_the_same_slices():
     table = measurements.comparison(Y, {"raw": F, "flat": np.full(N, 0.5)}, REGIME)
     rows = REGIME == "over"

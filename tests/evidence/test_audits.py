@@ -87,6 +87,21 @@ def test_unrelated_and_opposite_fields():
     assert (round(opposite.correlation.mean, 9), opposite.sign_agreement.mean) == (-1, 0)
 
 
+def test_every_two_seeds_are_compared_and_the_means_are_theirs():
+    fields = np.random.default_rng(1).normal(size=(4, 300))
+    fields[2] = 0.5
+    found = seed_stability(fields, gaps=[0.1, 0.0, 0.3, 0.2])
+    assert [(pair.a, pair.b) for pair in found.pairs] == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    r = np.corrcoef(fields[[0, 1, 3]])
+    known = {(0, 1): r[0, 1], (0, 3): r[0, 2], (1, 3): r[1, 2]}
+    for pair in found.pairs:
+        assert pair.correlation == (None if 2 in (pair.a, pair.b) else pytest.approx(known[pair.a, pair.b]))
+        assert pair.sign_agreement == np.mean((fields[pair.a] > 0) == (fields[pair.b] > 0))
+    assert found.correlation.mean == pytest.approx(np.mean(list(known.values())))
+    assert (found.gap.mean, found.gap.std) == pytest.approx((0.15, np.sqrt(0.05 / 3)))
+    assert seed_stability(fields).gap.mean is None
+
+
 def test_flat_fields_agree_without_a_correlation():
     found = seed_stability(np.zeros((2, 10)))
     assert (found.correlation.mean, found.correlation.std, found.sign_agreement.mean) == (None, None, 1)

@@ -1,5 +1,6 @@
 """Tasks: the hub's schemas, local files, task files, and files that cannot be used."""
 
+import gzip
 import json
 
 import polars as pl
@@ -172,3 +173,58 @@ def test_a_benchmark_of_the_hub_is_pinned_and_its_splits_joined(monkeypatch):
     assert asked == [(name, None, "train", "abc123"), (name, None, "validation", "abc123")]
     assert [question.id for question in task.questions] == ["train-0", "train-1", "validation-0", "validation-1"]
     assert (task.revision, task.kind) == ("abc123", "choice")
+    assert "its right answers are withheld" in task.note
+
+
+SIZES = {("harmless-base", "train"): 5, ("harmless-base", "test"): 2, ("helpful-base", "train"): 4,
+         ("helpful-base", "test"): 3, ("helpful-online", "train"): 6, ("red-team-attempts", "train"): 2}  # fmt: skip
+
+
+@pytest.fixture
+def hh_rlhf(tmp_path, monkeypatch):
+    """A small data set in the layout of Anthropic/hh-rlhf on the hub: a folder for each subset, jsonl.gz in each."""
+    datasets = pytest.importorskip("datasets")
+    import huggingface_hub
+
+    root = tmp_path / "hh-rlhf"
+    for (folder, split), n in SIZES.items():
+        (root / folder).mkdir(parents=True, exist_ok=True)
+        turns = [f"\n\nHuman: {folder} {split} {k}\n\nAssistant:" for k in range(n)]
+        rows = [{"chosen": f"{turn} Good.", "rejected": f"{turn} Bad."} for turn in turns]
+        with gzip.open(root / folder / f"{split}.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    load, asked = datasets.load_dataset, []
+
+    def load_dataset(name, config, *, split, revision, data_dir):
+        asked.append((name, revision))
+        return load(str(root), config, split=split, data_dir=data_dir, cache_dir=str(tmp_path / "cache"))
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    info = type("Info", (), {"sha": "abc123"})()
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", lambda *arguments, **options: info)
+    return asked
+
+
+def test_of_hh_rlhf_the_two_base_subsets_are_asked_and_told(hh_rlhf):
+    task = read_task("hh-rlhf")
+    assert set(hh_rlhf) == {("Anthropic/hh-rlhf", "abc123")}
+    expected = [
+        (f"Human: {folder}-base {split} {k}\n\nAssistant:", folder)
+        for folder in ("harmless", "helpful")
+        for split in ("train", "test")
+        for k in range(SIZES[f"{folder}-base", split])
+    ]
+    assert [(pair.prompt, pair.metadata["subset"]) for pair in task.questions] == expected
+    assert {(pair.chosen, pair.rejected) for pair in task.questions} == {("Good.", "Bad.")}
+    assert len({pair.id for pair in task.questions}) == 14
+    assert (task.kind, task.revision) == ("preference", "abc123")
+    assert "harmless-base and helpful-base" in task.note
+
+
+def test_pairs_of_a_file_need_no_subset(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps(HH) + "\n")
+    task = read_task(str(path))
+    assert dict(task.questions[0].metadata) == {}
+    assert task.note is None

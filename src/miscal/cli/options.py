@@ -6,11 +6,15 @@ from typing import Annotated
 
 import typer
 
-from miscal.estimators.registry import ESTIMATORS
+from miscal.estimators.registry import DEVICES, ESTIMATORS
 
 # the estimators of the library, so that a new one is offered here too
 Method = StrEnum("Method", {name: name for name in ESTIMATORS})  # pyrefly: ignore[invalid-argument]
 Method.__doc__ = "Ways to estimate the field."
+
+
+Device = StrEnum("Device", {name: name for name in DEVICES})  # pyrefly: ignore[invalid-argument]
+Device.__doc__ = "Where to compute."
 
 
 class OnInvalid(StrEnum):
@@ -145,6 +149,14 @@ Metadata = Annotated[
 MethodOption = Annotated[
     Method, typer.Option("--method", help="How to estimate the field: our method, or the paper's.")
 ]
+DeviceOption = Annotated[
+    Device,
+    typer.Option(
+        "--device",
+        help="Where --method paper trains. auto: on the GPU if there is one, otherwise on the CPU. --method auto has "
+        "no use for a GPU.",
+    ),
+]
 Neighbours = Annotated[
     int | None,
     typer.Option(
@@ -158,6 +170,14 @@ Epsilon = Annotated[
     float,
     typer.Option(
         metavar="E", parser=_number(float, 0, 1), help="Rows count as well calibrated where |delta| is at most this."
+    ),
+]
+MinRows = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        parser=whole(1),
+        help="The fewest rows of a regime whose gap is measured; 1, as in the paper, measures regimes of any size.",
     ),
 ]
 Split = Annotated[

@@ -7,21 +7,27 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError, MismatchError
-from miscal.calibration.metrics import worst_slice_gap
+from miscal.calibration.metrics import MIN_ROWS
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL, estimate_again, expected_outcome, testifying
+from miscal.discovery.estimating import ALL
 from miscal.discovery.json_values import plain
+from miscal.discovery.refits import (
+    NULL_QUESTIONS,
+    ProxyCurve,
+    Refitting,
+    SeedField,
+    check_refitting,
+    refit_under_null,
+    refit_with_seeds,
+)
 from miscal.discovery.run import Run
+from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
-from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.null import NullStatistic
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
-from miscal.evidence.stability import Stability, seed_stability
+from miscal.evidence.stability import Stability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.findings import cut
-
-NULLS = ("visible", "calibrated", "permuted")
-"""y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; y ~ Bernoulli(f); y permuted within train and within validation
-rows, or among all rows where all testify."""
 
 
 @dataclass(frozen=True)
@@ -32,25 +38,43 @@ class Audit:
     ----------
     null : str
         Which null the refits were drawn from.
+    null_question : str
+        The question that its p-values answer.
     nulls : dict of str to NullStatistic
-        ``std_hidden``, ``share_miscalibrated`` and ``gap`` (0 where neither regime has 30 rows), observed and null.
+        ``delta_std``, ``std_hidden``, ``share_miscalibrated``, ``gap`` (0 where neither regime has enough rows) and
+        ``gap_clipped`` (0 where the gap is below 0), observed and null.
+    proxy_curves : tuple of ProxyCurve
+        Of the fit on the data and of those under the null: the chosen epoch, and the proxy after each epoch. Empty
+        where the method has no proxy, or each fold chooses by its own.
     seeds : Stability
-        Agreement of the fields of several seeds on the same split (of all rows: on folds that each seed deals).
+        Agreement of the fields of several seeds on the same split (of all rows: on folds that each seed deals), and
+        the spread of their clipped gaps.
+    by_seed : tuple of SeedField
+        What each of these seeds found.
     thresholds : tuple of Threshold
-        The run's field, cut at several epsilons.
+        The run's field, cut at several epsilons; the worst slice has the larger smECE.
+    thresholds_by_brier : tuple of Threshold
+        The same, where the worst slice has the larger Brier score.
     bootstrap : SliceBootstrap
         The worst slice of the run's field, over resampled rows.
     """
 
     null: str
+    null_question: str
     nulls: dict[str, NullStatistic]
+    proxy_curves: tuple[ProxyCurve, ...]
     seeds: Stability
+    by_seed: tuple[SeedField, ...]
     thresholds: tuple[Threshold, ...]
+    thresholds_by_brier: tuple[Threshold, ...]
     bootstrap: SliceBootstrap
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``audit.json``: plain numbers, null where undefined."""
-        return plain(asdict(self))
+        """Return the content of ``audit.json``: plain numbers, null where undefined; thresholds with clipped gaps."""
+        content = asdict(self)
+        for name in ("thresholds", "thresholds_by_brier"):
+            content[name] = [{**one, "gap_clipped": max(0.0, one["gap"] or 0.0)} for one in content[name]]
+        return plain(content)
 
 
 def audit_run(
@@ -59,6 +83,7 @@ def audit_run(
     null: str = "visible",
     n_draws: int = EVIDENCE_DEFAULTS.null_draws,
     n_seeds: int = EVIDENCE_DEFAULTS.n_seeds,
+    device: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
     """Audit a run on the data it was made from.
@@ -68,11 +93,14 @@ def audit_run(
     run : Run
         From :func:`miscal.discovery.run.read_run`.
     null : {"visible", "calibrated", "permuted"}, default "visible"
-        Which null the refits draw from.
+        Which null the refits draw from: :data:`miscal.discovery.refits.NULL_QUESTIONS` says what each stands for.
+        "permuted" is the paper's.
     n_draws : int, default 20
         Refits under the null; p-values are at least 1 / (1 + n_draws).
     n_seeds : int, default 5
         Seeds whose fields are compared.
+    device : {"auto", "cpu", "cuda"}, optional
+        Where to compute, as for :func:`miscal.discover`; by default what the run was given.
     progress : callable, optional
         Called with the name of each step.
 
@@ -84,38 +112,57 @@ def audit_run(
     Raises
     ------
     InputError
-        If a setting is out of range, the run was made from arrays rather than files, or it learned from a sample.
+        If a setting is out of range, a GPU is asked for that is not there, the run was made from arrays rather than
+        files, or it learned from a sample.
     MismatchError
         If the data changed since.
     """
-    if null not in NULLS:
-        raise InputError(f"null must be one of {', '.join(NULLS)}; got {null!r}")
-    if n_seeds < 2:
-        raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
+    check_refitting(null, n_draws, n_seeds)
     if run.summary.n_sample is not None:
         raise InputError(
             f"an audit learns the field again many times from all rows, but this run learned from a sample of its "
             f"{run.summary.n:,}: run `miscal discover` on a file with fewer rows, and audit that"
         )
     tell = progress or (lambda name: None)
-    triples = _rows(run)
-    settings = {
-        "method": run.summary.method,
-        "options": run.summary.settings.get("options"),
-        "seed": run.summary.seed,
-    }
-    epsilon = run.summary.settings["epsilon"]
+    settings = run.summary.settings
+    rows = Refitting(
+        _rows(run),
+        method=run.summary.method,
+        options=settings.get("options"),
+        seed=run.summary.seed,
+        epsilon=settings["epsilon"],
+        # runs of earlier versions have neither
+        min_rows=settings.get("min_rows", MIN_ROWS),
+        device=device or settings.get("device", "auto"),
+    )
+    make_estimator(rows.method, options=rows.options, device=rows.device)
     tell("null refits")
-    nulls = _nulls(run, triples, null, n_draws, epsilon, settings, tell)
+    nulls, curves = refit_under_null(rows, null, n_draws, tell)
     tell("other seeds")
-    seeds = _seeds(triples, n_seeds, settings, tell)
+    seeds, by_seed = refit_with_seeds(rows, n_seeds, tell)
     correct, confidence, delta, supported = _measured_rows(run)
+    by_smece, by_brier = (
+        threshold_sensitivity(
+            correct, confidence, lambda size: cut(delta, size, supported), min_rows=rows.min_rows, by=score
+        )
+        for score in ("smece", "brier")
+    )
     return Audit(
         null=null,
+        null_question=NULL_QUESTIONS[null],
         nulls=nulls,
+        proxy_curves=curves,
         seeds=seeds,
-        thresholds=threshold_sensitivity(correct, confidence, lambda size: cut(delta, size, supported)),
-        bootstrap=slice_bootstrap(correct, confidence, cut(delta, epsilon, supported), random_state=run.summary.seed),
+        by_seed=by_seed,
+        thresholds=by_smece,
+        thresholds_by_brier=by_brier,
+        bootstrap=slice_bootstrap(
+            correct,
+            confidence,
+            cut(delta, rows.epsilon, supported),
+            min_rows=rows.min_rows,
+            random_state=run.summary.seed,
+        ),
     )
 
 
@@ -134,59 +181,3 @@ def _rows(run: Run) -> Triples:
 def _measured_rows(run: Run) -> tuple[np.ndarray, ...]:
     rows = run.table if run.summary.evidence == ALL else run.table.filter(run.table["split"] == "test")
     return tuple(rows[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))
-
-
-def _nulls(
-    run: Run, triples: Triples, null: str, n_draws: int, epsilon: float, settings: dict, tell: Callable[[str], None]
-) -> dict[str, NullStatistic]:
-    testify = testifying(triples)
-    count = iter(range(n_draws + 1))
-
-    def statistics(outcomes: np.ndarray) -> dict[str, float]:
-        tell(f"null refits ({next(count)} of {n_draws})")
-        estimate = estimate_again(replace(triples, correct=outcomes), **settings)
-        regime = cut(estimate.delta, epsilon, estimate.supported)
-        gap = worst_slice_gap(outcomes[testify], triples.confidence[testify], regime).value
-        return {
-            "std_hidden": float(estimate.hidden.std()),
-            "share_miscalibrated": float(np.mean((regime == "over") | (regime == "under"))),
-            "gap": 0.0 if gap is None else gap,
-        }
-
-    draw = outcomes_under(null, triples, run.summary.seed)
-    return null_audit(statistics, draw, triples.correct, n_draws=n_draws, random_state=run.summary.seed)
-
-
-def outcomes_under(null: str, triples: Triples, seed: int) -> Resampler:
-    """Return what draws outcomes under a null.
-
-    Parameters
-    ----------
-    null : {"visible", "calibrated", "permuted"}
-        See `NULLS`.
-    triples : Triples
-        The rows of the run, with its split if it has one.
-    seed : int
-        Of the folds of E[y | f].
-
-    Returns
-    -------
-    callable
-        Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
-    """
-    if null == "permuted":
-        together = np.full(len(triples), "train") if triples.split is None else triples.split
-        return permuted_outcomes(triples.correct, together)
-    if null == "calibrated":
-        return bernoulli_outcomes(triples.confidence)
-    # not the run's global map, which is simple: the data may hold a visible curve that it does not follow
-    return bernoulli_outcomes(expected_outcome(replace(triples, split=None), seed))
-
-
-def _seeds(triples: Triples, n_seeds: int, settings: dict, tell: Callable[[str], None]) -> Stability:
-    fields = []
-    # the first is the run's own seed
-    for extra in range(n_seeds):
-        tell(f"other seeds ({extra} of {n_seeds})")
-        fields.append(estimate_again(triples, **{**settings, "seed": settings["seed"] + extra}).delta)
-    return seed_stability(fields)

@@ -13,6 +13,7 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.telling import listening
 from miscal.base.threads import one_thread
+from miscal.calibration.metrics import MIN_ROWS
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
@@ -25,7 +26,7 @@ from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.registry import make_estimator
+from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import EPSILON, Subregimes, averages, cut, find_subregimes
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
@@ -72,10 +73,12 @@ def discover(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     epsilon: float = EPSILON,
+    min_rows: int = MIN_ROWS,
     evidence: Evidence | None = None,
     adjustment: str = FAMILY_WISE,
     sample: int | None = None,
     n_jobs: int | None = None,
+    device: str = "auto",
     map_method: MapMethod = "auto",
     redact_text: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -94,6 +97,9 @@ def discover(
         Of the split or the folds, the fit, the null draws and the bootstrap. The same seed gives the same result.
     epsilon : float, default 0.05
         Half-width of the band of delta that counts as well calibrated, in [0, 1).
+    min_rows : int, default 30
+        The fewest rows of a regime whose gap is measured, at least 1. The paper measures regimes of any size: 1
+        reproduces it, but the gap of few rows says more about chance than about them.
     evidence : {"all", "test"}, optional
         Which rows testify. "all": every row is judged by fits that never saw its outcome, and every number is of all
         rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone, from
@@ -109,6 +115,9 @@ def discover(
         500,000. With evidence "test" there is no sample.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where method "paper" trains: "auto" is the GPU where there is one, else the CPU. Method "auto" has no use for a
+        GPU; a warning of the summary says so where one is asked for.
     map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
         Layout of the two-dimensional maps.
     redact_text : bool, default False
@@ -126,8 +135,8 @@ def discover(
     Raises
     ------
     InputError
-        If there are too few rows in all or in a split, one outcome only, a setting is out of range, or texts to be
-        left out are metadata too.
+        If there are too few rows in all or in a split, one outcome only, a setting is out of range, a GPU is asked for
+        that is not there, or texts to be left out are metadata too.
 
     Examples
     --------
@@ -137,7 +146,7 @@ def discover(
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
-    _check_settings(method, options, epsilon, adjustment)
+    _check_settings(method, options, device, epsilon, adjustment, min_rows)
     check_layout(map_method)
     if redact_text:
         check_redactable(triples)
@@ -152,7 +161,7 @@ def discover(
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
     with clock.stage("field") as part, listening(part.tell):
-        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size)
+        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
         part.found = averages(triples.correct, triples.confidence)
     # what follows is many small sums, which threads only slow down
     with one_thread():
@@ -179,7 +188,10 @@ def discover(
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
             warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
-            summary = summarise(rows, seed=seed, epsilon=epsilon, warnings=warnings, map_info=map_info)
+            warnings = (*warnings, *_idle_device(method, device))
+            summary = summarise(
+                rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info
+            )
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger))
@@ -196,13 +208,23 @@ def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> i
     return None
 
 
-def _check_settings(method: str, options: Mapping[str, Any] | None, epsilon: float, adjustment: str) -> None:
+def _check_settings(
+    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float, adjustment: str, min_rows: int
+) -> None:
     # made for its checks alone, before any work is done
-    make_estimator(method, options=options)
+    make_estimator(method, options=options, device=device)
     if not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
+    if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
+        raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     if adjustment not in ADJUSTMENTS:
         raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
+
+
+def _idle_device(method: str, device: str) -> tuple[str, ...]:
+    if device != "cuda" or uses_device(method):
+        return ()
+    return (f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it',)
 
 
 def _told(ledger: Ledger) -> str:

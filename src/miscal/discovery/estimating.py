@@ -182,6 +182,7 @@ def fit_rows(
     seed: int = 0,
     n_jobs: int | None = None,
     sample: int | None = None,
+    device: str = "auto",
 ) -> HonestRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
@@ -189,7 +190,7 @@ def fit_rows(
     ----------
     triples : Triples
         From :func:`prepared`.
-    method, options, seed, n_jobs
+    method, options, seed, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
     sample : int, optional
         Learn from so many rows, drawn at random; all rows must testify.
@@ -198,7 +199,7 @@ def fit_rows(
     -------
     HonestRows
     """
-    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options)
+    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if sample is not None:
         return _fit_sample(triples, model, sample, seed)
     expected = expected_outcome(triples, seed)
@@ -249,33 +250,56 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     return HonestRows(triples, model, folded, expected, corrections, fold, forward, block, sample)
 
 
-def estimate_again(
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """The field of the rows that testify, learned once more.
+
+    Attributes
+    ----------
+    estimate : FieldEstimate
+        Honest, of the test rows in their order; of all rows where there is no split.
+    epoch : int or None
+        Epoch that was kept of the chosen setting, from 1; None where the method has no epochs, or each fold chooses
+        its own.
+    proxies : tuple of float
+        Validation Brier score of f + delta after each epoch of the chosen setting; empty where `epoch` is None.
+    """
+
+    estimate: FieldEstimate
+    epoch: int | None = None
+    proxies: tuple[float, ...] = ()
+
+
+def fit_again(
     triples: Triples,
     *,
     method: str = "auto",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-) -> FieldEstimate:
+    device: str = "auto",
+) -> Refit:
     """Fit the field once more, and estimate it honestly at the rows that testify.
 
     Parameters
     ----------
     triples : Triples
         From :func:`prepared`.
-    method, options, seed, n_jobs
+    method, options, seed, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
 
     Returns
     -------
-    FieldEstimate
-        Of the test rows, in their order; of all rows where there is no split.
+    Refit
     """
-    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options)
+    model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if triples.split is None:
-        return honest_field(model, triples)
+        return Refit(honest_field(model, triples))
     test = triples.split == "test"
-    return model.fit_triples(triples.take(~test)).estimate(triples.X[test], triples.confidence[test])
+    fitted = model.fit_triples(triples.take(~test)).fitted_
+    estimate = model.estimate(triples.X[test], triples.confidence[test])
+    proxies = getattr(fitted, "proxies_", ())
+    return Refit(estimate, fitted.settings_["epoch"] if proxies else None, proxies)
 
 
 def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = None) -> np.ndarray:

@@ -276,10 +276,11 @@ def gap(
     regime: np.ndarray,
     *,
     seed: int,
+    min_rows: int = MIN_ROWS,
     whole: Global,
     regimes: Sequence[Regime],
 ) -> GapNumbers:
-    """Measure the worst-slice gap; null where neither regime has 30 test rows.
+    """Measure the worst-slice gap; null where neither regime has enough rows.
 
     Parameters
     ----------
@@ -289,6 +290,8 @@ def gap(
         Regime of each.
     seed : int
         Of the null draws.
+    min_rows : int, default 30
+        Rows that a regime needs.
     whole : Global
         From :func:`global_numbers`, of the same rows and seed.
     regimes : sequence of Regime
@@ -301,7 +304,7 @@ def gap(
     """
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}
-    found = metrics.measure_gap(correct, confidence, regime, min_rows=MIN_ROWS, random_state=seed, known=known)
+    found = metrics.measure_gap(correct, confidence, regime, min_rows=min_rows, random_state=seed, known=known)
     return _stored(found, GapNumbers)
 
 

@@ -41,6 +41,7 @@ def summarise(
     *,
     seed: int,
     epsilon: float,
+    min_rows: int,
     warnings: Sequence[str],
     map_info: MapInfo,
 ) -> Summary:
@@ -54,6 +55,8 @@ def summarise(
         Of null draws and bootstrap.
     epsilon : float
         Half-width of the band of delta that counts as well calibrated.
+    min_rows : int
+        The fewest rows of a regime whose gap is measured.
     warnings : sequence of str
         What was unusual about the rows and the split.
     map_info : MapInfo
@@ -88,7 +91,7 @@ def summarise(
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
         hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None),
-        gap=measurements.gap(correct, confidence, regime, seed=seed, whole=whole, regimes=regimes),
+        gap=measurements.gap(correct, confidence, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(correct, predictions, regime),
         selection=_selection(model),
@@ -100,7 +103,7 @@ def summarise(
         histogram=measurements.histogram(delta, regime),
         map=map_info,
         data=_data(triples),
-        settings=_settings(triples, model, seed, epsilon),
+        settings=_settings(triples, model, seed, epsilon, min_rows),
         versions=_versions(),
         timing={},
     )
@@ -187,9 +190,11 @@ def _data(triples: Triples) -> Data:
     )
 
 
-def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: float) -> dict[str, Any]:
+def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: float, min_rows: int) -> dict[str, Any]:
     """Everything that was chosen, and all it takes to read the same rows again."""
-    given: dict[str, Any] = {"seed": seed, "epsilon": epsilon, "level": SIGNIFICANCE}
+    given: dict[str, Any] = {"seed": seed, "epsilon": epsilon, "min_rows": min_rows, "level": SIGNIFICANCE}
+    # what was asked for, and where the field was learned
+    given |= {"device": model.device, "computed_on": model.device_}
     if model.options:
         given["options"] = dict(model.options)
     return plain({**given, "field": model.settings_, "source": triples.source})

@@ -37,6 +37,9 @@ class MiscalibrationField(BaseEstimator):
         Settings of the method. "paper" takes the arguments of
         :class:`~miscal.estimators.paper.field.PaperField`, for instance ``{"neighbours": 50}`` to average over the 50
         nearest bank rows alone; "auto" has none.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where "paper" trains: "auto" is the GPU where there is one, else the CPU. "auto" the method has no use for a
+        GPU, and computes on the CPU whatever is asked.
 
     Attributes
     ----------
@@ -49,6 +52,8 @@ class MiscalibrationField(BaseEstimator):
     settings_ : dict
         What was chosen, as JSON values.
     n_features_in_ : int
+    device_ : str
+        "cpu" or "cuda": where the field was learned.
     seed_ : int
         `random_state`, or what was drawn from it.
 
@@ -69,11 +74,13 @@ class MiscalibrationField(BaseEstimator):
         random_state: int | np.random.Generator = 0,
         n_jobs: int | None = None,
         options: Mapping[str, Any] | None = None,
+        device: str = "auto",
     ) -> None:
         self.method = method
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.options = options
+        self.device = device
 
     def fit(
         self, X: Any, y: Any, *, confidence: Any, sample_weight: Any = None, groups: Any = None, split: Any = None
@@ -143,7 +150,9 @@ class MiscalibrationField(BaseEstimator):
         """Make the estimator that the settings name, with a seed of its own."""
         # called for its check: a wrong n_jobs is refused even by a method that does not use it
         n_workers(self.n_jobs, 1)
-        return make_estimator(self.method, random_state=seed, n_jobs=self.n_jobs, options=self.options)
+        return make_estimator(
+            self.method, random_state=seed, n_jobs=self.n_jobs, options=self.options, device=self.device
+        )
 
     def adopt(self, fitted: Estimator, n_features: int, seed: int | None = None) -> Self:
         """Take a fitted estimator for this field's own.
@@ -166,6 +175,7 @@ class MiscalibrationField(BaseEstimator):
         self.selection_ = fitted.selection_
         self.global_map_ = fitted.global_map_
         self.structure_ = fitted.structure_
+        self.device_ = getattr(fitted, "device_", "cpu")
         told = {"method": self.method, "global_map": fitted.global_map_.name, "structure": fitted.structure_}
         self.settings_ = told | fitted.settings_
         if seed is not None:

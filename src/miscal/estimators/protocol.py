@@ -16,8 +16,8 @@ class Estimator(Protocol):
     """An estimator of delta(x) = E[Y - f | X = x].
 
     A new one is a module with a class that meets this protocol, and its line in
-    :mod:`miscal.estimators.registry`. Arguments of its constructor beyond ``random_state`` and ``n_jobs`` are the
-    options that :class:`~miscal.MiscalibrationField` passes on.
+    :mod:`miscal.estimators.registry`. Arguments of its constructor beyond ``random_state``, ``n_jobs`` and
+    ``device`` (of those that can compute on a GPU) are the options that :class:`~miscal.MiscalibrationField` passes on.
 
     Attributes
     ----------
@@ -38,6 +38,11 @@ class Estimator(Protocol):
         Whether it claims local structure.
     settings_ : dict
         What was chosen, as JSON values.
+    device_ : str, optional
+        Of an estimator that can compute on a GPU: "cpu" or "cuda", where it does.
+    proxies_ : tuple of float, optional
+        Of an estimator trained in epochs: the validation Brier score of f + delta after each epoch of the chosen
+        setting. ``settings_["epoch"]`` is then the one that was kept, from 1.
     """
 
     folds_keep_choices: ClassVar[bool]

@@ -22,7 +22,10 @@ ESTIMATORS = {
 EXTRA_OF = {"paper": ("paper", "torch")}
 """Method: the extra that brings what it computes with, and the package it needs of it."""
 
-_COMMON = ("random_state", "n_jobs")
+DEVICES = ("auto", "cpu", "cuda")
+"""Where a method may compute: "auto" is the GPU where there is one and the method has a use for it, else the CPU."""
+
+_COMMON = ("random_state", "n_jobs", "device")
 
 
 def estimator_class(method: str) -> type[Estimator]:
@@ -56,8 +59,42 @@ def estimator_class(method: str) -> type[Estimator]:
     return getattr(import_module(module), name)
 
 
+def check_device(name: str) -> None:
+    """Refuse what names no device.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_device("gpu")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: device must be one of auto, cpu, cuda; got 'gpu'
+    """
+    if name not in DEVICES:
+        raise InputError(f"device must be one of {', '.join(DEVICES)}; got {name!r}")
+
+
+def uses_device(method: str) -> bool:
+    """Tell whether a method has a use for a GPU.
+
+    Examples
+    --------
+    >>> uses_device("auto")
+    False
+    """
+    return "device" in signature(estimator_class(method)).parameters
+
+
 def make_estimator(
-    method: str, *, random_state: Any = 0, n_jobs: int | None = None, options: Mapping[str, Any] | None = None
+    method: str,
+    *,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    device: str = "auto",
 ) -> Estimator:
     """Make an unfitted estimator.
 
@@ -69,6 +106,8 @@ def make_estimator(
     n_jobs : int, optional
     options : mapping of str to object, optional
         Settings of the method by name, for instance ``{"neighbours": 50}`` for "paper".
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where it computes; a method without a use for a GPU computes on the CPU whatever is asked.
 
     Returns
     -------
@@ -77,7 +116,8 @@ def make_estimator(
     Raises
     ------
     InputError
-        If there is no such method, the extra that it needs is not installed, or it has no such option.
+        If there is no such method, the extra that it needs is not installed, it has no such option, or there
+        is no such device.
 
     Examples
     --------
@@ -86,10 +126,12 @@ def make_estimator(
     ...
     miscal.base.errors.InputError: method="auto" has no option 'neighbours'; it has no options
     """
+    check_device(device)
     kind, options = estimator_class(method), dict(options or {})
     allowed = [name for name in signature(kind).parameters if name not in _COMMON]
     for name in options:
         if name not in allowed:
             known = f"its options are {', '.join(allowed)}" if allowed else "it has no options"
             raise InputError(f'method="{method}" has no option {name!r}; {known}')
-    return kind(random_state=random_state, n_jobs=n_jobs, **options)
+    where = {"device": device} if uses_device(method) else {}
+    return kind(random_state=random_state, n_jobs=n_jobs, **where, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -23,6 +24,26 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class SeedPair:
+    """Agreement of the fields of two seeds.
+
+    Attributes
+    ----------
+    a, b : int
+        Their numbers, from 0 in the order given; a < b.
+    correlation : float or None
+        Pearson; None where one of the fields is constant.
+    sign_agreement : float
+        Share of rows on which the two signs agree.
+    """
+
+    a: int
+    b: int
+    correlation: float | None
+    sign_agreement: float
+
+
+@dataclass(frozen=True)
 class Stability:
     """Agreement of the fields of several seeds on the same test rows.
 
@@ -35,21 +56,29 @@ class Stability:
         Share of rows on which the two signs agree, over pairs; a field of 0 agrees only with another 0.
     field_std : Spread
         Standard deviation of the field, over seeds.
+    gap : Spread
+        Worst-slice gap, over seeds; None where no gaps are given.
+    pairs : tuple of SeedPair
+        Every two seeds.
     """
 
     n_seeds: int
     correlation: Spread
     sign_agreement: Spread
     field_std: Spread
+    gap: Spread
+    pairs: tuple[SeedPair, ...]
 
 
-def seed_stability(fields: ArrayLike) -> Stability:
+def seed_stability(fields: ArrayLike, *, gaps: Sequence[float] = ()) -> Stability:
     """Compare the fields that several seeds found.
 
     Parameters
     ----------
     fields : (k, n) float, k >= 2
         One field (positive: under-confident) per seed, on the same rows.
+    gaps : sequence of float, optional
+        The worst-slice gap of each seed's field.
 
     Returns
     -------
@@ -69,14 +98,22 @@ def seed_stability(fields: ArrayLike) -> Stability:
     values = np.asarray(fields, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2 or values.shape[1] == 0 or not np.isfinite(values).all():
         raise InputError(f"fields must be finite numbers of shape (seeds >= 2, rows >= 1); got shape {values.shape}")
-    pairs = list(combinations(values, 2))
-    varied = [(a, b) for a, b in pairs if np.ptp(a) > 0 and np.ptp(b) > 0]
+    pairs = tuple(
+        SeedPair(a, b, _correlation(values[a], values[b]), float(np.mean(np.sign(values[a]) == np.sign(values[b]))))
+        for a, b in combinations(range(len(values)), 2)
+    )
     return Stability(
         n_seeds=len(values),
-        correlation=_spread([float(np.corrcoef(a, b)[0, 1]) for a, b in varied]),
-        sign_agreement=_spread([float(np.mean(np.sign(a) == np.sign(b))) for a, b in pairs]),
+        correlation=_spread([pair.correlation for pair in pairs if pair.correlation is not None]),
+        sign_agreement=_spread([pair.sign_agreement for pair in pairs]),
         field_std=_spread(values.std(axis=1).tolist()),
+        gap=_spread(list(gaps)),
+        pairs=pairs,
     )
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
 
 
 def _spread(values: list[float]) -> Spread:

@@ -37,6 +37,8 @@ class ScoringSummary:
     n_scored, n_failed, n_truncated : int
     accuracy, confidence, candidate_mass : float or None
         Means over the scored rows; None for a run that asked for hidden states alone.
+    notes : tuple of str
+        What is left out of a data set, and what differs from what was asked for, a sentence each.
     seconds : float
     questions_per_second : float
         Rows computed by this call over its seconds, loading the model included; 0 where all were there before.
@@ -49,6 +51,7 @@ class ScoringSummary:
     accuracy: float | None
     confidence: float | None
     candidate_mass: float | None
+    notes: tuple[str, ...]
     seconds: float
     questions_per_second: float
 
@@ -75,6 +78,7 @@ def run(
     embed_only: bool = False,
     text: str = "text",
     layer: str | int = LAST,
+    embeddings_dtype: str = "float32",
 ) -> ScoringSummary:
     """Score a task into a folder.
 
@@ -115,6 +119,8 @@ def run(
         Column of the texts for ``embed_only``.
     layer : {"last", "middle", "mean"} or int, default "last"
         Which hidden state is kept (:func:`miscal.scoring.layers.layer_of`); confidences do not depend on it.
+    embeddings_dtype : {"float32", "float16"}, default "float32"
+        Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
 
     Returns
     -------
@@ -137,10 +143,12 @@ def run(
     chosen = executor(engine, address=ray_address, workers=workers, device=device)
     if embed_only:
         table, items, about = _texts(task, text, limit)
-        form = "letter"
+        form, note = "letter", None
     else:
         table = None
-        form, items, about = _questions(read_task(task, revision=task_revision), form, prompt_file, limit, seed)
+        asked = read_task(task, revision=task_revision)
+        note = asked.note
+        form, items, about = _questions(asked, form, prompt_file, limit, seed)
     began = time.monotonic()
     with _bar() as progress:
         done = score_folder(
@@ -152,10 +160,12 @@ def run(
             batch_tokens=batch_tokens or default_batch_tokens(device),
             executor=chosen,
             table=table,
+            embeddings_dtype=embeddings_dtype,
             progress=progress,
         )
     _refuse_many_failures(done)
-    return _summary(done, time.monotonic() - began, embed_only)
+    notes = tuple(one for one in (note, done.manifest.get("embeddings", {}).get("note")) if one)
+    return _summary(done, time.monotonic() - began, embed_only, notes)
 
 
 def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> None:
@@ -212,7 +222,7 @@ def _refuse_many_failures(done: ScoredFolder) -> None:
         )
 
 
-def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> ScoringSummary:
+def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[str, ...]) -> ScoringSummary:
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
@@ -225,6 +235,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool) -> ScoringSum
         accuracy=means["correct"],
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
+        notes=notes,
         seconds=round(seconds, 3),
         questions_per_second=round(done.n_new / max(seconds, 1e-9), 3),
     )

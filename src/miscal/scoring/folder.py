@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError, InputError
@@ -22,7 +23,7 @@ from miscal.scoring.questions import Item
 from miscal.scoring.scored import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
 from miscal.scoring.shards import Shards
-from miscal.scoring.writing import write_float_table, write_json
+from miscal.scoring.writing import FLOATS, write_float_table, write_json
 
 MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
 SETTINGS, SHARDS = "settings.json", "shards"
@@ -74,6 +75,7 @@ def score_folder(
     batch_tokens: int = 1024,
     executor: Executor | None = None,
     table: pl.DataFrame | None = None,
+    embeddings_dtype: str = "float32",
     progress: Progress | None = None,
 ) -> ScoredFolder:
     """Score items into a folder, or resume an unfinished run there.
@@ -97,6 +99,10 @@ def score_folder(
         Default: this process.
     table : polars.DataFrame, optional
         Rows the items were made of, for items that ask for the hidden state alone; kept instead of a scored table.
+    embeddings_dtype : {"float32", "float16"}, default "float32"
+        Precision of embeddings.safetensors. float16 takes half the space and keeps three digits. If a number does not
+        fit, which one of a magnitude above 65,504 does not, all are written in float32 and the manifest says so
+        (``embeddings``): no work is lost.
     progress : callable, optional
         Told the rows that are newly done and the rows in all, after every batch.
 
@@ -111,16 +117,19 @@ def score_folder(
     MismatchError
         If the folder was begun with other settings.
     FileError, ResourceError, InputError
-        If the folder cannot be written or holds files of something else, a finished run there is damaged, memory or
-        disk run out, or no row could be scored.
+        If `embeddings_dtype` is another, the folder cannot be written or holds files of something else, a finished run
+        there is damaged, memory or disk run out, or no row could be scored.
     """
+    if embeddings_dtype not in FLOATS:
+        raise InputError(f"embeddings_dtype must be one of {', '.join(FLOATS)}; got {embeddings_dtype!r}")
     out = Path(out)
     with _owned(out):
         finished = read_settings(out / MANIFEST)
         if finished is None:
             _refuse_foreign(out)
         text_side = _text_side(model)
-        settings = describe_run(text_side.describe(), items, task=task, batch_tokens=batch_tokens)
+        fixed_by = {"task": task, "batch_tokens": batch_tokens, "embeddings_dtype": embeddings_dtype}
+        settings = describe_run(text_side.describe(), items, **fixed_by)
         if finished is not None:
             refuse_changed(_settings_of(finished, out), settings, out)
             _refuse_damaged(finished, out)
@@ -238,13 +247,33 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
         result = table[order]
     shape = (len(order), shards.width(places[order[0]][0]))
     about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
+    stored = _stored(fixed.settings["embeddings_dtype"], shards, fixed)
     with disk_errors(f"folder {out}"):
-        write_float_table(out / EMBEDDINGS, "x", shards.hidden([places[row] for row in order]), shape, about)
+        hidden = shards.hidden([places[row] for row in order])
+        write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
         write_whole(out / TRIPLES, result.write_parquet)
         sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
-        manifest = _manifest(fixed, failed, shape) | {"files": sums}
+        manifest = _manifest(fixed, failed, shape) | {"embeddings": stored, "files": sums}
         write_json(out / MANIFEST, manifest)
     return manifest
+
+
+def _stored(asked: str, shards: Shards, fixed: _Plan) -> dict[str, str]:
+    """Say in which precision the hidden states are stored, and why if it is not the one asked for.
+
+    Batches wait in single precision, so that this depends on all rows at once, never on who computed which batch, or
+    when.
+    """
+    if asked != "float16":
+        return {"dtype": asked}
+    largest, limit = shards.largest(range(len(fixed.batches))), float(np.finfo(np.float16).max)
+    if largest <= limit:
+        return {"dtype": asked}
+    note = (
+        f"the hidden states are stored in float32, because one of them has the magnitude {largest:,.0f} and float16 "
+        f"holds at most {limit:,.0f}"
+    )
+    return {"dtype": "float32", "note": note}
 
 
 def _manifest(fixed: _Plan, failed: Mapping[int, str], shape: tuple[int, int]) -> dict[str, Any]:

@@ -25,7 +25,12 @@ def items_hash(items: Sequence[Item]) -> str:
 
 
 def describe_run(
-    model: Mapping[str, Any], items: Sequence[Item], *, task: Mapping[str, Any], batch_tokens: int
+    model: Mapping[str, Any],
+    items: Sequence[Item],
+    *,
+    task: Mapping[str, Any],
+    batch_tokens: int,
+    embeddings_dtype: str = "float32",
 ) -> dict[str, Any]:
     """Return the settings of a run.
 
@@ -37,6 +42,8 @@ def describe_run(
     task : mapping
         Name, revision, form, prompt, seed and limit.
     batch_tokens : int
+    embeddings_dtype : {"float32", "float16"}, default "float32"
+        Precision of the hidden states on disk, as asked for.
 
     Returns
     -------
@@ -51,6 +58,7 @@ def describe_run(
         "n_rows": len(items),
         "data_sha256": items_hash(items),
         "batch_tokens": batch_tokens,
+        "embeddings_dtype": embeddings_dtype,
     }
 
 
@@ -62,6 +70,8 @@ def refuse_changed(before: Mapping[str, Any], now: Mapping[str, Any], folder: Pa
     MismatchError
         Naming every differing key with both values.
     """
+    # folders of earlier versions do not say so, and hold float32
+    before = {"embeddings_dtype": "float32", **before}
     differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if differing:
         shown = "; ".join(f"{key} was {_short(before.get(key))} and is {_short(now.get(key))}" for key in differing)

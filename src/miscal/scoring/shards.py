@@ -88,6 +88,13 @@ class Shards:
                 found |= {at: states[place] for at, (shard, place) in enumerate(wanted) if shard == index}
             yield np.stack([found[at] for at in range(len(wanted))])
 
+    def largest(self, indices: Sequence[int]) -> float:
+        """Return the largest absolute value of the hidden states of some shards; 0 where there are none."""
+        from safetensors.numpy import load_file
+
+        states = (load_file(self._path(index, ".safetensors"))["x"] for index in indices)
+        return max((float(np.abs(part).max()) for part in states if part.size), default=0.0)
+
     def width(self, index: int) -> int:
         """Return the size of the hidden state."""
         from safetensors import safe_open

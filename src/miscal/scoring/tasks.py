@@ -26,18 +26,46 @@ _MARK = "\n\nAssistant:"
 
 @dataclass(frozen=True, slots=True)
 class HubTask:
-    """A benchmark on the hub: data set, configuration and the splits joined for it."""
+    """A benchmark on the hub.
+
+    Attributes
+    ----------
+    dataset : str
+    config : str or None
+    splits : tuple of str
+        Joined in this order.
+    folders : tuple of (str, str)
+        Folders of the data set that are taken, each with the value that its rows get in the column ``subset``; empty
+        where the data set has none. Their splits are joined folder by folder.
+    note : str or None
+        What of the data set is left out and why, in a sentence.
+    """
 
     dataset: str
     config: str | None
     splits: tuple[str, ...]
+    folders: tuple[tuple[str, str], ...] = ()
+    note: str | None = None
 
 
 HUB_TASKS = {
     "mmlu": HubTask("cais/mmlu", "all", ("test",)),
     "mmlu-pro": HubTask("TIGER-Lab/MMLU-Pro", None, ("test",)),
-    "medmcqa": HubTask("openlifescienceai/medmcqa", None, ("train", "validation")),
-    "hh-rlhf": HubTask("Anthropic/hh-rlhf", None, ("train", "test")),
+    "medmcqa": HubTask(
+        "openlifescienceai/medmcqa",
+        None,
+        ("train", "validation"),
+        note="the test split of MedMCQA is left out, because its right answers are withheld",
+    ),
+    # 42,537 + 2,312 and 43,835 + 2,354 pairs: a tenth of these 91,038 are the 9,103 test pairs of the paper
+    "hh-rlhf": HubTask(
+        "Anthropic/hh-rlhf",
+        None,
+        ("train", "test"),
+        (("harmless-base", "harmless"), ("helpful-base", "helpful")),
+        "of HH-RLHF, the pairs of harmless-base and helpful-base are asked, as in the paper; the column subset says "
+        "which",
+    ),
 }
 
 
@@ -56,6 +84,8 @@ class Task:
         Prompt; None for the paper's.
     revision : str or None
         Commit of a data set of the hub.
+    note : str or None
+        What of the data set is left out and why, in a sentence.
     """
 
     name: str
@@ -63,6 +93,7 @@ class Task:
     form: str = "letter"
     template: str | None = None
     revision: str | None = None
+    note: str | None = None
 
     @property
     def kind(self) -> str:
@@ -242,11 +273,19 @@ def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
 
     what = f"data set {task.dataset} cannot be fetched from the hub"
     commit = revision or retried(lambda: HfApi().dataset_info(task.dataset).sha, what)
-    parts = [
-        retried(lambda s=split: datasets.load_dataset(task.dataset, task.config, split=s, revision=commit), what)
+
+    def part(split: str, **folder: str) -> list[TaskRow]:
+        given = {"split": split, "revision": commit, **folder}
+        return list(retried(lambda: datasets.load_dataset(task.dataset, task.config, **given), what))
+
+    if not task.folders:
+        return [row for split in task.splits for row in part(split)], commit
+    return [
+        {**row, "subset": subset}
+        for folder, subset in task.folders
         for split in task.splits
-    ]
-    return [row for part in parts for row in part], commit
+        for row in part(split, data_dir=folder)
+    ], commit
 
 
 def _task_file(path: Path) -> Task:
@@ -299,7 +338,7 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
     """
     if name in HUB_TASKS:
         rows, commit = _hub_rows(HUB_TASKS[name], revision)
-        return Task(name, rows_to_questions(rows, name), revision=commit)
+        return Task(name, rows_to_questions(rows, name), revision=commit, note=HUB_TASKS[name].note)
     if revision:
         raise InputError(
             f"task_revision can be given with {', '.join(HUB_TASKS)} only; the task is {redact(name)!r}, so leave it "

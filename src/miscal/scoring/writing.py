@@ -16,10 +16,19 @@ def write_json(path: Path, value: object) -> None:
     replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
 
+FLOATS = {"float32": ("F32", "<f4", 4), "float16": ("F16", "<f2", 2)}
+"""Precision: its name in safetensors, its type in numpy, little-endian, and its bytes."""
+
+
 def write_float_table(
-    path: Path, name: str, rows: Iterator[np.ndarray], shape: tuple[int, int], about: Mapping[str, str]
+    path: Path,
+    name: str,
+    rows: Iterator[np.ndarray],
+    shape: tuple[int, int],
+    about: Mapping[str, str],
+    dtype: str = "float32",
 ) -> None:
-    """Write a safetensors file of one float32 table, block by block, so that memory does not grow with the rows.
+    """Write a safetensors file of one table of floats, block by block, so that memory does not grow with the rows.
 
     Parameters
     ----------
@@ -32,9 +41,12 @@ def write_float_table(
         Rows and columns of the whole table.
     about : mapping of str to str
         Metadata of the file.
+    dtype : {"float32", "float16"}, default "float32"
+        Precision on disk.
     """
-    size = shape[0] * shape[1] * 4
-    tensor = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, size]}
+    kind, stored, width = FLOATS[dtype]
+    size = shape[0] * shape[1] * width
+    tensor = {"dtype": kind, "shape": list(shape), "data_offsets": [0, size]}
     header = json.dumps({"__metadata__": dict(about), name: tensor}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)  # the format wants its data aligned to 8 bytes
 
@@ -42,6 +54,6 @@ def write_float_table(
         with partial.open("wb") as stream:
             stream.write(len(header).to_bytes(8, "little") + header)
             for block in rows:
-                stream.write(np.ascontiguousarray(block, dtype="<f4").tobytes())
+                stream.write(np.ascontiguousarray(block, dtype=stored).tobytes())
 
     write_whole(path, write)

@@ -1,12 +1,13 @@
 """``miscal audit``: nulls, seeds, thresholds and bootstrap of a run."""
 
+import textwrap
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from miscal.cli.options import RunDir, whole
+from miscal.cli.options import Device, RunDir, whole
 
 
 class Null(StrEnum):
@@ -21,17 +22,31 @@ NullOption = Annotated[
     Null,
     typer.Option(
         "--null",
-        help="Outcomes to refit on: drawn from the globally corrected confidence, drawn from the confidence "
-        "itself, or permuted among the rows that are learned from.",
+        help="What the refits are to compare with. visible: is more found than if answers depended on the confidence "
+        "alone? calibrated: more than if every confidence were right? permuted, as in the paper: more than if neither "
+        "inputs nor confidences said anything about the outcomes that are learned from?",
     ),
 ]
 Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="How many times to refit under the null.")]
 Seeds = Annotated[int, typer.Option(metavar="N", parser=whole(2), help="How many seeds to compare, at least 2.")]
+DeviceOption = Annotated[
+    Device | None,
+    typer.Option(
+        "--device",
+        help="Where a run of --method paper is learned again. Default: what the run was given.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the audit as JSON instead of text.")]
 
 
 def command(
-    run_dir: RunDir, null: NullOption = Null.visible, draws: Draws = 20, seeds: Seeds = 5, json: Json = False
+    run_dir: RunDir,
+    null: NullOption = Null.visible,
+    draws: Draws = 20,
+    seeds: Seeds = 5,
+    device: DeviceOption = None,
+    json: Json = False,
 ) -> None:
     """Check a run against chance, other seeds and other thresholds.
 
@@ -49,7 +64,9 @@ def command(
         from miscal.discovery.audit import audit_run
         from miscal.discovery.run import read_run
 
-        found = audit_run(read_run(run_dir), null=null.value, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
+        chosen = {"null": null.value, "device": None if device is None else device.value}
+        run = read_run(run_dir)
+        found = audit_run(run, **chosen, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
         text = writer.dumps(found, indent=1, allow_nan=False) + "\n"
         replace_file(Path(run_dir) / "audit.json", text.encode())
         seal(run_dir)
@@ -71,19 +88,93 @@ def audit_lines(found: dict, run_dir: Path) -> list[str]:
     list of str
         Lines to print.
     """
+    from miscal.cli.printed_summary import WIDTH
+
+    return [
+        *textwrap.wrap(f"{found['null']}: {found['null_question']}", WIDTH),
+        *_nulls(found["nulls"]),
+        *_training(found["proxy_curves"]),
+        *_seeds(found["seeds"], found["by_seed"]),
+        *_thresholds(found["thresholds"], found["thresholds_by_brier"]),
+        *_bootstrap(found["bootstrap"]),
+        _line("written to", str(run_dir / "audit.json")),
+    ]
+
+
+def _line(name: str, text: str) -> str:
+    return f"{name:<22}{text}"
+
+
+def _spread(mean: float | None, std: float | None) -> str:
+    """Say mean and standard deviation."""
+    return "undefined" if mean is None else f"{mean:.3f} +- {std:.3f}"
+
+
+def _nulls(nulls: dict) -> list[str]:
+    return [
+        _line(
+            name.replace("_", " "),
+            f"{one['observed']:.3f}, {_spread(one['mean'], one['std'])} under the null (p = {one['p_value']:.3f})",
+        )
+        for name, one in nulls.items()
+    ]
+
+
+def _training(curves: list[dict]) -> list[str]:
+    return [
+        _line(
+            "fit on the data" if one["draw"] < 0 else f"fit on draw {one['draw']}",
+            f"proxy {one['proxy']:.4f} at epoch {one['epoch']} of {len(one['proxies'])}, {one['proxies'][0]:.4f} after "
+            "the first",
+        )
+        for one in curves
+    ]
+
+
+def _seeds(agreement: dict, by_seed: list[dict]) -> list[str]:
+    told = {
+        "correlation": "correlation of the fields, over pairs",
+        "sign_agreement": "share of rows with the same sign, over pairs",
+        "field_std": "standard deviation of the field, over seeds",
+        "gap": "worst-slice gap, at least 0, over seeds",
+    }
+    return [
+        *(_line("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in told.items()),
+        *(_line(f"seed {one['seed']}", f"field {one['delta_std']:.3f}, {_slice(one)}") for one in by_seed),
+    ]
+
+
+def _slice(one: dict) -> str:
+    """Say gap and size of the worst slice."""
+    if one["worst"] is None:
+        return "no regime with enough rows"
+    gap = f"{one['gap']:.3f} (clipped {one['gap_clipped']:.3f})"
+    return f"worst {one['worst']} ({one['share_worst']:.0%} of rows), gap {gap}"
+
+
+def _thresholds(by_smece: list[dict], by_brier: list[dict]) -> list[str]:
+    """Say the regimes at each epsilon; the slice that is worst by the Brier score only where it is another."""
     lines = []
-    for name, one in found["nulls"].items():
-        words = name.replace("_", " ")
-        lines.append(
-            f"{words:<22}{one['observed']:.3f}, {one['mean']:.3f} on average under the null (p = {one['p_value']:.3f})"
-        )
-    agreement = found["seeds"]["correlation"]["mean"]
-    lines.append(
-        f"{'seeds':<22}average correlation of the fields {'undefined' if agreement is None else f'{agreement:.3f}'}"
-    )
-    for one in found["thresholds"]:
-        gap = "none" if one["gap"] is None else f"{one['gap']:.3f}"
-        lines.append(
-            f"epsilon {one['epsilon']:<14}over {one['share_over']:.0%}, under {one['share_under']:.0%}, gap {gap}"
-        )
-    return [*lines, f"{'written to':<22}{run_dir / 'audit.json'}"]
+    for one, other in zip(by_smece, by_brier, strict=True):
+        shares = f"over {one['share_over']:.0%}, under {one['share_under']:.0%}"
+        lines.append(_line(f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{_brier(one)}"))
+        if other["worst"] != one["worst"]:
+            lines.append(_line("", f"by the Brier score: {_slice(other)}{_brier(other)}"))
+    return lines
+
+
+def _brier(one: dict) -> str:
+    return "" if one["worst"] is None else f", Brier gap {one['brier_gap']:.3f}"
+
+
+def _bootstrap(found: dict) -> list[str]:
+    if found["worst"] is None:
+        return [_line("bootstrap", "no regime with enough rows")]
+    return [
+        _line("bootstrap", f"{name} of the worst slice, {found['worst']}: {_replicates(found[name])}")
+        for name in ("gap", "share")
+    ]
+
+
+def _replicates(one: dict) -> str:
+    return f"{one['value']:.3f}; resampled {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"

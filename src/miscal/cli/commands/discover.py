@@ -8,7 +8,7 @@ import typer
 
 from miscal.base.errors import InputError
 from miscal.cli import options
-from miscal.cli.options import Method, OnInvalid
+from miscal.cli.options import Device, Method, OnInvalid
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
@@ -31,6 +31,7 @@ def command(
     neighbours: options.Neighbours = None,
     seed: options.Seed = 0,
     epsilon: options.Epsilon = 0.05,
+    min_rows: options.MinRows = 30,
     split: options.Split = None,
     evidence: options.EvidenceOption = None,
     sample: options.Sample = None,
@@ -42,6 +43,7 @@ def command(
     embed_model: options.EmbedModel = None,
     map_method: options.MapOption = options.Map.auto,
     redact_text: options.RedactText = False,
+    device: options.DeviceOption = Device["auto"],
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
@@ -69,19 +71,21 @@ def command(
         "options": None if neighbours is None else {"neighbours": neighbours},
         "seed": seed,
         "epsilon": epsilon,
+        "min_rows": min_rows,
         "evidence": None if evidence is None else evidence.value,
         "sample": sample,
         "adjustment": adjustment.value,
+        "device": device.value,
         "map_method": map_method.value,
         "redact_text": redact_text,
     }
 
-    from miscal.estimators.registry import estimator_class
+    from miscal.estimators.registry import make_estimator
 
     if neighbours is not None and method.value != "paper":
         raise InputError("--neighbours has an effect with --method paper only: leave it out, or add --method paper")
-    # a method whose extra is missing is refused before any data are read
-    estimator_class(method.value)
+    # a method whose extra is missing, and a GPU that is not there, are refused before any data are read
+    make_estimator(method.value, options=settings["options"], device=device.value)
 
     def read() -> "Triples":
         from miscal.data.readers import read_triples

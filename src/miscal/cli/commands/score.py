@@ -24,6 +24,13 @@ class Dtype(StrEnum):
     bfloat16 = "bfloat16"
 
 
+class EmbeddingsDtype(StrEnum):
+    """Precision of the hidden states on disk."""
+
+    float32 = "float32"
+    float16 = "float16"
+
+
 class Form(StrEnum):
     """What a candidate is."""
 
@@ -88,6 +95,13 @@ def command(
             help="Hidden state to keep: last, middle, mean (over the prompt), or the number of a block, from 1.",
         ),
     ] = "last",
+    embeddings_dtype: Annotated[
+        EmbeddingsDtype,
+        typer.Option(
+            help="Precision of the hidden states on disk. float16 takes half the space; where a number does not fit, "
+            "all are stored in float32, and a sentence says so."
+        ),
+    ] = EmbeddingsDtype.float32,
 ) -> None:
     """Ask a language model multiple-choice questions or preferences. Next: `miscal discover DIR`."""
     settings = {name: getattr(value, "value", value) for name, value in locals().items()}
@@ -99,6 +113,8 @@ def command(
         stop.add_note("run the same command again to go on from here")
         raise
     print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")
+    for note in done.notes:
+        print(f"note: {note}")
     if done.accuracy is not None:
         speed = done.questions_per_second
         means = f"accuracy {done.accuracy:.3f}, confidence {done.confidence:.3f}"

@@ -23,6 +23,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.kernel import nearest, smooth
 from miscal.estimators.paper.correction import choose_alpha, range_aware
+from miscal.estimators.paper.device import device_of
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
 
@@ -55,6 +56,9 @@ class PaperField:
         Draws validation rows (if `fit` is given no split), bank, starting weights, batches and dropout.
     n_jobs : int, optional
         Processes, by default as many as cores are allowed to this process. Changes no number.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where phi is trained: "auto" is the GPU where there is one, else the CPU. Batches and dropout are the same on
+        both, the arithmetic differs by rounding. On a GPU the settings of the grid are trained one after the other.
 
     Attributes
     ----------
@@ -64,6 +68,10 @@ class PaperField:
         Chosen bandwidth, lambda, epoch (from 1) and scale of the correction.
     settings_ : dict
         sigma, lambda, epoch and alpha.
+    device_ : str
+        "cpu" or "cuda": where phi is trained, and rows are placed by it.
+    proxies_ : tuple of float
+        Validation proxy after each epoch of the chosen setting; empty of a field read back from disk.
     structure_ : bool
         True: the method has no test of structure and always claims some.
     global_map_ : Calibrator
@@ -89,6 +97,7 @@ class PaperField:
     # torch draws from one stream for all threads
     most_rows_in_threads: ClassVar[int] = 0
     structure_: ClassVar[bool] = True
+    proxies_: tuple[float, ...] = ()
 
     def __init__(
         self,
@@ -102,11 +111,14 @@ class PaperField:
         stop_hopeless: bool = True,
         random_state: int | np.random.Generator = 0,
         n_jobs: int | None = None,
+        device: str = "auto",
     ) -> None:
         self.sigmas, self.lambdas = sigmas, lambdas
         self.max_epochs, self.patience, self.bank_size = max_epochs, patience, bank_size
         self.neighbours_of_query = _checked_neighbours(neighbours)
         self.stop_hopeless, self.random_state, self.n_jobs = stop_hopeless, random_state, n_jobs
+        # here, so that a missing GPU is told before any work is done
+        self.device_ = device_of(device).type
 
     def fit(self, rows: Triples) -> PaperField:
         """Learn phi, its bank, the global map and the scale of the correction.
@@ -148,7 +160,12 @@ class PaperField:
 
     def for_folds(self) -> PaperField:
         """Return the estimator of a fold: with the chosen sigma, lambda and number of epochs once there are any."""
-        same = {"bank_size": self.bank_size, "neighbours": self.neighbours_of_query, "random_state": self.random_state}
+        same = {
+            "bank_size": self.bank_size,
+            "neighbours": self.neighbours_of_query,
+            "random_state": self.random_state,
+            "device": self.device_,
+        }
         if not hasattr(self, "sigma_"):
             grid = {"sigmas": self.sigmas, "lambdas": self.lambdas, "max_epochs": self.max_epochs}
             more = {"patience": self.patience, "stop_hopeless": self.stop_hopeless}
@@ -245,7 +262,8 @@ class PaperField:
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PaperField:
         """Rebuild a fitted field from what :meth:`state` returned."""
-        self = cls(neighbours=content["neighbours"])
+        # corrections are read where no GPU may be, and should be the same there
+        self = cls(neighbours=content["neighbours"], device="cpu")
         self.phi_ = Representation(tuple(content["sizes"]))
         self.phi_.load_state_dict(
             {name: torch.tensor(value) for name, value in under("phi", arrays).items()}, strict=True
@@ -268,10 +286,12 @@ class PaperField:
             max_epochs=self.max_epochs,
             patience=self.patience,
             stop_hopeless=self.stop_hopeless,
+            device=self.device_,
         )
         chosen = found.candidates[found.chosen]
         self.selection_ = [candidate.as_dict() for candidate in found.candidates]
         self.sigma_, self.penalty_, self.epoch_ = chosen.sigma, chosen.penalty, chosen.epoch
+        self.proxies_ = tuple(found.trainings[found.chosen].proxies)
         self.phi_ = found.trainings[found.chosen].best()
 
     def _local(self, X: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -300,7 +320,8 @@ class PaperField:
     def _embed(self, X: np.ndarray) -> np.ndarray:
         with one_thread():
             # torch warns of memory that must not be written to
-            return self.phi_.embed(torch.from_numpy(np.require(X, requirements="W"))).numpy()
+            rows = torch.from_numpy(np.require(X, requirements="W"))
+            return self.phi_.on(self.device_).embed(rows).cpu().numpy()
 
 
 _BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")

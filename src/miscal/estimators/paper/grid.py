@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 import joblib
 import numpy as np
+import torch
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, ResourceError
 from miscal.base.threads import n_workers, one_thread
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
 
@@ -75,6 +76,7 @@ def search(
     max_epochs: int = MAX_EPOCHS,
     patience: int = PATIENCE,
     stop_hopeless: bool = True,
+    device: str = "cpu",
 ) -> GridSearch:
     """Train the grid and choose by the proxy.
 
@@ -90,6 +92,8 @@ def search(
     max_epochs, patience : int
     stop_hopeless : bool, default True
         Stop settings that cannot catch up. The table of an experiment about the whole grid wants False.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to train. A GPU trains the settings one after the other, in this process.
 
     Returns
     -------
@@ -99,6 +103,8 @@ def search(
     ------
     InputError
         If the grid is empty or holds values that are not positive (a penalty may be 0).
+    ResourceError
+        If the memory of the GPU cannot hold the rows.
 
     Examples
     --------
@@ -113,13 +119,14 @@ def search(
     _check_grid(sigmas, penalties)
     sizes = layer_sizes(data.X.shape[1])
     trainings = [
-        Training(sizes, sigma, penalty, seed=seed, max_epochs=max_epochs, patience=patience)
+        Training(sizes, sigma, penalty, seed=seed, max_epochs=max_epochs, patience=patience, device=device)
         for sigma in sigmas
         for penalty in penalties
     ]
     hopeless = np.zeros(len(trainings), dtype=bool)
     # tasks are few and long: handed out one by one, no process waits for another's batch
-    with joblib.Parallel(n_jobs=n_workers(n_jobs, len(trainings)), batch_size=1) as parallel:
+    workers = n_workers(n_jobs, len(trainings))
+    with joblib.Parallel(n_jobs=workers if device == "cpu" else 1, batch_size=1) as parallel:
         # the last round may reach beyond max_epochs, where every training stops by itself
         for until in range(ROUND, max_epochs + ROUND, ROUND):
             running = [i for i, t in enumerate(trainings) if not (t.finished or hopeless[i])]
@@ -161,8 +168,15 @@ def _advance_each(
 
 
 def _advance(training: Training, data: TrainingData, until: int) -> Training:
-    with one_thread():
-        return training.advance(data, until)
+    try:
+        with one_thread():
+            return training.advance(data, until)
+    except torch.cuda.OutOfMemoryError:
+        n, d = data.X.shape
+        raise ResourceError(
+            f"the GPU has too little free memory for {n:,} training rows of {d:,} columns: free some of it, or add "
+            '--device cpu (device="cpu")'
+        ) from None
 
 
 def _hopeless(trainings: list[Training], weight: np.ndarray) -> np.ndarray:

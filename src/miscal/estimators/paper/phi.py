@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from miscal.estimators.kernel import exponent_factors, smooth, weights_from_factors
+from miscal.estimators.paper.device import average, by_numpy, kernel_weights
 
 M_MIN = 20.0
 """Smallest neighbourhood mass within a batch that goes unpunished."""
@@ -91,9 +92,15 @@ class Representation(nn.Module):
 
     @torch.no_grad()
     def embed(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Map the given rows (all by default) without dropout, a few thousand at a time."""
+        """Map the given rows (all by default) without dropout, a few thousand at a time, to the device of phi."""
+        device = self.first.weight.device
         parts = X.split(_EMBED_ROWS) if rows is None else (X[part] for part in rows.split(_EMBED_ROWS))
-        return torch.cat([self(part) for part in parts])
+        return torch.cat([self(part.to(device)) for part in parts])
+
+    def on(self, device: str | torch.device) -> Representation:
+        """Return phi on a device: itself where it is there already, else a copy."""
+        here = self.first.weight.device.type == torch.device(device).type
+        return self if here else copy.deepcopy(self).to(device)
 
     @torch.no_grad()
     def _draw(self, rng: np.random.Generator) -> None:
@@ -115,9 +122,7 @@ class _DiscoveryLoss(torch.autograd.Function):
     def forward(
         ctx, z: Tensor, residual: Tensor, weight: Tensor, sigma: float, penalty: float, m_min: float
     ) -> tuple[Tensor, Tensor]:
-        coordinates = z.detach().numpy()
-        left, right = exponent_factors(coordinates, coordinates, sigma)
-        K = torch.from_numpy(weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR))
+        K = _own_weights(z.detach(), sigma)
         c, total = weight * residual, weight.sum()
         # K is symmetric, so products from the left are those from the right
         S, mass = torch.stack([c, weight]) @ K
@@ -141,6 +146,15 @@ class _DiscoveryLoss(torch.autograd.Function):
         product = P @ torch.cat([z, z.new_ones((len(z), 1))], 1)
         gradient = product[:, -1:] * z - product[:, :-1]
         return grad_output * gradient.mul_(-2.0 / ctx.sigma**2), None, None, None, None, None
+
+
+def _own_weights(z: Tensor, sigma: float) -> Tensor:
+    """Kernel weights (n, n) of every two rows of a batch."""
+    if not by_numpy(z.device):
+        return kernel_weights(z, z, sigma, _LOSS_EXPONENT_FLOOR)
+    coordinates = z.numpy()
+    left, right = exponent_factors(coordinates, coordinates, sigma)
+    return torch.from_numpy(weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR))
 
 
 def discovery_loss(
@@ -198,16 +212,17 @@ class TrainingData:
     weight_val: np.ndarray
     bank: np.ndarray
 
-    def tensors(self) -> tuple[Tensor, ...]:
-        """X, residual, weight, X_val and bank as tensors on the same memory."""
-        return tuple(_share(array) for array in (self.X, self.residual, self.weight, self.X_val, self.bank))
+    def tensors(self, device: torch.device) -> tuple[Tensor, ...]:
+        """X, residual, weight, X_val and bank as tensors: on the same memory for the CPU, else copied."""
+        arrays = (self.X, self.residual, self.weight, self.X_val, self.bank)
+        return tuple(_share(array).to(device) for array in arrays)
 
 
 class Training:
     """Training of phi for one (sigma, lambda): advance it some epochs, look, and advance it again.
 
-    Starting weights, batches and dropout come from `seed` and the epoch's number alone, so every setting of a grid
-    sees the same ones, and pausing changes nothing.
+    Starting weights, batches and dropout come from `seed` and the epoch's number alone, by generators of numpy, so
+    every setting of a grid sees the same ones on every device, and pausing changes nothing.
 
     Attributes
     ----------
@@ -230,10 +245,12 @@ class Training:
         seed: int,
         max_epochs: int = MAX_EPOCHS,
         patience: int = PATIENCE,
+        device: str = "cpu",
     ) -> None:
+        self.device = torch.device(device)
         self.sizes, self.sigma, self.penalty, self.seed = sizes, sigma, penalty, seed
         self.max_epochs, self.patience = max_epochs, patience
-        self.phi: Representation | None = Representation(sizes, seed)
+        self.phi: Representation | None = Representation(sizes, seed).to(self.device)
         self.optimizer: torch.optim.Adam | None = torch.optim.Adam(
             self.phi.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True
         )
@@ -260,11 +277,12 @@ class Training:
 
     def advance(self, data: TrainingData, until: int) -> Training:
         """Train up to epoch `until`, or until finished."""
-        X, residual, weight, X_val, _ = data.tensors()
+        X, residual, weight, X_val, bank = data.tensors(self.device)
         while not self.finished and self.epoch < until:
             self._train_epoch(X, residual, weight)
             # the whole bank again after every epoch, since phi has moved
-            delta = self._smooth(self.phi, data, self.phi.embed(X_val))
+            around = self.phi.embed(X, bank)
+            delta = self._smooth(data, self.phi.embed(X_val), around)
             self._record(np.square(data.residual_val - delta, dtype=np.float64), data.weight_val)
         return self
 
@@ -287,19 +305,22 @@ class Training:
 
     def estimate(self, data: TrainingData, X: np.ndarray) -> np.ndarray:
         """Return delta_hat of the best epoch at float32 rows X (q, d), from the bank: float32 (q,)."""
-        phi = self.best()
-        return self._smooth(phi, data, phi.embed(_share(X)))
+        phi = self.best().on(self.device)
+        return self._smooth(data, phi.embed(_share(X)), phi.embed(_share(data.X), _share(data.bank)))
 
-    def _smooth(self, phi: Representation, data: TrainingData, z: Tensor) -> np.ndarray:
-        """Average the bank's residuals around represented rows z."""
-        rows, *_, bank = data.tensors()
-        chosen = data.residual[data.bank], data.weight[data.bank]
-        return smooth(z.numpy(), phi.embed(rows, bank).numpy(), chosen[0], self.sigma, weight=chosen[1])[0]
+    def _smooth(self, data: TrainingData, z: Tensor, around: Tensor) -> np.ndarray:
+        """Average the bank's residuals around represented rows z; `around` are the rows of the bank, represented."""
+        residual, weight = data.residual[data.bank], data.weight[data.bank]
+        if by_numpy(z.device):
+            return smooth(z.numpy(), around.numpy(), residual, self.sigma, weight=weight)[0]
+        values, shares = (torch.from_numpy(part).to(z.device) for part in (residual, weight))
+        return average(z, around, values, shares, self.sigma).cpu().numpy()
 
     def _train_epoch(self, X: Tensor, residual: Tensor, weight: Tensor) -> None:
         masks = _stream(self.seed, _MASK, self.epoch)
         for rows in batches(len(X), _stream(self.seed, _ORDER, self.epoch)):
-            keep = _dropout_mask(masks, len(rows), self.phi.first.out_features)
+            keep = _dropout_mask(masks, len(rows), self.phi.first.out_features).to(self.device)
+            rows = rows.to(self.device)
             z = self.phi(X[rows], keep)
             loss, short = _DiscoveryLoss.apply(z, residual[rows], weight[rows], self.sigma, self.penalty, M_MIN)
             self.penalised |= bool(short > 0)
@@ -312,7 +333,7 @@ class Training:
         self.proxies.append(float(np.average(errors, weights=weight)))
         if self.best_epoch == 0 or self.proxies[-1] < self.best_proxy:
             self.best_epoch, self.best_errors = self.epoch, errors
-            self.best_weights = {name: value.clone() for name, value in self.phi.state_dict().items()}
+            self.best_weights = {name: value.cpu().clone() for name, value in self.phi.state_dict().items()}
 
 
 def batches(n: int, rng: np.random.Generator) -> Iterator[Tensor]:

@@ -1,0 +1,256 @@
+"""Learning the field of a run again: on outcomes of a null, and with other seeds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from miscal.base.errors import InputError
+from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
+from miscal.data.triples import Triples
+from miscal.discovery.estimating import Refit, expected_outcome, fit_again, testifying
+from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
+from miscal.evidence.stability import Stability, seed_stability
+from miscal.findings import EPSILON, cut
+
+NULL_QUESTIONS = {
+    "visible": "Would as much be found if right and wrong answers depended on the confidence alone, in whatever way a "
+    "reliability diagram shows?",
+    "calibrated": "Would as much be found if every confidence were the chance of being right?",
+    "permuted": "Would as much be found if the rows that are learned from had each other's outcomes at random, so that "
+    "neither inputs nor confidences say anything about them? (the null of the paper)",
+}
+"""What a null stands for, as the question that its p-values answer.
+
+visible: y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; calibrated: y ~ Bernoulli(f); permuted: y permuted within
+train and within validation rows, or among all rows where all testify.
+"""
+
+NULLS = tuple(NULL_QUESTIONS)
+
+DATA = -1
+"""Number of the fit on the data among those on draws of a null, which count from 0."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The field of one fit in numbers, on the rows that testify.
+
+    Attributes
+    ----------
+    delta_std : float
+        Standard deviation of the field.
+    worst : str or None
+        "over" or "under", the regime with the larger smECE; None where both have too few rows.
+    gap : float or None
+        smECE of that regime less smECE of all rows.
+    gap_clipped : float
+        max(0, gap), as the paper appears to report it; 0 where the gap is None.
+    share_worst : float or None
+        Share of the rows in that regime.
+    """
+
+    delta_std: float
+    worst: str | None
+    gap: float | None
+    gap_clipped: float
+    share_worst: float | None
+
+
+@dataclass(frozen=True)
+class SeedField(Slice):
+    """The field that one seed found."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
+class ProxyCurve:
+    """How the proxy went while the chosen setting was trained (method "paper").
+
+    Attributes
+    ----------
+    draw : int
+        Number of the refit, from 0; -1 is the fit on the data.
+    epoch : int
+        The epoch that was kept, from 1.
+    proxy : float
+        Its validation Brier score of f + delta, the smallest of the curve.
+    proxies : tuple of float
+        The same after each epoch that was trained.
+    """
+
+    draw: int
+    epoch: int
+    proxy: float
+    proxies: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Refitting:
+    """Rows, and how their field is learned again.
+
+    Attributes
+    ----------
+    triples : Triples
+        With their split, as the run used it; without one where all rows testify.
+    method, options, seed, epsilon, min_rows, n_jobs, device
+        As for :func:`miscal.discovery.discover.discover`.
+    """
+
+    triples: Triples
+    method: str = "auto"
+    options: Mapping[str, Any] | None = None
+    seed: int = 0
+    epsilon: float = EPSILON
+    min_rows: int = MIN_ROWS
+    n_jobs: int | None = None
+    device: str = "auto"
+
+    @cached_property
+    def own(self) -> Refit:
+        """The fit on the data under the run's own seed, which nulls and seeds share."""
+        return self.fit(self.triples.correct, self.seed)
+
+    def fit(self, correct: np.ndarray, seed: int) -> Refit:
+        """Learn the field from outcomes, (n,) of 0 and 1."""
+        rows = replace(self.triples, correct=correct)
+        return fit_again(
+            rows, method=self.method, options=self.options, seed=seed, n_jobs=self.n_jobs, device=self.device
+        )
+
+    def measure(self, refit: Refit, correct: np.ndarray) -> Slice:
+        """Measure what a fit found, on the rows that testify and with these outcomes of all rows."""
+        testify, regime = testifying(self.triples), self.regime(refit)
+        found = worst_slice_gap(correct[testify], self.triples.confidence[testify], regime, min_rows=self.min_rows)
+        return Slice(
+            delta_std=float(refit.estimate.delta.std()),
+            worst=found.worst,
+            gap=found.value,
+            gap_clipped=max(0.0, found.value or 0.0),
+            share_worst=None if found.worst is None else float(np.mean(regime == found.worst)),
+        )
+
+    def regime(self, refit: Refit) -> np.ndarray:
+        """Cut a fit's field of the rows that testify into regimes."""
+        return cut(refit.estimate.delta, self.epsilon, refit.estimate.supported)
+
+
+def refit_under_null(
+    rows: Refitting, null: str, n_draws: int, tell: Callable[[str], None]
+) -> tuple[dict[str, NullStatistic], tuple[ProxyCurve, ...]]:
+    """Learn the field from outcomes of a null, and compare what is found with what the data give.
+
+    Parameters
+    ----------
+    rows : Refitting
+    null : {"visible", "calibrated", "permuted"}
+        See `NULL_QUESTIONS`.
+    n_draws : int
+        Refits.
+    tell : callable
+        Called with the name of each step.
+
+    Returns
+    -------
+    statistics : dict of str to NullStatistic
+        ``delta_std``, ``std_hidden``, ``share_miscalibrated``, ``gap`` (0 where neither regime has enough rows) and
+        ``gap_clipped``.
+    curves : tuple of ProxyCurve
+        Of the data and of each draw; empty where the method has no proxy, or each fold chooses by its own.
+    """
+    curves: list[ProxyCurve] = []
+    # the data come first
+    draws = count(DATA)
+
+    def statistics(outcomes: np.ndarray) -> dict[str, float]:
+        draw = next(draws)
+        tell(f"null refits ({draw - DATA} of {n_draws})")
+        refit = rows.own if draw == DATA else rows.fit(outcomes, rows.seed)
+        if refit.proxies:
+            curves.append(ProxyCurve(draw, refit.epoch, refit.proxies[refit.epoch - 1], refit.proxies))
+        found, regime = rows.measure(refit, outcomes), rows.regime(refit)
+        return {
+            "delta_std": found.delta_std,
+            "std_hidden": float(refit.estimate.hidden.std()),
+            "share_miscalibrated": float(np.mean((regime == "over") | (regime == "under"))),
+            "gap": 0.0 if found.gap is None else found.gap,
+            "gap_clipped": found.gap_clipped,
+        }
+
+    draw_outcomes = outcomes_under(null, rows.triples, rows.seed)
+    compared = null_audit(statistics, draw_outcomes, rows.triples.correct, n_draws=n_draws, random_state=rows.seed)
+    return compared, tuple(curves)
+
+
+def refit_with_seeds(
+    rows: Refitting, n_seeds: int, tell: Callable[[str], None]
+) -> tuple[Stability, tuple[SeedField, ...]]:
+    """Learn the field with the run's seed and those that follow it, on the same split, and compare the fields.
+
+    Parameters
+    ----------
+    rows : Refitting
+    n_seeds : int
+    tell : callable
+        Called with the name of each step.
+
+    Returns
+    -------
+    stability : Stability
+    by_seed : tuple of SeedField
+        One for each seed, the run's own first.
+    """
+    fields, found = [], []
+    for extra in range(n_seeds):
+        tell(f"other seeds ({extra} of {n_seeds})")
+        seed = rows.seed + extra
+        refit = rows.own if extra == 0 else rows.fit(rows.triples.correct, seed)
+        fields.append(refit.estimate.delta)
+        found.append(SeedField(**vars(rows.measure(refit, rows.triples.correct)), seed=seed))
+    return seed_stability(fields, gaps=[one.gap_clipped for one in found]), tuple(found)
+
+
+def check_refitting(null: str, n_draws: int, n_seeds: int) -> None:
+    """Refuse settings of an audit that are out of range, before anything is learned.
+
+    Raises
+    ------
+    InputError
+        If the null is another, or there are too few refits or seeds.
+    """
+    if null not in NULLS:
+        raise InputError(f"null must be one of {', '.join(NULLS)}; got {null!r}")
+    if n_draws < 1:
+        raise InputError(f"n_draws must be at least 1; got {n_draws}")
+    if n_seeds < 2:
+        raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
+
+
+def outcomes_under(null: str, triples: Triples, seed: int) -> Resampler:
+    """Return what draws outcomes under a null.
+
+    Parameters
+    ----------
+    null : {"visible", "calibrated", "permuted"}
+        See `NULL_QUESTIONS`.
+    triples : Triples
+        The rows of the run, with its split if it has one.
+    seed : int
+        Of the folds of E[y | f].
+
+    Returns
+    -------
+    callable
+        Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
+    """
+    if null == "permuted":
+        together = np.full(len(triples), "train") if triples.split is None else triples.split
+        return permuted_outcomes(triples.correct, together)
+    if null == "calibrated":
+        return bernoulli_outcomes(triples.confidence)
+    # not the run's global map, which is simple: the data may hold a visible curve that it does not follow
+    return bernoulli_outcomes(expected_outcome(replace(triples, split=None), seed))
