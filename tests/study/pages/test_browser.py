@@ -58,6 +58,15 @@ def test_nothing_is_wider_than_the_screen(visit, make_pages):
                 assert page.evaluate("window.hit") is None
 
 
+def test_nothing_is_wider_than_the_paper(visit, make_pages):
+    out = make_pages(tables(papers_pairs(8)))
+    # A4 without its margins, at 96 dots per inch
+    for path in (out / "index.html", *(out / "datasets").glob("*.html")):
+        page = visit(path, 680)
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 680
+
+
 def test_the_table_of_pairs_sorts_and_keeps_what_is_undefined_last(visit, make_pages):
     made = tables(papers_pairs(20), seed=1)
     page = visit(make_pages(made) / "index.html")
