@@ -24,8 +24,8 @@ from miscal.study.writing import write_tables
 SUMMARY = "summary.json"
 """What the pages leave beside them; its ``verdict`` is printed."""
 
-PAGES_EVERY = 30.0
-"""Seconds between two drawings of the page while cells are computed, at least: drawing takes some of them."""
+PAGES_EVERY = 300.0
+"""Seconds between two drawings of the page while cells are computed, at least: drawing takes about ten."""
 
 
 @dataclass(frozen=True)
