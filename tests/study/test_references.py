@@ -7,12 +7,13 @@ import pytest
 
 from miscal.scoring.registry import BASE_MODELS
 from miscal.study import references as paper
+from miscal.study.numbers import LARGE_GAP
 
 
 def test_the_counts_of_table_5_are_those_that_the_paper_states():
-    high = [pair for pair, gap in paper.GAPS.items() if gap.mean >= paper.HIGH_GAP]
+    high = [pair for pair, gap in paper.GAPS.items() if gap.mean >= LARGE_GAP]
     assert len(paper.GAPS) == len(paper.SIZES) == paper.N_PAIRS == 48
-    assert len(high) == paper.N_HIGH_GAP
+    assert len(high) == paper.N_LARGE_GAP
     assert Counter(dataset for dataset, _ in high) == {"hh-rlhf": 7, "mmlu": 6, "mmlu-pro": 2, "medmcqa": 3}
     assert sum(gap.low > 0 for gap in paper.GAPS.values()) == 29
     means = [gap.mean for gap in paper.GAPS.values()]
@@ -32,7 +33,7 @@ def test_sizes_contradict_each_other_as_the_page_says():
     sizes = [size for size in paper.SIZES.values() if size is not None]
     assert sum(size.low == size.high for size in sizes) == 11
     assert sum(not size.low <= size.mean <= size.high for size in sizes) == 5
-    high = [paper.SIZES[pair].mean for pair, gap in paper.GAPS.items() if gap.mean >= paper.HIGH_GAP]
+    high = [paper.SIZES[pair].mean for pair, gap in paper.GAPS.items() if gap.mean >= LARGE_GAP]
     assert fmean(high) == pytest.approx(0.264, abs=5e-4)
     assert median(high) == pytest.approx(0.319, abs=5e-4)
     assert max(high) == 0.483

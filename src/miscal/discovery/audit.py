@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError, MismatchError
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_ROWS, clipped
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import ALL
 from miscal.discovery.json_values import plain
@@ -73,7 +73,7 @@ class Audit:
         """Return the content of ``audit.json``: plain numbers, null where undefined; thresholds with clipped gaps."""
         content = asdict(self)
         for name in ("thresholds", "thresholds_by_brier"):
-            content[name] = [{**one, "gap_clipped": max(0.0, one["gap"] or 0.0)} for one in content[name]]
+            content[name] = [{**one, "gap_clipped": clipped(one["gap"])} for one in content[name]]
         return plain(content)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
+from miscal.calibration.metrics import MIN_ROWS, clipped, worst_slice_gap
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again, testifying
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
@@ -130,7 +130,7 @@ class Refitting:
             delta_std=float(refit.estimate.delta.std()),
             worst=found.worst,
             gap=found.value,
-            gap_clipped=max(0.0, found.value or 0.0),
+            gap_clipped=clipped(found.value),
             share_worst=None if found.worst is None else float(np.mean(regime == found.worst)),
         )
 

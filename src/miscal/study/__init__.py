@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     from miscal.study.dry import survey
     from miscal.study.reading import read_plan
     from miscal.study.run import StudyDone, study
-    from miscal.study.writing import read_tables
+    from miscal.study.stored import read_tables
 
 __all__ = ["StudyDone", "read_plan", "read_tables", "study", "survey"]
 
-_HOMES = {"StudyDone": "run", "read_plan": "reading", "read_tables": "writing", "study": "run", "survey": "dry"}
+_HOMES = {"StudyDone": "run", "read_plan": "reading", "read_tables": "stored", "study": "run", "survey": "dry"}
 
 
 def __getattr__(name: str) -> Any:

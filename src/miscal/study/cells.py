@@ -134,9 +134,6 @@ def _transfers(plan: Plan) -> list[Cell]:
     ]
 
 
-# --- settings -----------------------------------------------------------------------------------------------------
-
-
 def _score_settings(pair: Pair) -> dict[str, Any]:
     settings = pair.score.model_dump(exclude=set(_SCORE_MACHINE))
     return settings | {name: _last(settings[name]) for name in _SCORE_PLACES}

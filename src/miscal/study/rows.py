@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
-from miscal.discovery.estimating import TEST
+from miscal.discovery.estimating import TEST, testifying
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings import cut
 
@@ -70,26 +70,21 @@ class RawGeometry:
     seconds: float
 
 
-def testimony(found: Discovery) -> np.ndarray:
-    """Mark the rows of a run that testify: bool (n,)."""
-    if found.summary.evidence != TEST:
-        return np.ones(found.table.height, dtype=bool)
-    return (found.table["split"] == "test").to_numpy()
-
-
-def learned_rows(found: Discovery, epsilon: float) -> FieldRows:
+def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRows:
     """Take the rows that testify from the table of a run.
 
     Parameters
     ----------
     found : Discovery
+    triples : Triples
+        Its rows, in the order of its table, with their split if there is one.
     epsilon : float
 
     Returns
     -------
     FieldRows
     """
-    some = found.table.filter(testimony(found))
+    some = found.table.filter(testifying(triples))
     names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
     columns = {name: some[name].to_numpy() for name in names}
     return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=epsilon, **columns)
@@ -117,7 +112,7 @@ def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: i
     if found.model.method != "paper" or found.summary.evidence != TEST:
         return None
     start = time.monotonic()
-    split = found.table["split"].to_numpy()
+    split = triples.split
     weight = np.ones(len(triples)) if triples.weight is None else triples.weight
     fitted, test = found.model.fitted_, split == "test"
     # the estimator numbers the rows that it was given, which were all but the test rows

@@ -112,6 +112,7 @@ def fit(job: Job) -> Found:
             epsilon=pair.epsilon,
             min_rows=pair.min_rows,
             evidence=pair.evidence_under(method),
+            device=pair.device,
             n_jobs=job.n_jobs,
         )
 
@@ -139,7 +140,7 @@ def audit(job: Job) -> Found:
     from miscal.study.audits import audit
 
     asked = {name: job.cell.settings[name] for name in ("null", "draws", "seeds")}
-    return Found(audit(studied(job), **asked, options=_options(job), n_jobs=job.n_jobs))
+    return Found(audit(studied(job), **asked, options=_options(job), n_jobs=job.n_jobs, device=job.pair.device))
 
 
 def transfer(job: Job) -> Found:
@@ -163,9 +164,6 @@ STEPS: dict[str, Callable[[Job], Found]] = {
     "transfer": transfer,
 }
 """What computes each kind of cell."""
-
-
-# --- what several steps need --------------------------------------------------------------------------------------
 
 
 def read_pair(pair: Pair, folder: StudyFolder) -> Triples:

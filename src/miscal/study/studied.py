@@ -96,7 +96,7 @@ class Studied:
     @cached_property
     def learned(self) -> FieldRows:
         """The rows that testify, in the learned geometry."""
-        return learned_rows(self.found, self.settings.epsilon)
+        return learned_rows(self.found, self.triples, self.settings.epsilon)
 
     @cached_property
     def raw(self) -> RawGeometry | None:

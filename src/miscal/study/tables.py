@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import polars as pl
+
 Kind = Literal["text", "whole", "number", "truth"]
 """Type of a column: string, 64-bit integer, float64, boolean."""
 
@@ -280,3 +282,26 @@ TABLES: Mapping[str, Table] = {
     ),
 }  # fmt: skip
 """Every table by its name."""
+
+_TYPES: Mapping[Kind, type[pl.DataType]] = {
+    "text": pl.String,
+    "whole": pl.Int64,
+    "number": pl.Float64,
+    "truth": pl.Boolean,
+}
+
+
+def schema(name: str) -> dict[str, type[pl.DataType]]:
+    """Return the columns of a table, in their order, with their types.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`TABLES`.
+
+    Examples
+    --------
+    >>> schema("failures")["step"]
+    String
+    """
+    return {column: _TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,15 +10,7 @@ import polars as pl
 from miscal.base.files import write_whole
 from miscal.study.cells import Cell
 from miscal.study.folder import StudyFolder
-from miscal.study.tables import TABLES, Kind
-
-TYPES: Mapping[Kind, type[pl.DataType]] = {
-    "text": pl.String,
-    "whole": pl.Int64,
-    "number": pl.Float64,
-    "truth": pl.Boolean,
-}
-"""Types of columns by their kind."""
+from miscal.study.tables import TABLES, schema
 
 
 def write_tables(folder: StudyFolder, cells: Sequence[Cell], failures: Sequence[Mapping[str, Any]]) -> None:
@@ -58,16 +49,4 @@ def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     >>> frame("failures", []).columns
     ['pair', 'dataset', 'model', 'step', 'message']
     """
-    schema = {column: TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def read_tables(folder: str | Path) -> dict[str, pl.DataFrame]:
-    """Read the tables of a study by their names.
-
-    Parameters
-    ----------
-    folder : str or Path
-        That of the study.
-    """
-    return {name: pl.read_parquet(Path(folder) / "tables" / f"{name}.parquet") for name in TABLES}
+    return pl.DataFrame(rows, schema=schema(name), orient="row")

@@ -188,7 +188,7 @@ def test_where_all_rows_testify_the_geometry_has_not_seen_the_rows_it_places(mon
     # the field of a run that was read back has lost its seed and its options; the summary has kept them
     found = SimpleNamespace(model=miscal.MiscalibrationField("paper"), summary=SimpleNamespace(settings=SETTINGS))
     spaces = unseen_spaces(replace(studied, found=found), 1_000)
-    assert asked["settings"] == {"method": "paper", "random_state": 7, "n_jobs": None, **SETTINGS}
+    assert asked["settings"] == {"method": "paper", "random_state": 7, "n_jobs": None, "device": "auto", **SETTINGS}
     assert set(spaces.at.tolist()) == set(range(240)) - asked["taught"]
     assert len(spaces.at) == 120
 

@@ -21,7 +21,7 @@ from miscal.calibration.metrics.deferral import (
     risk_at_coverage,
     risk_coverage_area,
 )
-from miscal.calibration.metrics.gap import MIN_ROWS, GapEstimate, WorstSlice, measure_gap, worst_slice_gap
+from miscal.calibration.metrics.gap import MIN_ROWS, GapEstimate, WorstSlice, clipped, measure_gap, worst_slice_gap
 from miscal.calibration.metrics.inference import (
     ErrorEstimate,
     measure_ece,
@@ -64,6 +64,7 @@ __all__ = [
     "ReliabilityCurve",
     "WorstSlice",
     "brier",
+    "clipped",
     "correction_metrics",
     "deferral_gains",
     "ece",

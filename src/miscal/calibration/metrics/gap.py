@@ -93,6 +93,27 @@ class GapEstimate(WorstSlice):
     p_value: float | None = None
 
 
+def clipped(gap: float | None) -> float:
+    """Cut a gap off at 0, as the paper appears to report it: no lower end in its Table 5 is negative.
+
+    Parameters
+    ----------
+    gap : float or None
+        Signed; None where both slices are too small.
+
+    Returns
+    -------
+    float
+        max(0, gap); 0 of None.
+
+    Examples
+    --------
+    >>> clipped(-0.1), clipped(None), clipped(0.1)
+    (0.0, 0.0, 0.1)
+    """
+    return max(0.0, gap or 0.0)
+
+
 def worst_slice_gap(
     correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
 ) -> WorstSlice:

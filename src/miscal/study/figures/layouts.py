@@ -11,7 +11,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from miscal.report.legend import PROJECTIONS
-from miscal.report.texts import clean
+from miscal.study.figures.common import fitting
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.synthetic.figures.style import FIELD, MUTED, OKABE_ITO, RULE, panels, write
 
@@ -52,7 +52,7 @@ def _figure(rows: pl.DataFrame) -> Figure:
     bar.set_label("over-confident \u2190 field \u2192 under-confident", color=MUTED, fontsize=8)
     bar.outline.set_visible(False)
     first = rows.row(0, named=True)
-    figure.suptitle(f"{_name(first['model'])} on {_name(first['dataset'])}", fontsize=9.5, x=0.01, ha="left")
+    figure.suptitle(f"{fitting(first['model'])} on {fitting(first['dataset'])}", fontsize=9.5, x=0.01, ha="left")
     return figure
 
 
@@ -89,12 +89,7 @@ def _key(colours: dict[str | None, str]) -> tuple[list, list[str]]:
     from matplotlib.lines import Line2D
 
     marks = [Line2D([], [], ls="", marker="o", ms=4, color=colour) for colour in colours.values()]
-    return marks, ["other" if name is None else _name(name) for name in colours]
-
-
-def _name(name: str) -> str:
-    text = clean(name)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "\u2026"
+    return marks, ["other" if name is None else fitting(name, _LONGEST) for name in colours]
 
 
 FIGURE = StudyFigure(

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.report.texts import clean
+from miscal.study.figures.common import fitting
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers.forgetting import OUTCOME, SIGN
 from miscal.synthetic.figures.style import INK, MUTED, RULE, panels, write
@@ -20,7 +20,7 @@ _LONGEST = 18
 
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure a method, a panel a pair."""
-    groups = tables["purity"].sort("method", descending=True, maintain_order=True)
+    groups = tables["purity"].drop_nulls("purity").sort("method", descending=True, maintain_order=True)
     return [
         write(_figure(rows), folder, f"purity-{method}")
         for (method,), rows in groups.group_by("method", maintain_order=True)
@@ -55,17 +55,12 @@ def _panel(axes: Axes, rows: pl.DataFrame) -> None:
             if space in spaces:
                 axes.plot(spaces[space]["purity"], place, "o", color=INK, mfc=fill, ms=5.5,
                           label=label if place == 0 else None)  # fmt: skip
-    axes.set_yticks(range(len(shown)), [_name(by) for by in shown])
+    axes.set_yticks(range(len(shown)), [fitting(by, _LONGEST) for by in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("share of neighbours that share it")
     first = rows.row(0, named=True)
-    axes.set_title(f"{_name(first['model'])} on {_name(first['dataset'])}")
-
-
-def _name(name: str) -> str:
-    text = clean(name)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "\u2026"
+    axes.set_title(f"{fitting(first['model'], _LONGEST)} on {fitting(first['dataset'], _LONGEST)}")
 
 
 FIGURE = StudyFigure(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from miscal.discovery.estimating import corrections_by_name
+from miscal.discovery.estimating import corrections_by_name, testifying
 from miscal.discovery.measurements import comparison
 from miscal.discovery.summary import Comparison
-from miscal.study.rows import RawGeometry, testimony
+from miscal.study.rows import RawGeometry
 from miscal.study.studied import Rows, Studied
 
 REGIONS = ("all", "over", "under", "good")
@@ -47,7 +47,7 @@ def _scores(scores: Comparison, region: str) -> dict[str, Any]:
 
 def _of_raw(studied: Studied, raw: RawGeometry) -> Mapping[str, Comparison]:
     """Compare the raw field's correction with global ones learned from the same training rows."""
-    test = testimony(studied.found)
+    test = testifying(studied.triples)
     corrected = studied.triples.confidence.copy()
     corrected[test] = raw.rows.corrected
     train = (studied.found.table["split"] == "train").to_numpy()

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.metrics import MIN_ROWS, smece
+from miscal.discovery.estimating import testifying
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.measurements import reliability
-from miscal.study.rows import FieldRows, testimony
+from miscal.study.rows import FieldRows
 from miscal.study.studied import Rows, Studied
 
 MOST_VALUES = 60
@@ -41,7 +42,7 @@ def _regions(studied: Studied) -> Iterator[tuple[str, str, np.ndarray]]:
     """Column, value and mask (n,) of each region, of the rows that testify."""
     for name, mask in studied.learned.regions.items():
         yield "regime", name, mask
-    seen = testimony(studied.found)
+    seen = testifying(studied.triples)
     for column, values in studied.triples.metadata.items():
         for value, mask in _groups(values[seen]):
             yield clean_text(column), value, mask

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.metrics import log_losses, paired_difference
+from miscal.calibration.metrics import clipped, log_losses, paired_difference
 from miscal.discovery.summary import Summary
 from miscal.evidence.bootstrap import Replicates, slice_bootstrap
 from miscal.evidence.thresholds import threshold_sensitivity
@@ -98,7 +98,7 @@ def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
     return {
         "worst": at.worst,
         "gap": at.gap,
-        "gap_clipped": max(0.0, at.gap or 0.0),
+        "gap_clipped": clipped(at.gap),
         "gap_boot_mean": mean,
         "gap_low": low,
         "gap_high": high,

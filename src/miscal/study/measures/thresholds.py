@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from miscal.calibration.metrics import clipped
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.study.rows import FieldRows
 from miscal.study.studied import Rows, Studied
@@ -42,6 +43,6 @@ def _row(at: Threshold, seen: FieldRows) -> dict[str, Any]:
         "n": None if at.share_worst is None else round(at.share_worst * len(seen.correct)),
         "share": at.share_worst,
         "smece_gap": at.gap,
-        "smece_gap_clipped": max(0.0, at.gap or 0.0),
+        "smece_gap_clipped": clipped(at.gap),
         "brier_gap": at.brier_gap,
     }

@@ -21,12 +21,14 @@ from miscal.report.page import HERE as REPORT
 from miscal.study.figures import FIGURES
 from miscal.study.figures.common import datasets_in, study_look
 from miscal.study.figures.figure import StudyFigure, Tables
+from miscal.study.numbers.forgetting import forgetting
+from miscal.study.numbers.transfer import correction_transfer
 from miscal.study.pages import beyond, overview, published, sheets
 from miscal.study.pages.grid import Grid
 from miscal.study.pages.links import sheet_names
-from miscal.study.pages.stored import n_planned, read_tables
 from miscal.study.pages.summary import StudySummary, as_json, summarise
 from miscal.study.references import SOURCE
+from miscal.study.stored import n_planned, read_tables
 from miscal.study.verdict import METHODS, sentences
 
 HERE = Path(__file__).parent / "templates"
@@ -134,6 +136,8 @@ def _index(tables: Tables, summary: StudySummary, drawn: list[FigureSection], na
         deferral=_each(methods, lambda method: [beyond.deferral_grid(tables, method)]),
         fields=_each(methods, lambda method: [beyond.fields_grid(tables, method)]),
         elsewhere=_each(methods, lambda method: [beyond.elsewhere_grid(tables, method)]),
+        told_of_corrections=_told(methods, lambda method: correction_transfer(tables["transfer_corrections"], method)),
+        told_of_neighbours=_told(methods, lambda method: forgetting(tables["purity"], method)),
         purity=_each(methods, lambda method: [beyond.purity_grid(tables, method)]),
         failures=overview.failures_grid(tables),
         sheets=names,
@@ -148,6 +152,11 @@ def _nulls(tables: Tables) -> list[str]:
 def _each(methods: list[str], make) -> list[tuple[str, Grid]]:
     """Return each method's tables that have rows, beside the method."""
     return [(method, grid) for method in methods for grid in make(method) if grid is not None]
+
+
+def _told(methods: list[str], find) -> list[str]:
+    """Return the sentence of each method."""
+    return [f"Method {method}: {find(method).sentence}" for method in methods]
 
 
 def _sheet(tables: Tables, dataset: str, out: Path) -> str:

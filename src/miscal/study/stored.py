@@ -1,4 +1,4 @@
-"""What pages are made from: the tables of a study, whether or not all of them are there."""
+"""What figures and pages are made from: the tables of a study, whether or not all of them are there."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from pathlib import Path
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError
-from miscal.study.tables import TABLES, Kind
-
-TYPES: Mapping[Kind, type[pl.DataType]] = {
-    "text": pl.String,
-    "whole": pl.Int64,
-    "number": pl.Float64,
-    "truth": pl.Boolean,
-}
-"""Types of columns by their kind."""
+from miscal.study.tables import TABLES, schema
 
 
-def read_tables(out: Path) -> dict[str, pl.DataFrame]:
+def read_tables(out: str | Path) -> dict[str, pl.DataFrame]:
     """Read the tables of a study; one that is not there yet is empty.
 
     Parameters
     ----------
-    out : Path
+    out : str or Path
         Folder of the study.
 
     Returns
@@ -40,18 +32,17 @@ def read_tables(out: Path) -> dict[str, pl.DataFrame]:
     CorruptFile
         If a table cannot be read or lacks a column.
     """
-    folder = out / "tables"
+    folder = Path(out) / "tables"
     if not folder.is_dir():
         raise FileError(f"{out}: no tables of a study are there; give the folder that `miscal study` wrote")
     return {name: _read(folder / f"{name}.parquet", name) for name in TABLES}
 
 
 def _read(path: Path, name: str) -> pl.DataFrame:
-    schema = {column: TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()}
     if not path.exists():
-        return pl.DataFrame(schema=schema)
+        return pl.DataFrame(schema=schema(name))
     try:
-        return pl.read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema.items())
+        return pl.read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema(name).items())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
 
