@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
+from miscal.base.processes import interrupts_held
 from miscal.base.threads import one_thread
 from miscal.study.computing import Outcome, compute
 
@@ -68,7 +69,9 @@ class Processes:
     def submit(self, job: Job) -> None:
         """Begin a job."""
         pool = self._free.pop()
-        self._running[pool.submit(_alike, job)] = (job, pool)
+        # the first job of a pool starts its process
+        with interrupts_held():
+            self._running[pool.submit(_alike, job)] = (job, pool)
 
     def next(self) -> Outcome:
         """Wait for the outcome of any job."""
