@@ -239,6 +239,20 @@ def test_killed_twenty_times_it_goes_on(toy, plan, tmp_path):
     killed_and_resumed(plan, tmp_path, kills=20, jobs="2")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_one_line(plan, tmp_path, number):
+    with subprocess.Popen(
+        command(plan, tmp_path / "out", tmp_path, "--jobs", "2"),
+        env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        process.stderr.readline()
+        # Ctrl-C goes to every process of the terminal
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        said = [line for line in process.stderr.read().splitlines() if " of 22 " not in line]
+    assert process.returncode == 128 + number
+    assert said == ["miscal: stopped; no file was left half-written; run the same command again to go on from here"]
+
+
 def killed_and_resumed(plan, tmp_path, *, kills: int, jobs: str = "1") -> None:
     study(plan, tmp_path / "whole")
     rng, out, done, struck = np.random.default_rng(0), tmp_path / "out", 0, 0

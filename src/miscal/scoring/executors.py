@@ -6,14 +6,14 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import get_context
 from typing import Any, Protocol
 
 from miscal.base.errors import InputError, ResourceError
 from miscal.base.extras import need
+from miscal.base.processes import interrupts_held
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import BatchResult, LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
@@ -106,7 +106,7 @@ class Processes:
 
     def _submit(self, model: Model, pool: ProcessPoolExecutor, slot: int, job: Job, most_rows: int | None) -> Future:
         here = replace(model, device=self.devices[slot]) if isinstance(model, ModelSpec) else model
-        with _interrupts_held():  # the first job of a pool starts its process
+        with interrupts_held():  # the first job of a pool starts its process
             return pool.submit(work, here, job[1], most_rows)
 
     def _start(self, model: Model, waiting: list, running: dict, pools: list, slot: int) -> None:
@@ -127,23 +127,6 @@ class Processes:
 
 def _pool() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn"), initializer=_end_without_a_word)
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait, here and in a process that is started meanwhile: one that still imports would print a traceback.
-
-    Windows has no such mask; there it may.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # its start clears the mask, so not within it
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_without_a_word() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from typing import Any, Protocol
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
+from miscal.base.processes import interrupts_held
 from miscal.base.threads import one_thread
 from miscal.study.computing import Outcome, compute
 
@@ -66,7 +69,9 @@ class Processes:
     def submit(self, job: Job) -> None:
         """Begin a job."""
         pool = self._free.pop()
-        self._running[pool.submit(_alike, job)] = (job, pool)
+        # the first job of a pool starts its process
+        with interrupts_held():
+            self._running[pool.submit(_alike, job)] = (job, pool)
 
     def next(self) -> Outcome:
         """Wait for the outcome of any job."""
@@ -74,7 +79,7 @@ class Processes:
         job, pool = self._running.pop(done)
         try:
             found = done.result()
-        except BrokenProcessPool:
+        except (BrokenProcessPool, SystemExit):
             pool.shutdown(wait=False)
             pool, found = _pool(), Outcome(job.cell.name, 0.0, message=_LOST)
         self._free.append(pool)
@@ -89,11 +94,18 @@ class Processes:
 
 
 def _pool() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    return ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn"), initializer=_prepare)
 
 
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone: nothing else would, and it holds locks of folders."""
+def _prepare() -> None:
+    """Let a process end with the one that started it, and as that one says.
+
+    Ctrl-C reaches both, and is the other's to answer. When the other is gone nothing else would end this one, which
+    holds locks of folders.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # an exit tidies up, which the default answer to a signal does not
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parent = parent_process()
 
     def watch() -> None:
