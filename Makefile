@@ -21,7 +21,8 @@ help:
 	@echo "make test      the fast tests"
 	@echo "make test-all  all tests, the statistical ones too"
 	@echo "make bench     the benchmarks, each with what it is measured against"
-	@echo "make study DATA=DIR  a study of real sets: 18 pairs, both methods, some hours; leaves study/index.html"
+	@echo "make study DATA=DIR  a study of real sets: 18 pairs, both methods, an hour or two; leaves study/index.html;"
+	@echo "               AUDITS=1 adds audits of three pairs, some hours"
 	@echo "make check     style, format, types, direction of imports"
 	@echo "make format    rewrite to the project's style"
 
@@ -54,7 +55,7 @@ PLAN ?= examples/studies/real_sets.yaml
 study: venv
 	@test -n "$(DATA)" || { echo "name the folder of the sets: make study DATA=DIR" >&2; exit 2; }
 	OMP_NUM_THREADS=1 $(BIN)/miscal study $(PLAN) --out study --jobs $(WORKERS) --set DATA=$(abspath $(DATA)) \
-		$(foreach one,$(SETS),--set $(one))
+		$(if $(AUDITS),,--skip audit) $(foreach one,$(SETS),--set $(one))
 
 # one thread per worker: the arithmetic libraries would else fight over the processors
 test: venv
@@ -68,7 +69,7 @@ test-all: venv
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
-BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_scaling \
+BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power real_sets nulls whole_runs bench_layout planted ledger_nulls $(if $(DATA),lifeeval ledger_sets ledger_replication) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)

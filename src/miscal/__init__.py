@@ -64,7 +64,7 @@ _HOMES = {
     "write_comparison": "report",
     "write_run": "report",
 }
-_ROOMS = ("calibration", "synthetic")
+_ROOMS = ("calibration", "study", "synthetic")
 
 
 def __getattr__(name: str) -> Any:

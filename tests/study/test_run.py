@@ -61,6 +61,17 @@ def test_every_cell_is_computed_once(toy, plan, tmp_path):
     assert (again.n_computed, again.n_done) == (0, 22)
 
 
+def test_kinds_of_cells_can_be_left_to_a_later_call_with_what_rests_on_them(toy, plan, tmp_path):
+    told = []
+    first = study(plan, tmp_path / "out", skip=["discover"], progress=told.append)
+    # 4 pairs read and 2 splits; what is measured rests on the fits
+    assert (first.n_computed, first.n_done, first.n_cells, first.failures) == (6, 6, 22, ())
+    assert told[-1].left == 0.0
+    assert study(plan, tmp_path / "out").n_computed == 16
+    with pytest.raises(InputError, match=r"skip must name kinds of cells, of score, read, .*; got 'audits'"):
+        study(plan, tmp_path / "out", skip=["audits"])
+
+
 def test_tables_have_the_rows_of_all_cells_in_the_order_of_the_plan(toy, plan, tmp_path):
     study(plan, tmp_path / "out")
     rows = read_tables(tmp_path / "out")["deferral"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from miscal.base.errors import InputError
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
-from miscal.study.cells import Cell, cells_of, dataset_of
+from miscal.study.cells import KINDS, Cell, cells_of, dataset_of
 from miscal.study.computing import Outcome
 from miscal.study.engines import Engine, open_engine
 from miscal.study.expected import seconds_of, size_of
@@ -107,6 +108,7 @@ def study(
     engine: str = "local",
     n_jobs: int | None = 1,
     ray_address: str | None = None,
+    skip: Collection[str] = (),
     progress: Callable[[Step], None] = lambda step: None,
 ) -> StudyDone:
     """Study many models on many sets; a study that was stopped goes on where it was.
@@ -126,6 +128,9 @@ def study(
         computed after another, and each fit takes all cores. None: as many as there are cores. Changes no number.
     ray_address : str, optional
         Of an existing Ray cluster.
+    skip : collection of str, default ()
+        Kinds of cells that are left to a later call, and with them what rests on them: "audit", say
+        (:data:`miscal.study.cells.KINDS`).
     progress : callable, optional
         Called with a :class:`Step` as each cell begins and ends.
 
@@ -137,12 +142,13 @@ def study(
     Raises
     ------
     InputError
-        If the plan has a key or value that is not allowed, or the folder cannot be used.
+        If the plan has a key or value that is not allowed, there is no such kind to skip, or the folder cannot be used.
     MismatchError
         If the folder holds cells made with other settings or other data.
     LockedError
         If another process is writing the folder.
     """
+    _check_kinds(skip)
     asked = read_plan(plan, sets=sets)
     place = resolve(out)
     jobs = n_workers(n_jobs, 10**6)
@@ -150,28 +156,41 @@ def study(
         folder = open_folder(place)
         cells = cells_of(asked)
         folder.adopt(asked, cells)
-        done = _Run(folder, asked, cells, jobs, progress)
+        done = _Run(folder, asked, cells, frozenset(skip), jobs, progress)
         done.compute(engine, ray_address)
         return done.finish()
+
+
+def _check_kinds(kinds: Collection[str]) -> None:
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(f"skip must name kinds of cells, of {', '.join(KINDS)}; got {kind!r}")
 
 
 class _Run:
     """One call of :func:`study`, with the folder locked."""
 
     def __init__(
-        self, folder: StudyFolder, plan: Plan, cells: Sequence[Cell], jobs: int, tell: Callable[[Step], None]
+        self,
+        folder: StudyFolder,
+        plan: Plan,
+        cells: Sequence[Cell],
+        skip: frozenset[str],
+        jobs: int,
+        tell: Callable[[Step], None],
     ) -> None:
         self.folder, self.plan, self.cells, self.jobs, self.tell = folder, plan, cells, jobs, tell
         self.done = {cell.name for cell in cells if is_done(folder, plan, cell)}
         self.failures: dict[str, Failure] = {}
-        self.lost: set[str] = set()
+        # not computed by this call, on request or because something that they need failed
+        self.left_out = {cell.name for cell in cells if cell.kind in skip} - self.done
         self.n_computed = 0
         self.expected: dict[str, float | None] = {}
         self._expect(plan.pairs)
         self.took = {cell.name: folder.load(cell.name)["seconds"] for cell in cells if cell.name in self.done}
 
     def compute(self, name: str, ray_address: str | None) -> None:
-        missing = [cell for cell in self.cells if cell.name not in self.done]
+        missing = [cell for cell in self.cells if cell.name not in self.done | self.left_out]
         if not missing:
             return
         start = drawn = time.monotonic()
@@ -208,9 +227,9 @@ class _Run:
         while waiting or running:
             for cell in list(waiting.values()):
                 if not all(name in self.done or name in running or name in waiting for name in cell.needs):
-                    # something that it needs has failed, which is said there
+                    # something that it needs has failed, which is said there, or was left out
                     del waiting[cell.name]
-                    self.lost.add(cell.name)
+                    self.left_out.add(cell.name)
                 elif len(running) < workers.room and self._is_ready(cell, waiting, running):
                     running[cell.name] = waiting.pop(cell.name)
                     self._say(cell)
@@ -249,7 +268,7 @@ class _Run:
     # --- telling --------------------------------------------------------------------------------------------------
 
     def _say(self, cell: Cell, outcome: Outcome | None = None) -> None:
-        left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.lost}, self.jobs)
+        left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.left_out}, self.jobs)
         said = (None, None) if outcome is None else (outcome.seconds, outcome.message)
         self.tell(Step(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
 

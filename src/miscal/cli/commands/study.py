@@ -6,7 +6,7 @@ import typer
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.cli.options import Engine, whole
+from miscal.cli.options import Engine, names, whole
 from miscal.cli.outcome import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ def command(
     engine: Annotated[Engine, typer.Option(help="Compute on this machine, or on a Ray cluster.")] = Engine.local,
     ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
     jobs: Jobs = 1,
+    skip: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND,KIND",
+            help="Leave kinds of cells to a later call, for example audit, which takes the longest. --dry-run lists "
+            "them.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be computed, how large it is and how long it takes.")
     ] = False,
@@ -70,7 +78,14 @@ def command(
 
         try:
             done = study(
-                plan, out, sets=given, engine=engine.value, n_jobs=jobs, ray_address=ray_address, progress=progress
+                plan,
+                out,
+                sets=given,
+                engine=engine.value,
+                n_jobs=jobs,
+                ray_address=ray_address,
+                skip=names(skip),
+                progress=progress,
             )
         except (Stopped, KeyboardInterrupt) as stop:
             stop.add_note("run the same command again to go on from here")
