@@ -110,6 +110,9 @@ def _measured(rng, named, n_test) -> dict[str, Any]:
         "delta_mean": mean, "delta_std": spread, "std_visible": spread / 3, "std_hidden": spread * math.sqrt(8) / 3,
         "share_over": over, "share_under": under, "share_unsupported": 0.01,
         "worst": None if empty else ("over" if over > under else "under"), "gap": gap, "gap_clipped": shown,
+        "gap_boot_mean_clipped": None if empty else max(0.0, gap + 0.002), "outcome": "answer",
+        "log_loss_global": log_loss - saved / 2, "log_loss_saved_local": saved / 2,
+        "log_loss_saved_local_low": saved / 2 - 0.006, "log_loss_saved_local_high": saved / 2 + 0.006,
         "gap_boot_mean": None if empty else gap + 0.002, "gap_low": None if empty else gap - 0.02,
         "gap_high": None if empty else gap + 0.02, "gap_p": None if empty else float(rng.uniform()),
         "share_worst": None if empty else max(over, under), "share_low": None if empty else max(over, under) - 0.01,
@@ -117,6 +120,11 @@ def _measured(rng, named, n_test) -> dict[str, Any]:
         "brier_gap": None if empty else float(rng.normal(0.02, 0.02)), "seconds_field": 30.0, "seconds": 41.0,
     }  # fmt: skip
     if learned:
+        row |= {
+            "gap_interval_low": None if empty else max(0.0, gap - 0.025),
+            "gap_interval_high": None if empty else gap + 0.015,
+            "gap_floor": None if empty else 0.012,
+        }
         row |= {"limit_total": hidden + 0.01, "p_total": 0.001, "limit_hidden": hidden, "n_findings": 2,
                 "p_hidden": float(10.0 ** -rng.uniform(0, 6)), "finding": "subject = law",
                 "lambda": 0.001, "epoch": 7}  # fmt: skip
@@ -223,7 +231,8 @@ def _audit(rows, rng, base) -> None:
         values = {"delta_std": 0.15 + 0.01 * float(rng.normal()), "gap": 0.09 + 0.01 * float(rng.normal())}
         rows["seeds"].append(base | {"seed": seed, "worst": "over", "share_worst": 0.3, **values})
     for a, b in combinations(range(5), 2):
-        agreed = {"correlation": float(rng.uniform(0.8, 0.98)), "sign_agreement": float(rng.uniform(0.75, 0.92))}
+        agreed = {"correlation": float(rng.uniform(0.8, 0.98)), "sign_agreement": float(rng.uniform(0.75, 0.92)),
+                  "sign_by_chance": 0.55}  # fmt: skip
         rows["seed_pairs"].append(base | {"seed_a": a, "seed_b": b, **agreed})
 
 

@@ -89,6 +89,7 @@ def test_all_models_on_a_set_share_the_split(toy, plan, tmp_path):
         assert set(sides) == {f"q{row}" for row in range(240)}
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(toy, plan, tmp_path):
     study(plan, tmp_path / "one", n_jobs=1)
     ended = run_toy(plan, tmp_path / "many", tmp_path, "--jobs", "2")
@@ -250,6 +251,7 @@ def test_killed_twenty_times_it_goes_on(toy, plan, tmp_path):
     killed_and_resumed(plan, tmp_path, kills=20, jobs="2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_one_line(plan, tmp_path, number):
     with subprocess.Popen(

@@ -103,7 +103,7 @@ def expected_seconds(n: int, n_columns: int) -> dict[str, float]:
     Examples
     --------
     >>> round(expected_seconds(2_000, 384)["field"], 1)
-    5.0
+    3.5
     """
     at = np.log(np.clip(n, _ROWS[0], None))
     known = np.log(_ROWS)
