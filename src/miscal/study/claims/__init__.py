@@ -1,0 +1,30 @@
+"""The paper's claims: its number, ours over the pairs at hand, and whether the direction is the same here."""
+
+from __future__ import annotations
+
+from miscal.study.claims import audits, corrections, gaps, spaces
+from miscal.study.claims.claim import Claim, Tables
+
+__all__ = ["Claim", "claims"]
+
+_MAKERS = (
+    gaps.gaps, gaps.spreads, corrections.improved, corrections.gains, gaps.sizes, gaps.raw, audits.nulls, audits.seeds,
+    audits.thresholds, audits.correlations, spaces.purity,
+)  # fmt: skip
+
+
+def claims(tables: Tables, method: str) -> list[Claim]:
+    """Compare every claim of the paper that these tables speak to.
+
+    Parameters
+    ----------
+    tables : mapping of str to polars.DataFrame
+        Tables of a study; all of them, each may be empty.
+    method : {"paper", "auto"}
+
+    Returns
+    -------
+    list of Claim
+        Only of claims for which there are rows.
+    """
+    return [claim for make in _MAKERS for claim in make(tables, method)]
