@@ -91,11 +91,11 @@ def opening(n: int, n_paper: int) -> str:
         return (
             f"These are not the paper's pairs: none of the {of_pairs(n, n).partition(' of ')[2]} here joins one of its "
             "models with one of its data sets. Its numbers stand beside ours for orientation: directions can be "
-            "compared, sizes cannot."
+            "compared, values cannot."
         )
     return (
         f"Only {n_paper} of the {n} pairs are the paper's (it has {N_PAIRS}), by the names of data set and model; the "
-        f"other {n - n_paper} are not. Directions can be compared over all of them, sizes only pair by pair."
+        f"other {n - n_paper} are not. Directions can be compared over all of them, values only pair by pair."
     )
 
 
