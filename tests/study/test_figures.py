@@ -70,6 +70,22 @@ def test_gaps_stand_beside_the_papers(drawn, made):
     assert diamonds == {GAPS[pair].mean for pair in of(made).select("dataset", "model").iter_rows()}
 
 
+def test_a_gap_is_filled_where_its_interval_excludes_zero(drawn, made):
+    (figure,) = drawn("gaps", made).values()
+    fills = {
+        round(float(line.get_xdata()[0]), 9): line.get_markerfacecolor() != "white"
+        for axes in figure.axes
+        for line in axes.lines
+        if line.get_marker() == "o" and len(line.get_xdata())
+    }
+    rows = of(made).drop_nulls("gap")
+    beyond = dict(zip(rows["gap"].round(9), rows["gap_interval_low"] > 0, strict=True))
+    assert fills == beyond
+    assert set(beyond.values()) == {True, False}
+    bars = {tuple(line.get_xdata()) for axes in figure.axes for line in axes.lines if len(line.get_xdata()) == 2}
+    assert set(rows.select("gap_interval_low", "gap_interval_high").rows()) <= bars
+
+
 def test_gaps_of_other_pairs_have_no_reference(drawn):
     (figure,) = drawn("gaps", tables(other_pairs(4))).values()
     assert not any(points(axes, "D") for axes in figure.axes)
@@ -79,7 +95,8 @@ def test_orange_is_over_and_blue_under(drawn, made):
     (figure,) = drawn("gaps", made).values()
     side = {round(row["gap"], 9): row["worst"] for row in of(made).drop_nulls("gap").iter_rows(named=True)}
     seen = set()
-    for line in (line for axes in figure.axes for line in axes.lines if line.get_marker() == "o"):
+    for line in (line for axes in figure.axes for line in axes.lines if line.get_marker() == "o"
+                 and len(line.get_xdata())):  # fmt: skip
         worst = side[round(float(line.get_xdata()[0]), 9)]
         assert line.get_color() == {"over": "#d55e00", "under": "#0072b2"}[worst]
         seen.add(worst)
@@ -143,6 +160,13 @@ def test_histograms_of_gaps_count_every_pair(drawn, made):
     (figure,) = drawn("raw-gaps", made).values()
     found = raw_against_learned(made["pairs"])
     assert [sum(bar.get_height() for bar in axes.patches) for axes in figure.axes] == [found.n] * 3
+    for axes, name in zip(figure.axes, ("raw", "learned", "difference"), strict=True):
+        hatched = [bar for bar in axes.patches if bar.get_hatch()]
+        assert [bar.get_height() for bar in hatched] == [(found.gaps[name] == 0).sum()]
+        assert len(axes.patches) == 17 + 1
+    # small differences of either sign share the bin in the middle
+    middle = figure.axes[2].patches[8]
+    assert middle.get_x() == pytest.approx(-middle.get_x() - middle.get_width())
     assert f"{found.share_raw_above_zero:.0%} of {found.n}" in figure.axes[0].get_title(loc="left")
 
 

@@ -1,6 +1,7 @@
 """Pages say what the tables hold, whichever of them are there."""
 
 import html
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -88,6 +89,85 @@ def test_the_table_of_pairs_has_every_pair_and_method(make_pages, made):
         assert row["gap"] is None or f'data-key="{row["gap"]}"' in values
 
 
+def cells(page, section, after):
+    """Texts of the rows of the first table after some words."""
+    part = page[page.index(f'id="{section}"') :]
+    part = part[part.index(after) :]
+    rows = re.findall(r"<tr>(.*?)</tr>", part[: part.index("</table>")], re.DOTALL)[1:]
+    return [
+        [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", cell)).split())
+         for cell in re.split(r"</t[dh]>", row) if cell.strip()]
+        for row in rows
+    ]  # fmt: skip
+
+
+def test_the_interval_of_a_gap_is_the_one_that_allows_for_noise(make_pages, made):
+    page = (make_pages(made) / "index.html").read_text()
+    own = made["pairs"].filter(geometry="learned")
+    for row, shown in zip(own.iter_rows(named=True), cells(page, "pairs", "<table"), strict=True):
+        if row["gap"] is None:
+            assert shown[9] == "\u2013"
+            continue
+        low, high = (f"{row[name]:+.3f}".replace("-", "\u2212").replace("+0.000", "0.000")
+                     for name in ("gap_interval_low", "gap_interval_high"))  # fmt: skip
+        assert shown[9].endswith(f"{low} to {high}")
+        assert shown[13].startswith(f"{row['log_loss_saved_local']:+.3f}".replace("-", "\u2212"))
+
+
+def test_the_accuracy_of_an_event_is_called_its_rate(make_pages, made):
+    first = made["pairs"]["pair"][0]
+    outcome = pl.when(pl.col("pair") == first).then(pl.lit("event")).otherwise(pl.col("outcome"))
+    page = (make_pages(made | {"pairs": made["pairs"].with_columns(outcome=outcome)}) / "index.html").read_text()
+    said = [shown[4] for shown in cells(page, "pairs", "<table")]
+    pairs = made["pairs"].filter(geometry="learned")["pair"]
+    assert ["event rate" in text for text in said] == [pair == first for pair in pairs]
+
+
+def test_table_5_has_the_clipped_means_and_no_slice_without_a_gap(make_pages):
+    everything = tables(papers_pairs(48), methods=("paper",), raw=False, seed=1)
+    page = (make_pages(everything) / "index.html").read_text()
+    below = 0
+    shown = cells(page, "tables", "Table 5, method paper")
+    for row, (*_, gap, _, size) in zip(everything["pairs"].iter_rows(named=True), shown, strict=True):
+        if row["gap"] is None:
+            assert (gap, size) == ("\u2013", "none")
+        else:
+            draws = [max(0.0, row[name]) for name in ("gap_boot_mean_clipped", "gap_low", "gap_high")]
+            assert gap == "{:.3f} {:.3f} to {:.3f}".format(*draws)
+            assert (size == "none (gap \u2264 0)") is (row["gap"] <= 0)
+            below += row["gap"] <= 0
+    assert below
+
+
+def test_kept_epochs_stand_beside_table_2(make_pages, made):
+    page = (make_pages(made) / "index.html").read_text()
+    rows = made["nulls"].filter(method="paper", statistic="epoch").sort("pair").iter_rows(named=True)
+    for row, shown in zip(rows, cells(page, "tables", "Table 2, method paper"), strict=True):
+        assert shown[-2:] == [f"{row['observed']:.0f}", f"{row['null_mean']:.1f} \u00b1 {row['null_std']:.1f}"]
+
+
+def test_bars_of_the_field_are_cut_at_epsilon(make_pages, made):
+    """Edges of width 0.01 meet epsilon exactly, whatever rounding makes of them."""
+    edges = [k / 100 for k in range(-100, 101)]
+    key = {name: made["pairs"][name][0] for name in ("pair", "dataset", "model", "method")}
+    bins = [key | {"geometry": "learned", "left": a, "right": b, "n": 5} for a, b in itertools.pairwise(edges)]
+    one = {name: table.filter(pl.col("pair") == key["pair"]) if "pair" in table.columns else table
+           for name, table in made.items()}  # fmt: skip
+    one |= frames({"histograms": bins}) | {name: one[name] for name in one if name != "histograms"}
+    one["pairs"] = one["pairs"].filter(pl.col("method") == key["method"]).with_columns(epsilon=pl.lit(0.15))
+    out = make_pages(one)
+    (sheet,) = (out / "datasets").iterdir()
+    counts = {side: sheet.read_text().count(f'<rect class="{side}"') for side in ("over", "good", "under")}
+    assert counts == {"over": 85, "good": 30, "under": 85}
+
+
+def test_a_method_without_interpreted_pairs_is_not_spoken_of(make_pages, made):
+    assert set(made["purity"]["method"]) == {"auto"}
+    page = text_of(make_pages(made) / "index.html")
+    assert "Method auto: From the raw inputs" in page
+    assert "No pair was interpreted" not in page
+
+
 def test_numbers_of_the_papers_tables_stand_beside_ours(make_pages):
     everything = tables(papers_pairs(48), methods=("paper",), raw=False)
     audited = [p for p in papers_pairs(48) if (p["dataset"], p["model"]) in NULLS]
@@ -100,7 +180,7 @@ def test_numbers_of_the_papers_tables_stand_beside_ours(make_pages):
     name = (more["nulls"]["dataset"][0], more["nulls"]["model"][0])
     reference = NULLS[name].null_delta_std
     assert f"{metric(reference.mean)} \u00b1 {metric(reference.std)}" in page
-    assert f"{metric(SEEDS[name].correlation.mean)} \u00b1 {metric(SEEDS[name].correlation.std)}" in page
+    assert f"{SEEDS[name].correlation.mean:.2f} \u00b1 {SEEDS[name].correlation.std:.2f}" in page
 
 
 def test_sheets_have_a_row_for_each_model_and_link_to_reports(make_pages, made, tmp_path):

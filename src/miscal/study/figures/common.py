@@ -22,6 +22,9 @@ OVER, UNDER, GOOD = OKABE_ITO[3], OKABE_ITO[0], "#8b939c"
 METHODS = ("paper", "auto")
 """Methods in the order of figures."""
 
+REGIONS = ("all", "over", "under", "good")
+"""Regions of a pair's rows in the order of figures and pages."""
+
 WIDEST = 10.8
 """Inches of a figure as wide as the page."""
 

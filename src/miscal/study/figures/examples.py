@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import OVER, UNDER, fitting, methods_in, pair_names
+from miscal.study.figures.common import OVER, UNDER, WIDEST, fitting, methods_in, pair_names
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers.choosing import LEARNED, of_method
 from miscal.study.references import EXAMPLE, paper_pair
@@ -48,7 +48,7 @@ def _figure(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, nam
     shown += [(column, value, f"{fitting(str(column), 12)} = {fitting(value, 14)}", OKABE_ITO[2])
               for value in values[:_MOST_VALUES]]  # fmt: skip
     shown += [("regime", "over", "over-confident", OVER), ("regime", "under", "under-confident", UNDER)]
-    figure, grid = panels(1, len(shown), width=10.8 / max(len(shown), 4), height=3.0, sharex=True, sharey=True)
+    figure, grid = panels(1, len(shown), width=WIDEST / max(len(shown), 4), height=3.0, sharex=True, sharey=True)
     for axes, (own, value, title, colour) in zip(grid[0], shown, strict=True):
         here = (pl.col("column") == own) & (pl.col("value") == value)
         _panel(axes, curves.filter(here).sort("bin"), regions.filter(here), title, colour)

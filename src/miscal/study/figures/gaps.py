@@ -1,4 +1,4 @@
-"""The worst-slice gap of each pair, with its bootstrap interval."""
+"""The worst-slice gap of each pair, with the interval that excludes 0 beyond chance alone."""
 
 from __future__ import annotations
 
@@ -63,10 +63,14 @@ def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
             axes.plot(0.0, place, "|", color=MUTED, ms=6, label="no slice has enough rows")
             continue
         colour = _SIDES[row["worst"]]
-        if row["gap_low"] is not None:
-            axes.plot([row["gap_low"], row["gap_high"]], [place, place], color=colour, lw=1.3)
+        low, high = row["gap_interval_low"], row["gap_interval_high"]
+        if low is not None and high is not None:
+            axes.plot([low, high], [place, place], color=colour, lw=1.3, zorder=1.5)
         label = f"{row['method']}: worst slice {row['worst']}-confident"
-        axes.plot(row["gap"], place, _MARKS[row["method"]], color=colour, ms=4.5, label=label, ls="")
+        fill = colour if low is not None and low > 0 else "white"
+        axes.plot(row["gap"], place, _MARKS[row["method"]], color=colour, mfc=fill, ms=4.5, ls="")
+        # the key shows them filled, whichever comes first
+        axes.plot([], [], _MARKS[row["method"]], color=colour, ms=4.5, label=label, ls="")
     axes.set_xlabel("smECE gap")
     axes.tick_params(axis="y", length=0)
 
@@ -82,8 +86,10 @@ FIGURE = StudyFigure(
     title="How much worse the worst slice is than the whole",
     place="figure 5b and table 5",
     lesson="The gap is the calibration error (smECE) of the worse of the two discovered slices less that of all rows. "
-    "Right of the line, the whole understates how badly the confidence is calibrated on some inputs. Bars are 95 % "
-    "bootstrap intervals of the rows alone: they leave out that the slice was found by learning. The paper appears to "
-    "report the gap cut off at 0; here it keeps its sign.",
+    "Where it lies right of the line and its interval excludes 0 (a filled mark), the whole understates "
+    "how badly the confidence is calibrated on some inputs. A calibrated model has a gap above 0, too, because the "
+    "calibration error of few rows is larger. Bars are 95 % intervals that allow for this, which is why they may lie "
+    "left of their mark; they start at 0 where chance explains the gap. The paper appears to report the gap cut off at "
+    "0; here it keeps its sign.",
     draw=draw,
 )

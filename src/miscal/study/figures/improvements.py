@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from miscal.study.figures.common import (
+    REGIONS,
     dataset_panels,
     datasets_in,
     leftmost,
@@ -21,7 +22,6 @@ from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import improvements
 from miscal.synthetic.figures.style import INK, OKABE_ITO, write
 
-_REGIONS = ("all", "over", "under", "good")
 _BARS = {
     "isotonic": ("isotonic regression", OKABE_ITO[5]),
     "temperature": ("temperature scaling", OKABE_ITO[4]),
@@ -57,13 +57,13 @@ def _panel(axes: Axes, table: pl.DataFrame) -> None:
     zero(axes)
     for shift, (calibrator, (label, colour)) in enumerate(_BARS.items(), start=-1):
         rows = table.filter(pl.col("calibrator") == calibrator)
-        places = [_REGIONS.index(region) + shift * _WIDE for region in rows["region"].to_list()]
+        places = [REGIONS.index(region) + shift * _WIDE for region in rows["region"].to_list()]
         axes.bar(places, rows["mean"].to_list(), _WIDE, color=colour, label=label)
         spread = rows["std"].fill_null(0.0).to_list()
         axes.errorbar(places, rows["mean"].to_list(), spread, fmt="none", ecolor=INK, elinewidth=0.8, capsize=0)
     counts = {row["region"]: row["n_pairs"] for row in table.iter_rows(named=True)}
     n = table["n_all"].max()
-    axes.set_xticks(range(4), [f"{region}\n{counts.get(region, 0)} of {n}" for region in _REGIONS])
+    axes.set_xticks(range(4), [f"{region}\n{counts.get(region, 0)} of {n}" for region in REGIONS])
     axes.set_xlim(-0.6, 3.6)
     axes.tick_params(axis="x", length=0)
 

@@ -97,9 +97,9 @@ FIGURE = StudyFigure(
     title="What the learned space forgets, and what it keeps",
     place="figure 15",
     lesson="Each point is a question. In the raw inputs, questions that are alike lie close together. In the learned "
-    "space, questions on which the model errs in the same way lie close together. Look for categories that lie apart on "
-    "the left and are mixed on the right: there, the learned space has forgotten the subject. If the field's colours "
-    "separate at the same time, it has kept the error. A picture in two dimensions proves nothing; the purity of "
-    "neighbours measures it.",
+    "space, questions on which the model errs in the same way lie close together. Look for categories that lie apart "
+    "on the left and are mixed on the right: there, the learned space has forgotten the subject. If the field's "
+    "colours separate at the same time, it has kept the error. A picture in two dimensions proves nothing; the purity "
+    "of neighbours measures it.",
     draw=draw,
 )

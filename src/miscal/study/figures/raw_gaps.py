@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from miscal.study.figures.common import methods_in, soft_grid, zero
+from miscal.study.figures.common import legend_of_all, methods_in, soft_grid, zero
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import RawAgainstLearned, raw_against_learned
 from miscal.synthetic.figures.style import MUTED, OKABE_ITO, panels, write
 
-_BINS = 16
+_BINS = 17
+"""An odd number, so that small differences of either sign share the bin in the middle."""
 
 
 def draw(tables: Tables, folder: Path) -> list[str]:
@@ -38,16 +39,26 @@ def _figure(found: RawAgainstLearned) -> Figure:
     for axes, (column, title, share, colour) in zip(grid[0], shown, strict=True):
         lowest = -highest if column == "difference" else 0.0
         _panel(axes, found.gaps[column].to_numpy(), (lowest, highest), colour)
+        axes.set_xlim(lowest - (highest / _BINS if column != "difference" else 0.0), highest)
         axes.set_title(f"{title}: above 0 in {share:.0%} of {found.n}")
         axes.set_xlabel("smECE gap, negative ones as 0" if column != "difference" else "difference of these gaps")
     grid[0, 0].set_ylabel("pairs")
+    legend_of_all(figure, list(grid[0][:1]))
     return figure
 
 
 def _panel(axes: Axes, values: np.ndarray, ends: tuple[float, float], colour: str) -> None:
     soft_grid(axes, "y")
     zero(axes, vertical=True)
-    axes.hist(values, bins=np.linspace(*ends, _BINS + 1), color=colour, edgecolor="white", linewidth=0.5)
+    edges = np.linspace(*ends, _BINS + 1)
+    counts, _ = np.histogram(values[values != 0.0], edges)
+    wide = float(edges[1] - edges[0])
+    axes.bar(edges[:-1], counts, wide, align="edge", color=colour, edgecolor="white", linewidth=0.5)
+    middle = ends[0] < 0
+    below = int(counts[_BINS // 2]) if middle else 0
+    zeros = int((values == 0.0).sum())
+    axes.bar(0.0 if middle else -wide / 2, zeros, wide, below, color="white", edgecolor=colour, hatch="////",
+             linewidth=0.8, label="exactly 0")  # fmt: skip
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
@@ -55,7 +66,9 @@ FIGURE = StudyFigure(
     name="raw-gaps",
     title="Gaps that raw inputs find, and gaps that learning finds",
     place="figure 14b",
-    lesson="A bar at 0 means that no slice is worse calibrated than the whole. The further the middle histogram lies "
-    "to the right of the left one, the more learning adds; the right one shows the difference within each pair.",
+    lesson="The hatched bars hold the pairs whose value is exactly 0: no slice is worse calibrated than the whole, or "
+    "both gaps are 0. The further the middle histogram lies to the right of the left one, the more learning adds; the "
+    "right one shows the difference within each pair. The gap of a calibrated model is above 0, too, so that the "
+    "shares above 0 show nothing by themselves.",
     draw=draw,
 )

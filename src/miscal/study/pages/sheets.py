@@ -11,7 +11,7 @@ import polars as pl
 from miscal.discovery.summary import CurveNumbers
 from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
 from miscal.report.numbers import DASH, metric
-from miscal.study.figures.common import models_in
+from miscal.study.figures.common import REGIONS, models_in
 from miscal.study.figures.figure import Tables
 from miscal.study.numbers.choosing import LEARNED
 from miscal.study.pages.links import report_link
@@ -20,11 +20,14 @@ from miscal.study.verdict import METHODS
 X = Scale(0.0, 1.0, 40.0, 248.0)
 Y = Scale(0.0, 1.0, 220.0, 10.0)
 TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.5, 1))
-REGIONS = {"all": "all", "over": "over", "under": "under", "good": "good"}
 DIAGRAMS = {"all": "All rows", "over": "Over-confident", "under": "Under-confident"}
 SPARSE = 0.001
 """Bins at the ends of a histogram with a smaller share of the rows are left out, so that the others can be seen."""
-CALIBRATORS = {"raw": "uncorrected", "miscal": "local correction", "isotonic": "isotonic regression"}
+_CORRECTIONS = {"raw": "uncorrected", "miscal": "local correction", "isotonic": "isotonic regression"}
+
+
+_ROUNDING = 1e-9
+"""By how much edges that are equal may differ."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +127,14 @@ def _ends(histograms: pl.DataFrame) -> tuple[float, float] | None:
 def _bars(histogram: pl.DataFrame, ends: tuple[float, float] | None, epsilon: float | None) -> FieldBars | None:
     if histogram.is_empty() or ends is None:
         return None
-    held = histogram.filter(pl.col("n") > 0, pl.col("left") >= ends[0] - 1e-9, pl.col("right") <= ends[1] + 1e-9)
+    held = histogram.filter(
+        pl.col("n") > 0, pl.col("left") >= ends[0] - _ROUNDING, pl.col("right") <= ends[1] + _ROUNDING
+    )
     if held.is_empty():
         return None
     x, y = Scale(*ends, 12.0, 248.0), Scale(0.0, float(held["n"].max()), 220.0, 14.0)
     bars = [
-        Bar(_side((row["left"] + row["right"]) / 2, epsilon), x(row["left"]), y(row["n"]),
+        Bar(_side(row["left"], row["right"], epsilon), x(row["left"]), y(row["n"]),
             round(x(row["right"]) - x(row["left"]), 2), round(y(0.0) - y(row["n"]), 2))
         for row in held.sort("left").iter_rows(named=True)
     ]  # fmt: skip
@@ -142,10 +147,15 @@ def _ticks(ends: tuple[float, float]) -> list[float]:
     return round_ticks(*ends, 4)
 
 
-def _side(value: float, epsilon: float | None) -> str:
-    if abs(value) <= (epsilon or 0.0):
-        return "good"
-    return "over" if value < 0 else "under"
+def _side(left: float, right: float, epsilon: float | None) -> str:
+    """Say on which side of the band a bin lies, by its edges; a bin that the band cuts goes by its middle."""
+    band = epsilon or 0.0
+    if right <= -band + _ROUNDING:
+        return "over"
+    if left >= band - _ROUNDING:
+        return "under"
+    middle = (left + right) / 2
+    return "good" if abs(middle) <= band else "over" if middle < 0 else "under"
 
 
 def _errors(corrections: pl.DataFrame) -> list[tuple[str, list[str]]]:
@@ -157,5 +167,5 @@ def _errors(corrections: pl.DataFrame) -> list[tuple[str, list[str]]]:
         return []
     return [
         (label, [metric(values[key]) if (key := (name, region)) in values else DASH for region in REGIONS])
-        for name, label in CALIBRATORS.items()
+        for name, label in _CORRECTIONS.items()
     ]

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+import polars as pl
 from jinja2 import Environment
 from markupsafe import Markup
 
@@ -19,7 +20,7 @@ from miscal.report import inline
 from miscal.report.page import FILTERS, bundle, stylesheet
 from miscal.report.page import HERE as REPORT
 from miscal.study.figures import FIGURES
-from miscal.study.figures.common import datasets_in, study_look
+from miscal.study.figures.common import REGIONS, datasets_in, study_look
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers.forgetting import forgetting
 from miscal.study.numbers.transfer import correction_transfer
@@ -136,8 +137,12 @@ def _index(tables: Tables, summary: StudySummary, drawn: list[FigureSection], na
         deferral=_each(methods, lambda method: [beyond.deferral_grid(tables, method)]),
         fields=_each(methods, lambda method: [beyond.fields_grid(tables, method)]),
         elsewhere=_each(methods, lambda method: [beyond.elsewhere_grid(tables, method)]),
-        told_of_corrections=_told(methods, lambda method: correction_transfer(tables["transfer_corrections"], method)),
-        told_of_neighbours=_told(methods, lambda method: forgetting(tables["purity"], method)),
+        told_of_corrections=_told(
+            tables["transfer_corrections"],
+            methods,
+            lambda method: correction_transfer(tables["transfer_corrections"], method),
+        ),
+        told_of_neighbours=_told(tables["purity"], methods, lambda method: forgetting(tables["purity"], method)),
         purity=_each(methods, lambda method: [beyond.purity_grid(tables, method)]),
         failures=overview.failures_grid(tables),
         sheets=names,
@@ -154,9 +159,10 @@ def _each(methods: list[str], make) -> list[tuple[str, Grid]]:
     return [(method, grid) for method in methods for grid in make(method) if grid is not None]
 
 
-def _told(methods: list[str], find) -> list[str]:
-    """Return the sentence of each method."""
-    return [f"Method {method}: {find(method).sentence}" for method in methods]
+def _told(table: pl.DataFrame, methods: list[str], find) -> list[str]:
+    """Return the sentence of each method that the table has rows of."""
+    held = set(table["method"].to_list())
+    return [f"Method {method}: {find(method).sentence}" for method in methods if method in held]
 
 
 def _sheet(tables: Tables, dataset: str, out: Path) -> str:
@@ -168,7 +174,7 @@ def _sheet(tables: Tables, dataset: str, out: Path) -> str:
         x=sheets.X,
         y=sheets.Y,
         ticks=sheets.TICKS,
-        regions=list(sheets.REGIONS.values()),
+        regions=REGIONS,
     )
 
 
