@@ -167,7 +167,7 @@ def test_histograms_of_gaps_count_every_pair(drawn, made):
     # small differences of either sign share the bin in the middle
     middle = figure.axes[2].patches[8]
     assert middle.get_x() == pytest.approx(-middle.get_x() - middle.get_width())
-    assert f"{found.share_raw_above_zero:.0%} of {found.n}" in figure.axes[0].get_title(loc="left")
+    assert f"{100 * found.share_raw_above_zero:.0f}\u202f% of {found.n}" in figure.axes[0].get_title(loc="left")
 
 
 def test_the_example_is_the_papers_or_the_largest_gap(drawn):

@@ -1,5 +1,6 @@
 """Pages say what the tables hold, whichever of them are there."""
 
+import dataclasses
 import html
 import itertools
 import json
@@ -13,12 +14,12 @@ from miscal.base.errors import CorruptFile, FileError
 from miscal.report.numbers import metric
 from miscal.study.claims import claims
 from miscal.study.figures import FIGURES
-from miscal.study.pages import write_pages
+from miscal.study.pages import write, write_pages
 from miscal.study.pages.links import sheet_names
 from miscal.study.references import GAPS, NULLS, SEEDS
 
 from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
-from .conftest import save
+from .conftest import PLAIN, save
 
 VOID = {"meta", "link", "img", "br", "path", "line", "circle", "rect"}
 
@@ -306,3 +307,21 @@ def test_a_registered_figure_reaches_the_page(make_pages, made):
     rising = next(claim for claim in claims(tables(papers_pairs(48)), "paper") if claim.figure == "sizes")
     whole = text_of(make_pages(tables(papers_pairs(48)), "whole") / "index.html")
     assert f"{rising.says} Paper: {rising.published}. Here: {rising.here}" in whole
+
+
+def test_claims_stand_at_the_figure_that_shows_them(make_pages, made, monkeypatch):
+    """Interpreted pairs are of method auto alone, so that its claims stand there; elsewhere the paper's come first."""
+    figures = tuple(dataclasses.replace(PLAIN, name=name) for name in ("gaps", "layouts"))
+    monkeypatch.setattr(write, "FIGURES", figures)
+    out = save(make_pages(made).parent / "both", made)
+    write_pages(out)
+    page = (out / "index.html").read_text()
+    for figure, method in (("gaps", "paper"), ("layouts", "auto")):
+        section = page[page.index(f'<section id="{figure}"') :]
+        section = html.unescape(section[: section.index("</section>")])
+        assert f"by method {method}:" in section
+        own = [claim for claim in claims(made, method) if claim.figure == figure]
+        assert section.count("<li>") == len(own) > 0
+        assert all(f"{claim.says} <span" in section for claim in own)
+    assert all(one.holds is None for one in claims(made, "auto") if one.figure == "layouts")
+    assert "The direction cannot be said from" in section

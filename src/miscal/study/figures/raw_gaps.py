@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from miscal.report.numbers import percent
 from miscal.study.figures.common import legend_of_all, methods_in, soft_grid, zero
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import RawAgainstLearned, raw_against_learned
@@ -40,7 +41,7 @@ def _figure(found: RawAgainstLearned) -> Figure:
         lowest = -highest if column == "difference" else 0.0
         _panel(axes, found.gaps[column].to_numpy(), (lowest, highest), colour)
         axes.set_xlim(lowest - (highest / _BINS if column != "difference" else 0.0), highest)
-        axes.set_title(f"{title}: above 0 in {share:.0%} of {found.n}")
+        axes.set_title(f"{title}: above 0 in {percent(share, 0)} of {found.n}")
         axes.set_xlabel("smECE gap, negative ones as 0" if column != "difference" else "difference of these gaps")
     grid[0, 0].set_ylabel("pairs")
     legend_of_all(figure, list(grid[0][:1]))

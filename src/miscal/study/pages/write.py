@@ -19,6 +19,7 @@ from miscal.base.files import disk_errors, replace_file
 from miscal.report import inline
 from miscal.report.page import FILTERS, bundle, stylesheet
 from miscal.report.page import HERE as REPORT
+from miscal.study.claims import Claim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.common import REGIONS, datasets_in, study_look
 from miscal.study.figures.figure import StudyFigure, Tables
@@ -127,6 +128,7 @@ def _index(tables: Tables, summary: StudySummary, drawn: list[FigureSection], na
         sentences={verdict.method: sentences(verdict) for verdict in summary.verdicts},
         pairs=overview.pairs_grid(tables, out),
         figures=drawn,
+        beside=_beside(summary),
         missing=[figure.title for figure in FIGURES if figure not in [section.figure for section in drawn]],
         nulls=_each(methods, lambda method: [published.null_grid(tables, method, null) for null in _nulls(tables)]),
         seeds=_each(methods, lambda method: [published.seed_grid(tables, method)]),
@@ -148,6 +150,15 @@ def _index(tables: Tables, summary: StudySummary, drawn: list[FigureSection], na
         sheets=names,
         source=SOURCE,
     )
+
+
+def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[Claim]]]]:
+    """Return the claims that stand at each figure: those of the first method that has any."""
+    beside: dict[str, list[tuple[str, list[Claim]]]] = {}
+    for method, claims in summary.claims.items():
+        for name in {claim.figure for claim in claims} - beside.keys():
+            beside[name] = [(method, [claim for claim in claims if claim.figure == name])]
+    return beside
 
 
 def _nulls(tables: Tables) -> list[str]:
