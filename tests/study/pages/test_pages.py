@@ -145,6 +145,8 @@ def test_kept_epochs_stand_beside_table_2(make_pages, made):
     rows = made["nulls"].filter(method="paper", statistic="epoch").sort("pair").iter_rows(named=True)
     for row, shown in zip(rows, cells(page, "tables", "Table 2, method paper"), strict=True):
         assert shown[-2:] == [f"{row['observed']:.0f}", f"{row['null_mean']:.1f} \u00b1 {row['null_std']:.1f}"]
+    without = made | {"nulls": made["nulls"].filter(pl.col("statistic") != "epoch")}
+    assert "Kept epoch" not in (make_pages(without, "without") / "index.html").read_text()
 
 
 def test_bars_of_the_field_are_cut_at_epsilon(make_pages, made):

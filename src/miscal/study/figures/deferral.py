@@ -92,6 +92,7 @@ FIGURE = StudyFigure(
     lesson="Answers below a confidence are left to somebody else; coverage is the share that the model still answers, "
     "risk the share of these that is wrong. The first figure shows how much the correction takes off the area under "
     "risk over coverage, with 95 % bootstrap intervals: right of the line, correcting helps. The curves of each pair "
-    "are linked below it; a lower curve is better.",
+    "are linked below it; a lower curve is better. Where the confidence is that of an event, the answer is whether the "
+    "event is likelier than not, and its confidence is that of this answer.",
     draw=draw,
 )

@@ -25,9 +25,10 @@ def null_grid(tables: Tables, method: str, null: str = PERMUTED) -> Grid | None:
     columns = (
         *_NAMES, *_beside("Std of field"), *_beside("Std under the null"), *_beside("Gap"),
         *_beside("Gap under the null"), Column("p of std"), Column("p of gap"),
-        Column("Kept epoch", hint="method paper: how long learning went on"), Column("Kept epoch under the null"),
     )  # fmt: skip
-    epochs = {row["pair"]: row for row in epochs_of(tables, method, null).iter_rows(named=True)}
+    epochs = {row["pair"]: row for row in epochs_of(tables, method, null).drop_nulls().iter_rows(named=True)}
+    if epochs:
+        columns += (Column("Kept epoch", hint="how long learning went on"), Column("Kept epoch under the null"))
     rows = []
     for row in found.iter_rows(named=True):
         cited = _cited(paper.NULLS, row) if null == PERMUTED else None
@@ -37,7 +38,7 @@ def null_grid(tables: Tables, method: str, null: str = PERMUTED) -> Grid | None:
              _spread(cited and cited.null_delta_std), spread(row["delta_std_null_mean"], row["delta_std_null_std"]),
              score(cited and cited.gap), score(row["gap"]),
              _spread(cited and cited.null_gap), spread(row["gap_null_mean"], row["gap_null_std"]),
-             p(row["delta_std_p"]), p(row["gap_p"]), *_epochs(epochs.get(row["pair"]))]
+             p(row["delta_std_p"]), p(row["gap_p"]), *(_epochs(epochs.get(row["pair"])) if epochs else ())]
         )  # fmt: skip
     draws = found["n_draws"].max()
     note = (
@@ -121,11 +122,10 @@ def gap_grid(tables: Tables, method: str) -> Grid | None:
 
 
 def _epochs(row: dict | None) -> tuple[Cell, Cell]:
-    if row is None or row["observed"] is None:
+    if row is None:
         return Cell(DASH), Cell(DASH)
     mean, std = row["null_mean"], row["null_std"]
-    under = DASH if mean is None else f"{mean:.1f}" if std is None else f"{mean:.1f} \u00b1 {std:.1f}"
-    return whole(round(row["observed"])), Cell(under, mean)
+    return whole(round(row["observed"])), Cell(f"{mean:.1f} \u00b1 {std:.1f}", mean)
 
 
 def _beside(title: str) -> tuple[Column, Column]:
