@@ -181,6 +181,7 @@ def _sheet(tables: Tables, dataset: str, out: Path) -> str:
     return _page(
         "dataset.html",
         dataset=dataset,
+        of_event="event" in tables["pairs"].filter(pl.col("dataset") == dataset)["outcome"],
         by_method=[(method, own) for method in METHODS if (own := [row for row in rows if row.method == method])],
         x=sheets.X,
         y=sheets.Y,
