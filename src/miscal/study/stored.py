@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError
+from miscal.study.numbers.choosing import METHODS
 from miscal.study.tables import TABLES, schema
 
 
@@ -45,6 +46,21 @@ def _read(path: Path, name: str) -> pl.DataFrame:
         return pl.read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema(name).items())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
+
+
+def n_planned_by_method(out: Path) -> dict[str, int]:
+    """Count the pairs of the plan under each method; empty without a plan in the folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+    """
+    try:
+        methods = [pair["method"] for pair in json.loads((out / "plan.json").read_bytes())["pairs"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {name: sum(method in (name, "both") for method in methods) for name in METHODS}
 
 
 def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:

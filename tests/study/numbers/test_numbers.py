@@ -54,6 +54,8 @@ def pair_rows(seed=0):
                 | {
                     "worst": None if gap is None else str(rng.choice(["over", "under"])),
                     "gap_boot_mean": None if gap is None else gap + 0.001,
+                    "gap_boot_mean_clipped": None if gap is None else max(0.0, gap) + 0.002,
+                    "gap_interval_low": None if gap is None or geometry == "raw" else max(0.0, gap - 0.04),
                     "gap_low": None if gap is None else gap - 0.03,
                     "share_worst": None if gap is None else float(rng.random()),
                     "delta_std": float(rng.random()),
@@ -78,7 +80,11 @@ def test_gaps_are_counted_and_averaged(method):
     assert found.n_large == len(large) > 0
     assert found.n_above_zero == sum(row["gap"] is not None and row["gap"] > 0 for row in some)
     assert found.n_lower_end_above_zero == sum(row["gap_low"] is not None and row["gap_low"] > 0 for row in some)
-    means = [max(0.0, row["gap_boot_mean"] or 0.0) for row in some]
+    beyond = [row for row in some if row["gap_interval_low"] is not None and row["gap_interval_low"] > 0]
+    assert found.n_measured == sum(row["gap_interval_low"] is not None for row in some) < len(some)
+    assert 0 < found.n_beyond_chance == len(beyond) < found.n_above_zero
+    # the mean of cut-off draws, not the cut-off mean of draws
+    means = [row["gap_boot_mean_clipped"] or 0.0 for row in some]
     assert (found.mean, found.median) == pytest.approx((statistics.mean(means), statistics.median(means)))
     shares = [row["share_worst"] for row in large]
     measured = (found.mean_share_worst, found.median_share_worst, found.largest_share_worst)
@@ -86,6 +92,7 @@ def test_gaps_are_counted_and_averaged(method):
     by_dataset = found.by_dataset.rows_by_key("dataset", named=True, unique=True)
     for dataset in DATASETS:
         assert by_dataset[dataset]["n_large"] == sum(row["dataset"] == dataset for row in large)
+        assert by_dataset[dataset]["n_beyond_chance"] == sum(row["dataset"] == dataset for row in beyond)
     assert sum(found.by_dataset["n_pairs"]) == found.n_pairs
 
 
