@@ -109,7 +109,7 @@ def _of_pair(plan: Plan, pair: Pair, method: str) -> list[Cell]:
     if settings["evidence"] == "test":
         needs.append(name_of("split", pair.dataset))
     fit = Cell("discover", (pair.pair,), method, settings, tuple(needs))
-    follow = {"measure": settings | {"raw": pair.raw}}
+    follow = {"measure": settings | {"raw": pair.raw, "outcome": pair.outcome}}
     if plan.interpreted(pair.pair):
         follow["interpret"] = settings
     if plan.audited(pair.pair):

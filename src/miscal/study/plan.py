@@ -14,6 +14,7 @@ Method = Literal["paper", "auto"]
 Evidence = Literal["all", "test"]
 SplitKind = Literal["permutation", "grouped"]
 Null = Literal["permuted", "visible", "calibrated"]
+OutcomeKind = Literal["answer", "event"]
 
 EVERY = "all"
 """Stands for all pairs where a plan lists some."""
@@ -95,6 +96,7 @@ class Pair(PairSettings, ReadOptions):
     billions: float | None = Field(None, gt=0)
     score: ScoreOptions | None = None
     data: str | None = None
+    outcome: OutcomeKind | None = Field(None, description="what the confidence is of; default: as the prompt asks")
 
     @model_validator(mode="after")
     def _one_source(self) -> Pair:
