@@ -97,6 +97,9 @@ def test_every_two_seeds_are_compared_and_the_means_are_theirs():
     for pair in found.pairs:
         assert pair.correlation == (None if 2 in (pair.a, pair.b) else pytest.approx(known[pair.a, pair.b]))
         assert pair.sign_agreement == np.mean((fields[pair.a] > 0) == (fields[pair.b] > 0))
+        # every row of one field with every row of the other: rows that have nothing to do with each other
+        a, b = (np.sign(fields[k]) for k in (pair.a, pair.b))
+        assert pair.sign_by_chance == pytest.approx(np.mean(a[:, None] == b[None, :]))
     assert found.correlation.mean == pytest.approx(np.mean(list(known.values())))
     assert (found.gap.mean, found.gap.std) == pytest.approx((0.15, np.sqrt(0.05 / 3)))
     assert seed_stability(fields).gap.mean is None

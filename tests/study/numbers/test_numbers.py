@@ -224,6 +224,17 @@ def test_threshold_correlations_are_over_pair_and_epsilon():
         assert correlated.spearman.value == pytest.approx(stats.spearmanr(*zip(*points, strict=True)).statistic)
 
 
+def test_gaps_of_threshold_correlations_may_be_cut_off():
+    rows = threshold_rows()
+    signed = threshold_correlations(table("thresholds", rows), "paper")
+    found = threshold_correlations(table("thresholds", rows), "paper", clip=True)
+    assert min(signed.smece_gaps.points["x"]) < 0 == min(found.smece_gaps.points["x"])
+    expected = [(max(0.0, x), max(0.0, y)) for x, y in signed.smece_gaps.points.select("x", "y").rows()]
+    assert found.smece_gaps.points.select("x", "y").rows() == expected
+    assert found.smece_gaps.pearson.value == pytest.approx(np.corrcoef(*zip(*expected, strict=True))[0, 1])
+    assert found.brier_gaps.pearson == signed.brier_gaps.pearson
+
+
 def test_audits_are_laid_out_by_pair():
     rng = np.random.default_rng(3)
     nulls = [
@@ -232,15 +243,19 @@ def test_audits_are_laid_out_by_pair():
         | dict(zip(("observed", "null_mean", "null_std", "p_value"), rng.random(4).tolist(), strict=True))
         for key in keys()
         for null in ("permuted", "visible")
-        for name in ("delta_std", "gap", "proxy")
+        for name in ("delta_std", "gap", "proxy", "epoch")
+        # "auto" has no epochs
+        if (name, key["model"]) != ("epoch", "m0")
     ]
     found = null_numbers(table("nulls", nulls), "paper").rows_by_key("pair", named=True, unique=True)
     assert len(found) == 12
     for row in nulls:
-        if row["null"] == "permuted" and row["statistic"] != "proxy":
+        if row["null"] == "permuted":
             name, at = row["statistic"], found[row["pair"]]
             told = [at[name], at[f"{name}_null_mean"], at[f"{name}_null_std"], at[f"{name}_p"]]
             assert told == [row[column] for column in ("observed", "null_mean", "null_std", "p_value")]
+
+    assert {pair for pair, row in found.items() if row["epoch"] is None} == {"mmlu-m0", "hh-m0"}
 
 
 def test_seeds_are_averaged_by_pair_with_clipped_gaps():
@@ -251,7 +266,15 @@ def test_seeds_are_averaged_by_pair_with_clipped_gaps():
         for seed, gap in enumerate([None, -0.2, 0.1])
     ]
     together = [
-        key | method | {"seed_a": a, "seed_b": a + 1, "correlation": float(rng.random()), "sign_agreement": 0.5}
+        key
+        | method
+        | {
+            "seed_a": a,
+            "seed_b": a + 1,
+            "correlation": float(rng.random()),
+            "sign_agreement": 0.5,
+            "sign_by_chance": 0.4 + 0.1 * a,
+        }
         for key in keys()
         for a in range(2)
     ]
@@ -264,6 +287,7 @@ def test_seeds_are_averaged_by_pair_with_clipped_gaps():
         correlations = [one["correlation"] for one in together if one["pair"] == row["pair"]]
         assert row["correlation_mean"] == pytest.approx(statistics.mean(correlations))
         assert row["sign_agreement_std"] == 0.0
+        assert row["sign_by_chance_mean"] == pytest.approx(0.45)
 
 
 def test_deferral_counts_pairs_beyond_chance():

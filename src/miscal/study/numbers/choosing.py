@@ -9,6 +9,9 @@ METHODS = ("paper", "auto")
 
 LEARNED, RAW = "learned", "raw"
 
+REGIONS = ("all", "over", "under", "good")
+"""Regions that corrections are scored on, in the order of pages and figures: all rows, and the regimes of delta."""
+
 
 def methods_of(table: pl.DataFrame) -> list[str]:
     """Return the methods that a table holds, the paper's first.
