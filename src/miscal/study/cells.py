@@ -125,6 +125,7 @@ def _transfers(plan: Plan) -> list[Cell]:
             "transfer",
             (a.pair, b.pair),
             method,
+            {"encoders": [a.encoder, b.encoder]} if a.encoder or b.encoder else {},
             needs=tuple(name_of("discover", p.pair, method=method) for p in (a, b)),
         )
         for a, b in combinations(plan.pairs, 2)

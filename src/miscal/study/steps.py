@@ -150,7 +150,7 @@ def transfer(job: Job) -> Found:
 
     method = job.cell.method
     pairs = dataset_of(job.plan, job.cell)
-    one, two = (RunOf(labels_of(pair), job.folder.run(pair.pair, method)) for pair in pairs)
+    one, two = (RunOf(labels_of(pair), job.folder.run(pair.pair, method), pair.encoder) for pair in pairs)
     return Found(transfer_rows(one, two, method, seed=job.plan.seed))
 
 
