@@ -7,7 +7,8 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.scoring.prompts import DEFAULTS
-from miscal.study import read_plan
+from miscal.study import read_plan, steps
+from miscal.study.cells import Cell
 from miscal.study.folder import StudyFolder
 from miscal.study.outcome import outcome_of, prediction
 
@@ -59,3 +60,12 @@ def test_turning_an_event_round_changes_no_prediction():
     f, y = rng.random(200), (rng.random(200) < 0.4).astype(float)
     for one, other in zip(prediction(y, f, "event"), prediction(1 - y, 1 - f, "event"), strict=True):
         assert one == pytest.approx(other)
+
+
+def test_the_seconds_of_scoring_are_those_of_its_cell(tmp_path):
+    folder = StudyFolder(tmp_path / "study")
+    plan = read_plan({"pairs": [{"dataset": "d", "model": "m", "score": {"model": "m", "task": "mmlu"}}]})
+    job = steps.Job(folder, plan, Cell("measure", ("d.m",), "auto"))
+    assert steps.seconds_score(job) is None
+    folder.save(Cell("score", ("d.m",)), {}, {}, 12.5)
+    assert steps.seconds_score(job) == 12.5

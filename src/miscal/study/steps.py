@@ -211,10 +211,10 @@ def studied(job: Job) -> Studied:
     found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings)
     settings = MeasureSettings(pair.seed, pair.epsilon, min_rows=pair.min_rows, raw=pair.raw)
     labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))
-    return Studied(labels, method, settings, split_triples(job), found, _seconds_score(job))
+    return Studied(labels, method, settings, split_triples(job), found, seconds_score(job))
 
 
-def _seconds_score(job: Job) -> float | None:
+def seconds_score(job: Job) -> float | None:
     """Seconds that the cell of the scoring took; of one that was interrupted, those of the last call."""
     name = name_of("score", job.pair.pair)
     return job.folder.load(name)["seconds"] if job.folder.is_done(name) else None
