@@ -7,6 +7,7 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.scoring.prompts import DEFAULTS
+from miscal.scoring.settings import describe_run
 from miscal.study import read_plan, steps
 from miscal.study.cells import Cell
 from miscal.study.folder import StudyFolder
@@ -19,7 +20,8 @@ def pair(**more):
 
 def scored(folder, prompt):
     folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(json.dumps({"settings": {"task.prompt": prompt}}))
+    settings = describe_run({"model": "m"}, [], task={"task": "t", "prompt": prompt}, batch_tokens=1)
+    (folder / "manifest.json").write_text(json.dumps({"settings": settings}))
 
 
 @pytest.mark.parametrize(("kind", "outcome"), [("preference", "event"), ("choice", "answer")])

@@ -10,6 +10,7 @@ import pytest
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import load_model
 from miscal.estimators.field import MiscalibrationField
+from miscal.scoring.settings import describe_run
 from miscal.study import transfer
 from miscal.study.studied import Labels
 from miscal.study.tables import TABLES
@@ -231,7 +232,8 @@ def scored(folder, **settings):
     """The source of a run on a folder of `miscal score`."""
     folder.mkdir()
     place = folder / "embeddings.safetensors"
-    told = {"model": "m", "revision": "r", "hidden_state": "input of the output layer"} | settings
+    model = {"model": "m", "revision": "r", "hidden_state": "input of the output layer"} | settings
+    told = describe_run(model, [], task={"task": "mmlu"}, batch_tokens=1)
     (folder / "manifest.json").write_text(json.dumps({"settings": told}))
     return source_of(place, "own")
 
