@@ -5,7 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from miscal.study.stored import n_planned_by_method
+from miscal.study import read_plan
+from miscal.study.stored import n_planned_by_method, planned_split
 from miscal.study.verdict import certificates, method_verdict, sentences, verdicts
 
 from .made_tables import other_pairs, papers_pairs, tables
@@ -68,6 +69,9 @@ def test_planned_pairs_are_counted_by_method(tmp_path):
     pairs = [{"method": method} for method in ("both", "paper", "both", "auto", "auto")]
     (tmp_path / "plan.json").write_text(json.dumps({"pairs": pairs}))
     assert n_planned_by_method(tmp_path) == {"paper": 3, "auto": 4}
+    assert planned_split(tmp_path) is None
+    (tmp_path / "plan.json").write_text(read_plan("paper48").model_dump_json())
+    assert (n_planned_by_method(tmp_path), planned_split(tmp_path)) == ({"paper": 48, "auto": 0}, "permutation")
 
 
 def test_the_headline_counts_intervals_and_not_signs():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -48,6 +49,12 @@ def _read(path: Path, name: str) -> pl.DataFrame:
         raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
 
 
+def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
+    """Count the pairs of the plan; without a plan in the folder, those that are finished or failed."""
+    known = set(tables["pairs"]["pair"]) | set(tables["failures"]["pair"].drop_nulls())
+    return max(len(_plan(out).get("pairs", [])), len(known))
+
+
 def n_planned_by_method(out: Path) -> dict[str, int]:
     """Count the pairs of the plan under each method; empty without a plan in the folder.
 
@@ -56,18 +63,25 @@ def n_planned_by_method(out: Path) -> dict[str, int]:
     out : Path
         Folder of the study.
     """
-    try:
-        methods = [pair["method"] for pair in json.loads((out / "plan.json").read_bytes())["pairs"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return {name: sum(method in (name, "both") for method in methods) for name in METHODS}
+    pairs = _plan(out).get("pairs", [])
+    return {name: sum(pair["method"] in (name, "both") for pair in pairs) for name in METHODS} if pairs else {}
 
 
-def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
-    """Count the pairs of the plan; without a plan in the folder, those that are finished or failed."""
-    known = set(tables["pairs"]["pair"]) | set(tables["failures"]["pair"].drop_nulls())
+def planned_split(out: Path) -> str | None:
+    """Return the kind of split of the plan, "permutation" or "grouped"; None without a plan in the folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+    """
+    return _plan(out).get("split")
+
+
+def _plan(out: Path) -> dict[str, Any]:
+    """Read the plan as it was checked; empty where there is none, as beside tables that were copied."""
     try:
         plan = json.loads((out / "plan.json").read_bytes())
-        return max(len(plan["pairs"]), len(known))
-    except (OSError, ValueError, KeyError, TypeError):
-        return len(known)
+    except (OSError, ValueError):
+        return {}
+    return plan if isinstance(plan, dict) else {}

@@ -67,7 +67,7 @@ TABLES: Mapping[str, Table] = {
             "alpha": ("number", "chosen scale of the range-aware correction (paper, and raw)"),
             "proxy": ("number", "validation Brier score of f + delta of the choice (paper, and raw)"),
             "structure": ("truth", "whether the estimator claims local structure (learned)"),
-            "accuracy": ("number", "mean outcome"),
+            "accuracy": ("number", "mean outcome; of an event, how often it happens"),
             "confidence": ("number", "mean confidence"),
             "smece": ("number", "SmoothECE of the confidences"),
             "brier": ("number", "Brier score of the confidences"),
@@ -90,7 +90,7 @@ TABLES: Mapping[str, Table] = {
             "worst": ("text", 'worst slice, "over" or "under"; null where both have too few rows'),
             "gap": ("number", "smECE of the worst slice less smECE of all rows; signed"),
             "gap_clipped": ("number", "max(0, gap), as the paper appears to report it; 0 where gap is null"),
-            "gap_interval_low": ("number", "lower end of the 95 % interval of the gap, from the summary (learned)"),
+            "gap_interval_low": ("number", "lower end of its 95 % interval, rows being independent (learned)"),
             "gap_interval_high": ("number", "upper end (learned)"),
             "gap_floor": ("number", "mean gap of a calibrated model with these confidences and slices (learned)"),
             "gap_boot_mean": ("number", "mean of the gap over bootstrap draws"),
@@ -216,7 +216,7 @@ TABLES: Mapping[str, Table] = {
         },
     ),
     "deferral": Table(
-        "risk at one coverage, the least confident rows being deferred",
+        "risk at one coverage, the least confident rows being deferred; of an event, the likelier side is the answer",
         _PAIR | _METHOD | {
             "score": ("text", 'what ranks the rows: "raw" or "corrected" confidences'),
             "coverage": ("number", "share of rows kept"),
