@@ -97,6 +97,9 @@ def test_every_two_seeds_are_compared_and_the_means_are_theirs():
     for pair in found.pairs:
         assert pair.correlation == (None if 2 in (pair.a, pair.b) else pytest.approx(known[pair.a, pair.b]))
         assert pair.sign_agreement == np.mean((fields[pair.a] > 0) == (fields[pair.b] > 0))
+        # every row of one field with every row of the other: rows that have nothing to do with each other
+        a, b = (np.sign(fields[k]) for k in (pair.a, pair.b))
+        assert pair.sign_by_chance == pytest.approx(np.mean(a[:, None] == b[None, :]))
     assert found.correlation.mean == pytest.approx(np.mean(list(known.values())))
     assert (found.gap.mean, found.gap.std) == pytest.approx((0.15, np.sqrt(0.05 / 3)))
     assert seed_stability(fields).gap.mean is None
@@ -162,6 +165,23 @@ def test_bootstrap_agrees_with_the_plain_loop():
     error = np.std(loop) * np.sqrt(1 / 150 + 1 / 600)
     assert found.gap.mean == pytest.approx(np.mean(loop), abs=4 * error)
     assert found.gap.high - found.gap.low == pytest.approx(np.ptp(np.quantile(loop, [0.025, 0.975])), rel=0.3)
+
+
+def test_the_mean_of_cut_off_gaps_is_that_of_the_positive_part():
+    # over- and under-confident values of f within the slice and the whole alike: the gap of a draw has either sign
+    rng = np.random.default_rng(8)
+    f = rng.random(300)
+    y = (rng.random(300) < np.clip(f + 0.3 * np.where(f < 0.5, 1, -1), 0, 1)).astype(float)
+    regime = np.where(np.arange(300) % 2, "over", "good").astype(object)
+    found, rng, loop = slice_bootstrap(y, f, regime, n_draws=2000).gap, np.random.default_rng(9), []
+    for _ in range(300):
+        rows = rng.integers(300, size=300)
+        inside = regime[rows] == "over"
+        loop.append(smece(y[rows][inside], f[rows][inside]) - smece(y[rows], f[rows]))
+    positive = np.maximum(loop, 0.0)
+    assert 0.1 < np.mean(np.array(loop) < 0) < 0.9
+    assert found.mean_clipped == pytest.approx(positive.mean(), abs=4 * positive.std() * np.sqrt(1 / 300 + 1 / 2000))
+    assert found.mean_clipped > max(0.0, found.mean) + positive.std() / 10
 
 
 def test_bootstrap_without_a_slice_says_so():

@@ -99,6 +99,7 @@ def test_proxy_curves_are_of_the_data_and_of_every_draw(tables):
     observed = {row["statistic"]: row for row in tables["nulls"]}
     drawn = [next(row["proxy"] for row in curves[draw] if row["chosen"]) for draw in (0, 1)]
     assert observed["proxy"]["null_mean"] == pytest.approx(np.mean(drawn))
+    assert observed["proxy"]["null_std"] == pytest.approx(np.std(drawn, ddof=1))
 
 
 def test_seeds_and_their_pairs_are_those_of_fits_by_hand(studied, tables, fields):
@@ -116,6 +117,8 @@ def test_seeds_and_their_pairs_are_those_of_fits_by_hand(studied, tables, fields
         product = np.sum(centred[0] * centred[1]) / np.sqrt(np.sum(centred[0] ** 2) * np.sum(centred[1] ** 2))
         assert row["correlation"] == pytest.approx(product, abs=1e-6)
         assert row["sign_agreement"] == pytest.approx(np.mean((a > 0) == (b > 0)))
+        up, too = np.mean(a > 0), np.mean(b > 0)
+        assert row["sign_by_chance"] == pytest.approx(up * too + (1 - up) * (1 - too))
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ def plan(*pairs, **settings):
             "pair 1 of the plan: the key pair is missing|dataset is missing",
         ),
         ({"pairs": [PAIR, PAIR | {"model": "M"}]}, "two pairs of the plan have the id 'd.m'"),
+        ({"pairs": [PAIR | {"encoder": "minilm"}]}, "pair 'd.m': encoder says .*: name the file with embeddings"),
         ({"pairs": [PAIR | {"pair": "../up"}]}, "the id '../up' cannot name a folder"),
         ({"pairs": []}, "pairs must be a list"),
         ({}, "pairs must be a list"),
@@ -142,7 +143,8 @@ def test_the_48_pairs_are_twelve_models_on_four_benchmarks():
         assert (pair.family, pair.billions) == (known.family, known.billions)
         # the paper's prompts, all rows
         assert (pair.score.prompt_file, pair.score.form, pair.score.limit) == (None, None, None)
-        assert (pair.method, pair.evidence, pair.min_rows, pair.epsilon, pair.options) == ("paper", "test", 1, 0.05, {})
+        assert (pair.method, pair.evidence, pair.min_rows, pair.epsilon) == ("paper", "test", 1, 0.05)
+        assert (pair.options, pair.score.embeddings_dtype) == ({"min_mass": 0}, "float16")
     assert (found.split, found.audit.draws, found.audit.seeds, found.audit.null) == ("permutation", 20, 5, "permuted")
     kinds = Counter(cell.kind for cell in cells_of(found))
     assert kinds == {
@@ -151,8 +153,12 @@ def test_the_48_pairs_are_twelve_models_on_four_benchmarks():
 
 
 def test_the_paper_s_pairs_may_be_studied_with_other_settings():
-    half = {"embeddings_dtype": "float16", "device": "cuda"}
-    found = read_plan({"pairs": "paper48", "method": "both", "audit": None, "score": half})
+    asked = {"score": {"device": "cuda"}, "options": {"max_epochs": 5}}
+    found = read_plan({"pairs": "paper48", "method": "both", "audit": None, **asked})
+    # what the plan leaves open stays as it is for the paper's pairs
     assert {(pair.score.embeddings_dtype, pair.score.device) for pair in found.pairs} == {("float16", "cuda")}
+    assert all(pair.options == {"min_mass": 0, "max_epochs": 5} for pair in found.pairs)
+    full = read_plan({"pairs": "paper48", "score": {"embeddings_dtype": "float32"}})
+    assert {pair.score.embeddings_dtype for pair in full.pairs} == {"float32"}
     assert {pair.method for pair in found.pairs} == {"both"}
     assert (found.audit, found.split, found.name) == (None, "permutation", "paper48")

@@ -52,3 +52,23 @@ def test_every_name_of_a_model_leads_to_its_pair():
         assert paper.paper_pair("mmlu-pro", known.hub_id) == ("mmlu-pro", name)
         assert paper.paper_pair("trivia", name) is None
     assert paper.paper_pair("mmlu", "Qwen3-8B-Instruct") is None
+
+
+PAPERS = {"dataset": "hh-rlhf", "model": "gemma-3-1b", "method": "paper", "evidence": "test", "min_rows": 1}
+
+
+@pytest.mark.parametrize(("n", "same"), [(91_038, True), (91_038 * 1.04, True), (91_038 * 0.94, False), (None, False)])
+def test_a_pair_is_the_papers_only_on_as_many_rows(n, same):
+    found = paper.reproduced(PAPERS | {"n": n}, "permutation")
+    assert (found is not None) == same
+    assert not same or (found.pair, found.note) == (("hh-rlhf", "gemma-3-1b"), "")
+
+
+@pytest.mark.parametrize("other", [{"method": "auto"}, {"evidence": "all"}, {"min_rows": 30}])
+def test_other_settings_than_the_papers_are_named(other):
+    found = paper.reproduced(PAPERS | {"n": 91_038} | other, "grouped")
+    ((name, value),) = other.items()
+    assert f"{name} {value} (paper: {PAPERS[name]})" in found.note
+    assert "split grouped (paper: permutation)" in found.note
+    assert len(found.differs) == 2
+    assert len(paper.reproduced(PAPERS | {"n": 91_038} | other).differs) == 1

@@ -1,8 +1,12 @@
 """The verdict counts what a plain loop over the rows counts, and Holm's adjustment is its definition."""
 
+import json
+
 import polars as pl
 import pytest
 
+from miscal.study import read_plan
+from miscal.study.stored import n_planned_by_method, planned_split
 from miscal.study.verdict import certificates, method_verdict, sentences, verdicts
 
 from .made_tables import other_pairs, papers_pairs, tables
@@ -28,6 +32,9 @@ def test_counts_are_those_of_a_loop(method):
     assert 0 < found.n_proved < found.n_proved_alone
     assert found.n_helped == sum(row["log_loss_saved_low"] > 0 for row in rows)
     assert found.n_harmed == sum(row["log_loss_saved_high"] < 0 for row in rows)
+    assert found.n_compared_local == 12
+    assert found.n_helped_local == sum(row["log_loss_saved_local_low"] > 0 for row in rows) < found.n_helped
+    assert found.n_harmed_local == sum(row["log_loss_saved_local_high"] < 0 for row in rows)
     by_pair = dict(certificates(pairs, method).select("pair", "p_adjusted").iter_rows())
     assert [by_pair[row["pair"]] for row in rows] == pytest.approx(adjusted)
 
@@ -40,6 +47,41 @@ def test_pairs_without_a_certificate_cost_the_others_nothing():
     assert "No pair has a certificate" in " ".join(sentences(method_verdict(none, "auto")))
 
 
+def test_an_unfinished_study_adjusts_for_all_planned_pairs():
+    pairs = tables(papers_pairs(12), seed=3)["pairs"]
+    rows = [row for row in pairs.iter_rows(named=True) if (row["method"], row["geometry"]) == ("auto", "learned")]
+    finished = pairs.filter(pl.col("pair").is_in([row["pair"] for row in rows[:5]]))
+    found = method_verdict(finished, "auto", 12)
+    adjusted = holm([row["p_hidden"] for row in rows[:5]] + [1.0] * 7)[:5]
+    assert (found.n_tested, found.n_family) == (5, 12)
+    assert found.n_proved == sum(value <= 0.05 for value in adjusted)
+    by_pair = dict(certificates(finished, "auto", 12).select("pair", "p_adjusted").iter_rows())
+    assert [by_pair[row["pair"]] for row in rows[:5]] == pytest.approx(adjusted)
+    # what the unfinished study proves stays proved if the others are finished with any p-values
+    whole = dict(certificates(pairs, "auto", 12).select("pair", "p_adjusted").iter_rows())
+    assert all(whole[pair] <= value for pair, value in by_pair.items())
+    assert "all 12 pairs that are planned" in " ".join(sentences(found))
+    assert verdicts({"pairs": finished}, {"auto": 12})[-1].n_proved == found.n_proved
+
+
+def test_planned_pairs_are_counted_by_method(tmp_path):
+    assert n_planned_by_method(tmp_path) == {}
+    pairs = [{"method": method} for method in ("both", "paper", "both", "auto", "auto")]
+    (tmp_path / "plan.json").write_text(json.dumps({"pairs": pairs}))
+    assert n_planned_by_method(tmp_path) == {"paper": 3, "auto": 4}
+    assert planned_split(tmp_path) is None
+    (tmp_path / "plan.json").write_text(read_plan("paper48").model_dump_json())
+    assert (n_planned_by_method(tmp_path), planned_split(tmp_path)) == ({"paper": 48, "auto": 0}, "permutation")
+
+
+def test_the_headline_counts_intervals_and_not_signs():
+    pairs = tables(other_pairs(5), seed=1)["pairs"]
+    noise = pairs.with_columns(gap=pl.lit(0.02), gap_clipped=pl.lit(0.02), gap_interval_low=pl.lit(0.0))
+    found = method_verdict(noise, "auto")
+    assert (found.gaps.n_above_zero, found.gaps.n_beyond_chance) == (5, 0)
+    assert sentences(found)[0].startswith("In 0 of 5 pairs the worst slice is worse calibrated than the whole beyond")
+
+
 def papers_pairs_on(pairs: pl.DataFrame, dataset: str) -> int:
     return pairs.filter(pl.col("dataset") == dataset)["pair"].n_unique()
 
@@ -48,7 +90,7 @@ def test_sentences_name_the_counts():
     pairs = tables(other_pairs(5), seed=1)["pairs"]
     for found in verdicts({"pairs": pairs}):
         said = " ".join(sentences(found))
-        assert f"In {found.gaps.n_above_zero} of 5 pairs the worst slice" in said
+        assert f"In {found.gaps.n_beyond_chance} of 5 pairs the worst slice" in said
         assert f"For {found.n_proved} of 5 pairs the certificate proves" in said
 
 

@@ -20,10 +20,23 @@ from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 @dataclass(frozen=True)
 class Replicates:
-    """A number on the data and on resampled rows: value, mean and 2.5 % and 97.5 % quantiles of the replicates."""
+    """A number on the data and on resampled rows.
+
+    Attributes
+    ----------
+    value : float
+        On the data.
+    mean : float
+        Of the replicates.
+    mean_clipped : float
+        Of max(0, replicate), as in the paper's Table 5, none of whose lower ends is negative.
+    low, high : float
+        2.5 % and 97.5 % quantiles of the replicates.
+    """
 
     value: float
     mean: float
+    mean_clipped: float
     low: float
     high: float
 
@@ -101,4 +114,4 @@ def slice_bootstrap(
 
 def _replicates(value: float, draws: np.ndarray) -> Replicates:
     low, high = np.quantile(draws, [0.025, 0.975])
-    return Replicates(float(value), float(draws.mean()), float(low), float(high))
+    return Replicates(float(value), float(draws.mean()), float(np.maximum(draws, 0.0).mean()), float(low), float(high))

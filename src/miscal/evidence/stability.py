@@ -23,6 +23,27 @@ class Spread:
     std: float | None
 
 
+def spread(values: Sequence[float]) -> Spread:
+    """Return mean and standard deviation.
+
+    Parameters
+    ----------
+    values : sequence of float
+
+    Returns
+    -------
+    Spread
+
+    Examples
+    --------
+    >>> spread([1.0, 3.0]).mean, round(spread([1.0, 3.0]).std, 3), spread([]).mean
+    (2.0, 1.414, None)
+    """
+    if not len(values):
+        return Spread(None, None)
+    return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+
+
 @dataclass(frozen=True)
 class SeedPair:
     """Agreement of the fields of two seeds.
@@ -35,12 +56,15 @@ class SeedPair:
         Pearson; None where one of the fields is constant.
     sign_agreement : float
         Share of rows on which the two signs agree.
+    sign_by_chance : float
+        That share for unrelated fields with as many rows of each sign: more than half where one sign prevails.
     """
 
     a: int
     b: int
     correlation: float | None
     sign_agreement: float
+    sign_by_chance: float
 
 
 @dataclass(frozen=True)
@@ -98,25 +122,29 @@ def seed_stability(fields: ArrayLike, *, gaps: Sequence[float] = ()) -> Stabilit
     values = np.asarray(fields, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2 or values.shape[1] == 0 or not np.isfinite(values).all():
         raise InputError(f"fields must be finite numbers of shape (seeds >= 2, rows >= 1); got shape {values.shape}")
-    pairs = tuple(
-        SeedPair(a, b, _correlation(values[a], values[b]), float(np.mean(np.sign(values[a]) == np.sign(values[b]))))
-        for a, b in combinations(range(len(values)), 2)
-    )
+    pairs = tuple(_agreement(values, a, b) for a, b in combinations(range(len(values)), 2))
     return Stability(
         n_seeds=len(values),
-        correlation=_spread([pair.correlation for pair in pairs if pair.correlation is not None]),
-        sign_agreement=_spread([pair.sign_agreement for pair in pairs]),
-        field_std=_spread(values.std(axis=1).tolist()),
-        gap=_spread(list(gaps)),
+        correlation=spread([pair.correlation for pair in pairs if pair.correlation is not None]),
+        sign_agreement=spread([pair.sign_agreement for pair in pairs]),
+        field_std=spread(values.std(axis=1).tolist()),
+        gap=spread(list(gaps)),
         pairs=pairs,
+    )
+
+
+def _agreement(values: np.ndarray, a: int, b: int) -> SeedPair:
+    signs = np.sign(values[[a, b]])
+    # shares of rows that are negative, 0 and positive, in each of the two fields
+    shares = np.stack([(signs == sign).mean(axis=1) for sign in (-1, 0, 1)])
+    return SeedPair(
+        a=a,
+        b=b,
+        correlation=_correlation(values[a], values[b]),
+        sign_agreement=float(np.mean(signs[0] == signs[1])),
+        sign_by_chance=float(shares.prod(axis=1).sum()),
     )
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
-
-
-def _spread(values: list[float]) -> Spread:
-    if not values:
-        return Spread(None, None)
-    return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)

@@ -53,6 +53,26 @@ def render(template: str, **fields: str) -> str:
     return _PLACEHOLDER.sub(lambda match: fields[match.group(1)], template)
 
 
+def kind_of(template: str) -> str:
+    """Tell which kind of task a checked template asks.
+
+    Parameters
+    ----------
+    template : str
+
+    Returns
+    -------
+    {"choice", "preference"}
+
+    Examples
+    --------
+    >>> kind_of(PREFERENCE), kind_of(MULTIPLE_CHOICE)
+    ('preference', 'choice')
+    """
+    named = set(_PLACEHOLDER.findall(template))
+    return next((kind for kind, fields in FIELDS.items() if named == set(fields)), "choice")
+
+
 def check_template(template: str, kind: str) -> str:
     """Return the template if it names every field of its kind and no other.
 

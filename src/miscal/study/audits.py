@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from miscal.discovery.refits import (
     DATA,
     ProxyCurve,
@@ -16,6 +14,7 @@ from miscal.discovery.refits import (
     refit_with_seeds,
 )
 from miscal.evidence.null import NullStatistic
+from miscal.evidence.stability import spread
 from miscal.study.studied import Rows, Studied
 
 STATISTICS = {
@@ -84,8 +83,8 @@ def audit(
     )
     nulls, curves = refit_under_null(rows, null, draws, tell)
     stability, by_seed = refit_with_seeds(rows, seeds, tell)
-    pair = {"pair": studied.labels.pair, "dataset": studied.labels.dataset, "model": studied.labels.model}
-    named = {**pair, "method": studied.method}
+    named = studied.named
+    pair = {name: named[name] for name in ("pair", "dataset", "model")}
     compared = [*_compared(nulls), *_chosen(curves)]
     return {
         "nulls": [{**named, "null": null, **row, "n_draws": draws} for row in compared],
@@ -108,6 +107,7 @@ def audit(
                 "seed_b": by_seed[one.b].seed,
                 "correlation": one.correlation,
                 "sign_agreement": one.sign_agreement,
+                "sign_by_chance": one.sign_by_chance,
             }
             for one in stability.pairs
         ],
@@ -134,16 +134,9 @@ def _chosen(curves: tuple[ProxyCurve, ...]) -> list[dict[str, Any]]:
     rows = []
     for name in ("proxy", "epoch"):
         values = {curve.draw: float(getattr(curve, name)) for curve in curves}
-        observed, drawn = values.pop(DATA), list(values.values())
-        rows.append(
-            {
-                "statistic": name,
-                "observed": observed,
-                "null_mean": float(np.mean(drawn)),
-                "null_std": float(np.std(drawn, ddof=1)) if len(drawn) > 1 else 0.0,
-                "p_value": None,
-            }
-        )
+        observed, drawn = values.pop(DATA), spread(list(values.values()))
+        told = {"observed": observed, "null_mean": drawn.mean, "null_std": drawn.std, "p_value": None}
+        rows.append({"statistic": name, **told})
     return rows
 
 

@@ -109,7 +109,7 @@ def _of_pair(plan: Plan, pair: Pair, method: str) -> list[Cell]:
     if settings["evidence"] == "test":
         needs.append(name_of("split", pair.dataset))
     fit = Cell("discover", (pair.pair,), method, settings, tuple(needs))
-    follow = {"measure": settings | {"raw": pair.raw}}
+    follow = {"measure": settings | {"raw": pair.raw, "outcome": pair.outcome}}
     if plan.interpreted(pair.pair):
         follow["interpret"] = settings
     if plan.audited(pair.pair):
@@ -125,6 +125,7 @@ def _transfers(plan: Plan) -> list[Cell]:
             "transfer",
             (a.pair, b.pair),
             method,
+            {"encoders": [a.encoder, b.encoder]} if a.encoder or b.encoder else {},
             needs=tuple(name_of("discover", p.pair, method=method) for p in (a, b)),
         )
         for a, b in combinations(plan.pairs, 2)

@@ -14,6 +14,7 @@ Method = Literal["paper", "auto"]
 Evidence = Literal["all", "test"]
 SplitKind = Literal["permutation", "grouped"]
 Null = Literal["permuted", "visible", "calibrated"]
+OutcomeKind = Literal["answer", "event"]
 
 EVERY = "all"
 """Stands for all pairs where a plan lists some."""
@@ -95,11 +96,15 @@ class Pair(PairSettings, ReadOptions):
     billions: float | None = Field(None, gt=0)
     score: ScoreOptions | None = None
     data: str | None = None
+    encoder: str | None = Field(None, description="what made the embeddings; those of one encoder share a space")
+    outcome: OutcomeKind | None = Field(None, description="what the confidence is of; default: as the prompt asks")
 
     @model_validator(mode="after")
     def _one_source(self) -> Pair:
         if (self.score is None) == (self.data is None):
             raise ValueError("name either score, to ask a model, or data, a file or scored folder: exactly one of them")
+        if self.encoder is not None and self.embeddings is None:
+            raise ValueError("encoder says what made the embeddings of a file: name the file with embeddings, too")
         if not PAIR_ID.fullmatch(self.pair):
             raise ValueError(
                 f"the id {self.pair!r} cannot name a folder: use up to 100 letters, digits, dots, hyphens and "

@@ -111,7 +111,7 @@ def _filled(value: Any, sets: Mapping[str, str]) -> Any:
 
 def _checked(content: dict[str, Any], folder: Path) -> Plan:
     if content.get("pairs") == paper48.NAME:
-        content = paper48.defaults() | content | {"pairs": paper48.pairs()}
+        content = _completed(paper48.defaults(), content) | {"pairs": paper48.pairs()}
     allowed = list(Plan.model_fields)
     _refuse_unknown(content, allowed, "the plan")
     entries = content.get("pairs")
@@ -131,6 +131,12 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
     plan = _build(Plan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
+
+
+def _completed(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what a plan leaves open; of options, those that it does not name."""
+    mixed = {name: content[name] for name in ("options", "score") if isinstance(content.get(name), dict)}
+    return {**defaults, **content, **{name: defaults[name] | own for name, own in mixed.items()}}
 
 
 def _entries(entries: Iterable[Any]) -> Iterable[tuple[str, dict[str, Any]]]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from miscal.scoring.registry import BASE_MODELS
+from miscal.study import paper48
 
 SOURCE = "arXiv 2605.13484"
 
@@ -213,6 +215,69 @@ def paper_pair(dataset: str, model: str) -> PaperPair | None:
     name = _SHORT_NAMES.get(model.lower(), model.lower())
     pair = (dataset.lower(), name)
     return pair if pair in _PAIRS else None
+
+
+N_TOLERANCE = 0.05
+"""Relative difference in rows up to which a pair is the paper's: releases of a benchmark differ by a few rows, samples
+and other splits by more."""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A pair of a study that is one of the paper's, by its names and its number of rows.
+
+    Attributes
+    ----------
+    pair : (dataset, model)
+        Names as in :data:`DATASETS` and :data:`MODELS`.
+    differs : tuple of str
+        Settings that are not the paper's, in words, as ``"min_rows 30 (paper: 1)"``; empty under the paper's own.
+    """
+
+    pair: PaperPair
+    differs: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What a reader should know of the settings; empty where they are the paper's."""
+        return f"under other settings than the paper's: {', '.join(self.differs)}" if self.differs else ""
+
+
+def reproduced(row: Mapping[str, Any], split: str | None = None) -> Reproduced | None:
+    """Say whether a pair is one of the paper's: by its names, and by a number of rows within 5 % of the paper's.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of the table ``pairs``; ``dataset``, ``model``, ``n``, ``method``, ``evidence`` and ``min_rows`` are used.
+    split : {"permutation", "grouped"}, optional
+        Of the plan; None where it is not known, and then it is not compared.
+
+    Returns
+    -------
+    Reproduced or None
+        None for any other pair, and where the number of rows is not known.
+
+    Examples
+    --------
+    >>> row = {"dataset": "mmlu", "model": "qwen3-8b", "n": 14_042, "method": "paper", "evidence": "test"}
+    >>> reproduced(row | {"min_rows": 1}, "permutation").differs
+    ()
+    >>> reproduced(row | {"min_rows": 30}, "grouped").note
+    "under other settings than the paper's: split grouped (paper: permutation), min_rows 30 (paper: 1)"
+    >>> reproduced(row | {"n": 2_000, "min_rows": 1}) is None
+    True
+    """
+    pair = paper_pair(row["dataset"], row["model"])
+    if pair is None or row["n"] is None:
+        return None
+    papers = paper48.ROWS[pair[0]]
+    if abs(row["n"] - papers) > N_TOLERANCE * papers:
+        return None
+    here = {"method": row["method"], "evidence": row["evidence"], "split": split, "min_rows": row["min_rows"]}
+    published = {name: paper48.defaults()[name] for name in here}
+    differs = (name for name, value in here.items() if value is not None and value != published[name])
+    return Reproduced(pair, tuple(f"{name} {here[name]} (paper: {published[name]})" for name in differs))
 
 
 def count_paper_pairs(pairs: Iterable[tuple[str, str]]) -> int:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.folds import row_groups
+from miscal.calibration.metrics import log_losses
 from miscal.data.triples import Triples
+from miscal.discovery.comparing.estimates import FOLDS
 from miscal.discovery.discover import Discovery
-from miscal.discovery.estimating import TEST, testifying
+from miscal.discovery.estimating import TEST, corrections_by_name, testifying
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings import cut
 
@@ -88,6 +91,65 @@ def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRow
     names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
     columns = {name: some[name].to_numpy() for name in names}
     return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=epsilon, **columns)
+
+
+def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
+    """Correct the rows that testify by the map of the confidence alone that does best in training.
+
+    The maps are those of the table ``corrections``, the confidence itself among them. They learn from training rows,
+    and the one of the lowest log loss on validation rows is taken; without validation rows, on training rows. Where
+    all rows testify, maps learn from the rows outside a row's fold, and the choice is made there, too.
+
+    Parameters
+    ----------
+    found : Discovery
+    triples : Triples
+        Its rows, in the order of its table, with their split if there is one.
+
+    Returns
+    -------
+    float64 array of shape (n,)
+        Confidences of the rows that testify, in [0, 1].
+    """
+    y, f, split = triples.correct, triples.confidence, triples.split
+    weight = np.ones(len(triples)) if triples.weight is None else triples.weight
+    if split is None:
+        fold = found.table["fold"].to_numpy()
+        parts = [(fold != k, fold == k) for k in np.unique(fold)]
+        choices = parts
+    else:
+        train, val = split == "train", split == "val"
+        parts = [(train, np.ones(len(triples), dtype=bool))]
+        choices = [(val if weight[val].sum() > 0 else train, split == "test")]
+    # without a correction of the field, "miscal" is the confidence again
+    values = np.stack(list(corrections_by_name(triples, f, parts).values()))
+    losses = np.stack([log_losses(y, value) for value in values])
+    best = np.empty(len(triples))
+    for judged, inside in choices:
+        means = np.average(losses[:, judged], axis=1, weights=weight[judged])
+        best[inside] = values[int(np.argmin(means)), inside]
+    return best[testifying(triples)]
+
+
+def units(triples: Triples) -> np.ndarray:
+    """Give numbers to the rows that testify, the same to rows that count as one.
+
+    Parameters
+    ----------
+    triples : Triples
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        From 0 without gaps. Rows of one named group count as one; without groups, rows of equal inputs, unless these
+        have fewer than five different values, which are no copies of each other then.
+    """
+    at = testifying(triples)
+    group = None if triples.group is None else triples.group[at]
+    unit = row_groups(triples.X[at], group)
+    if group is None and unit.max() + 1 < FOLDS:
+        return np.arange(len(unit))
+    return unit
 
 
 def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:

@@ -21,6 +21,7 @@ from miscal.discovery.run import read_run
 from miscal.report import write_run
 from miscal.study.cells import Cell, dataset_of, name_of
 from miscal.study.folder import StudyFolder
+from miscal.study.outcome import outcome_of
 from miscal.study.plan import READ_OPTIONS, Pair, Plan
 from miscal.study.splitting import draw_split
 from miscal.study.studied import Labels, MeasureSettings, Rows, Studied
@@ -149,7 +150,7 @@ def transfer(job: Job) -> Found:
 
     method = job.cell.method
     pairs = dataset_of(job.plan, job.cell)
-    one, two = (RunOf(labels_of(pair), job.folder.run(pair.pair, method)) for pair in pairs)
+    one, two = (RunOf(labels_of(pair), job.folder.run(pair.pair, method), pair.encoder) for pair in pairs)
     return Found(transfer_rows(one, two, method, seed=job.plan.seed))
 
 
@@ -209,7 +210,14 @@ def studied(job: Job) -> Studied:
     model = run.load_model()
     found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings)
     settings = MeasureSettings(pair.seed, pair.epsilon, min_rows=pair.min_rows, raw=pair.raw)
-    return Studied(labels_of(pair), method, settings, split_triples(job), found)
+    labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))
+    return Studied(labels, method, settings, split_triples(job), found, seconds_score(job))
+
+
+def seconds_score(job: Job) -> float | None:
+    """Seconds that the cell of the scoring took; of one that was interrupted, those of the last call."""
+    name = name_of("score", job.pair.pair)
+    return job.folder.load(name)["seconds"] if job.folder.is_done(name) else None
 
 
 def _options(job: Job) -> dict[str, Any] | None:

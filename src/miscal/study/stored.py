@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError
+from miscal.study.numbers.choosing import METHODS
 from miscal.study.tables import TABLES, schema
 
 
@@ -50,8 +52,36 @@ def _read(path: Path, name: str) -> pl.DataFrame:
 def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
     """Count the pairs of the plan; without a plan in the folder, those that are finished or failed."""
     known = set(tables["pairs"]["pair"]) | set(tables["failures"]["pair"].drop_nulls())
+    return max(len(_plan(out).get("pairs", [])), len(known))
+
+
+def n_planned_by_method(out: Path) -> dict[str, int]:
+    """Count the pairs of the plan under each method; empty without a plan in the folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+    """
+    pairs = _plan(out).get("pairs", [])
+    return {name: sum(pair["method"] in (name, "both") for pair in pairs) for name in METHODS} if pairs else {}
+
+
+def planned_split(out: Path) -> str | None:
+    """Return the kind of split of the plan, "permutation" or "grouped"; None without a plan in the folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+    """
+    return _plan(out).get("split")
+
+
+def _plan(out: Path) -> dict[str, Any]:
+    """Read the plan as it was checked; empty where there is none, as beside tables that were copied."""
     try:
         plan = json.loads((out / "plan.json").read_bytes())
-        return max(len(plan["pairs"]), len(known))
-    except (OSError, ValueError, KeyError, TypeError):
-        return len(known)
+    except (OSError, ValueError):
+        return {}
+    return plan if isinstance(plan, dict) else {}

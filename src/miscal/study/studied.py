@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
-from miscal.study.rows import FieldRows, RawGeometry, learned_rows, raw_geometry
+from miscal.study.plan import OutcomeKind
+from miscal.study.rows import FieldRows, RawGeometry, globally_corrected, learned_rows, raw_geometry, units
 
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 """Rows by the name of their table, with the columns of :data:`miscal.study.tables.TABLES`."""
@@ -29,6 +32,8 @@ class Labels:
         Models that differ in size alone share one.
     billions : float or None
         Parameters of the model, in billions.
+    outcome : {"answer", "event"}
+        What its confidence is of: see :mod:`miscal.study.outcome`.
     """
 
     pair: str
@@ -36,6 +41,7 @@ class Labels:
     model: str
     family: str | None = None
     billions: float | None = None
+    outcome: OutcomeKind = "answer"
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,8 @@ class Studied:
         All rows of the pair, with their split; without one where all rows testify.
     found : Discovery
         What :func:`miscal.discover` found on them.
+    seconds_score : float or None
+        Seconds spent on asking the model; None for data that were read.
     """
 
     labels: Labels
@@ -86,6 +94,7 @@ class Studied:
     settings: MeasureSettings
     triples: Triples
     found: Discovery
+    seconds_score: float | None = None
 
     @property
     def named(self) -> dict[str, Any]:
@@ -104,6 +113,16 @@ class Studied:
         if not self.settings.raw:
             return None
         return raw_geometry(self.found, self.triples, self.learned, self.settings.seed)
+
+    @cached_property
+    def globally_corrected(self) -> np.ndarray:
+        """Confidences of the rows that testify, corrected by the best map of the confidence alone; float64 (n,)."""
+        return globally_corrected(self.found, self.triples)
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Numbers of the rows that testify, the same of rows that count as one; int64 (n,)."""
+        return units(self.triples)
 
     @property
     def geometries(self) -> dict[str, FieldRows]:

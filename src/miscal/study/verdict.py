@@ -10,11 +10,12 @@ import polars as pl
 
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
-from miscal.study.numbers import GapNumbers, gap_numbers
-from miscal.study.numbers.choosing import LEARNED, of_method
+from miscal.study.numbers import LARGE_GAP, GapNumbers, gap_numbers
+from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
+from miscal.study.numbers.choosing import METHODS as METHODS
 
-METHODS = ("paper", "auto")
-"""Methods in the order of pages."""
+BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
+"""What counts as beyond chance where pairs are counted by their intervals."""
 
 
 @dataclass(frozen=True)
@@ -28,27 +29,38 @@ class MethodVerdict:
         Of the learned geometry.
     n_tested : int
         Pairs with a certificate.
+    n_family : int
+        Pairs that p-values are adjusted over: those planned for the method, whether or not they are finished.
     n_proved : int
-        Pairs whose hidden miscalibration is proved at 5 % after Holm's adjustment over the tested pairs.
+        Pairs whose hidden miscalibration is proved at 5 % after Holm's adjustment over the family.
     n_proved_alone : int
         The same without adjustment.
     n_compared : int
         Pairs whose corrected log loss was compared with the uncorrected one.
     n_helped, n_harmed : int
-        Pairs whose log loss the correction lowers or raises, the 95 % interval not including 0.
+        Pairs whose log loss the correction lowers or raises, by a 95 % interval that excludes 0; not adjusted for the
+        number of pairs.
+    n_compared_local : int
+        Pairs whose corrected log loss was compared with that of a map of the confidence alone.
+    n_helped_local, n_harmed_local : int
+        Pairs in which the correction leaves a lower or a higher log loss than that map, counted in the same way.
     """
 
     method: str
     gaps: GapNumbers
     n_tested: int
+    n_family: int
     n_proved: int
     n_proved_alone: int
     n_compared: int
     n_helped: int
     n_harmed: int
+    n_compared_local: int
+    n_helped_local: int
+    n_harmed_local: int
 
 
-def certificates(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
+def certificates(pairs: pl.DataFrame, method: str, n_planned: int | None = None) -> pl.DataFrame:
     """List the certificates of hidden miscalibration, adjusted for the number of pairs.
 
     Parameters
@@ -56,12 +68,16 @@ def certificates(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
     pairs : polars.DataFrame
         The table ``pairs``.
     method : {"paper", "auto"}
+    n_planned : int, optional
+        Pairs that the plan has for this method. Those without a certificate, because they are not finished, failed or
+        have none, count as tested with a p-value of 1, so that an unfinished study proves no more than the finished one
+        would with the same p-values. By default the pairs with a certificate are all there are.
 
     Returns
     -------
     polars.DataFrame
-        The rows of `pairs` (learned geometry) that have a ``p_hidden``, with ``p_adjusted`` (Holm 1979, over these
-        pairs), smallest first.
+        The rows of `pairs` (learned geometry) that have a ``p_hidden``, with ``p_adjusted`` (Holm 1979), smallest
+        first.
 
     Examples
     --------
@@ -69,15 +85,23 @@ def certificates(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
     >>> pairs = pl.DataFrame(key | {"pair": ["p", "q", "r"], "p_hidden": [0.04, 0.01, None]})
     >>> certificates(pairs, "auto").select("pair", "p_adjusted").rows()
     [('q', 0.02), ('p', 0.04)]
+    >>> certificates(pairs, "auto", n_planned=4).select("pair", "p_adjusted").rows()
+    [('q', 0.04), ('p', 0.12)]
     """
     tested = of_method(pairs, method, LEARNED).drop_nulls("p_hidden")
-    adjusted = holm(tested["p_hidden"].to_numpy())
+    others = np.ones(_family(tested, n_planned) - tested.height)
+    adjusted = holm(np.concatenate([tested["p_hidden"].to_numpy(), others]))[: tested.height]
     return tested.with_columns(pl.Series("p_adjusted", adjusted, pl.Float64)).sort(
         "p_adjusted", "p_hidden", "pair", maintain_order=True
     )
 
 
-def method_verdict(pairs: pl.DataFrame, method: str) -> MethodVerdict:
+def _family(tested: pl.DataFrame, n_planned: int | None) -> int:
+    # tables may hold pairs that the plan has no more
+    return max(tested.height, n_planned or 0)
+
+
+def method_verdict(pairs: pl.DataFrame, method: str, n_planned: int | None = None) -> MethodVerdict:
     """Count what one method found.
 
     Parameters
@@ -85,25 +109,47 @@ def method_verdict(pairs: pl.DataFrame, method: str) -> MethodVerdict:
     pairs : polars.DataFrame
         The table ``pairs``.
     method : {"paper", "auto"}
+    n_planned : int, optional
+        As for :func:`certificates`.
     """
-    proved = certificates(pairs, method)
-    compared = of_method(pairs, method, LEARNED).drop_nulls(["log_loss_saved_low", "log_loss_saved_high"])
+    proved, some = certificates(pairs, method, n_planned), of_method(pairs, method, LEARNED)
+    n_compared, n_helped, n_harmed = _told_apart(some, "log_loss_saved")
+    n_compared_local, n_helped_local, n_harmed_local = _told_apart(some, "log_loss_saved_local")
     return MethodVerdict(
         method=method,
         gaps=gap_numbers(pairs, method),
         n_tested=proved.height,
+        n_family=_family(proved, n_planned),
         n_proved=_count(proved["p_adjusted"] <= SIGNIFICANCE),
         n_proved_alone=_count(proved["p_hidden"] <= SIGNIFICANCE),
-        n_compared=compared.height,
-        n_helped=_count(compared["log_loss_saved_low"] > 0),
-        n_harmed=_count(compared["log_loss_saved_high"] < 0),
+        n_compared=n_compared,
+        n_helped=n_helped,
+        n_harmed=n_harmed,
+        n_compared_local=n_compared_local,
+        n_helped_local=n_helped_local,
+        n_harmed_local=n_harmed_local,
     )
 
 
-def verdicts(tables: Mapping[str, pl.DataFrame]) -> list[MethodVerdict]:
-    """Return a verdict for each method that has pairs, the paper's first."""
-    held = set(tables["pairs"]["method"].to_list())
-    return [method_verdict(tables["pairs"], method) for method in METHODS if method in held]
+def _told_apart(pairs: pl.DataFrame, difference: str) -> tuple[int, int, int]:
+    """Count the pairs that have an interval of the difference, those where it lies above 0, and below 0."""
+    low, high = f"{difference}_low", f"{difference}_high"
+    known = pairs.drop_nulls([low, high])
+    return known.height, _count(known[low] > 0), _count(known[high] < 0)
+
+
+def verdicts(tables: Mapping[str, pl.DataFrame], n_planned: Mapping[str, int] | None = None) -> list[MethodVerdict]:
+    """Return a verdict for each method that has pairs, the paper's first.
+
+    Parameters
+    ----------
+    tables : mapping of str to polars.DataFrame
+        The table ``pairs`` is used.
+    n_planned : mapping of str to int, optional
+        Pairs that the plan has, by method: :func:`miscal.study.stored.n_planned_by_method`.
+    """
+    planned, pairs = n_planned or {}, tables["pairs"]
+    return [method_verdict(pairs, method, planned.get(method)) for method in methods_of(pairs)]
 
 
 def sentences(verdict: MethodVerdict) -> list[str]:
@@ -120,22 +166,35 @@ def sentences(verdict: MethodVerdict) -> list[str]:
     """
     gaps = verdict.gaps
     said = [
-        f"In {of_pairs(gaps.n_above_zero, gaps.n_pairs)} the worst slice is worse calibrated than the whole; in "
-        f"{gaps.n_large} the gap is at least 0.06."
+        f"In {of_pairs(gaps.n_beyond_chance, gaps.n_pairs)} the worst slice is worse calibrated than the whole beyond "
+        f"chance, {BEYOND_CHANCE}. In {gaps.n_large} the gap is at least {LARGE_GAP:g}."
     ]
     if verdict.n_tested:
         said.append(
             f"For {of_pairs(verdict.n_proved, verdict.n_tested)} the certificate proves hidden miscalibration after "
-            f"allowing for the number of pairs (Holm, 5 %). Judged alone, {verdict.n_proved_alone} would pass."
+            f"allowing for {_tested(verdict)} (Holm, 5 %). Without that allowance it would be "
+            f"{verdict.n_proved_alone}."
         )
     else:
         said.append("No pair has a certificate of hidden miscalibration.")
     if verdict.n_compared:
         said.append(
-            "The local correction lowers the log loss beyond chance in "
-            f"{of_pairs(verdict.n_helped, verdict.n_compared)} and raises it in {verdict.n_harmed}."
+            f"The local correction lowers the log loss in {of_pairs(verdict.n_helped, verdict.n_compared)} and raises "
+            f"it in {verdict.n_harmed}, {BEYOND_CHANCE}."
+        )
+    if verdict.n_compared_local:
+        said.append(
+            f"It leaves a lower log loss than a map of the confidence alone in "
+            f"{of_pairs(verdict.n_helped_local, verdict.n_compared_local)} and a higher one in "
+            f"{verdict.n_harmed_local}, counted in the same way."
         )
     return said
+
+
+def _tested(verdict: MethodVerdict) -> str:
+    if verdict.n_family > verdict.n_tested:
+        return f"all {verdict.n_family} pairs that are planned"
+    return "the number of pairs"
 
 
 def of_pairs(k: int, n: int) -> str:

@@ -269,3 +269,34 @@ def test_recovers_three_clusters():
     )
     delta = fitted.delta(world.X[test], None)
     assert np.corrcoef(delta, world.delta[test])[0, 1] > 0.92
+
+
+def test_without_a_least_mass_every_row_keeps_its_kernel_average(world):
+    rows = triples(world.X, world.correct, world.confidence)
+    usual, papers = PaperField(**QUICK).fit(rows), PaperField(**QUICK, min_mass=0).fit(rows)
+    # phi and its bank are the same: the least mass is no part of the training
+    np.testing.assert_array_equal(usual.bank_coordinates_, papers.bank_coordinates_)
+    strict = PaperField(**QUICK, min_mass=1e9).fit(rows)
+    told, at_all = strict.estimate(world.X, world.confidence), papers.estimate(world.X, world.confidence)
+    assert not told.supported.any()
+    np.testing.assert_array_equal(told.delta, told.visible)
+    assert at_all.supported.all()
+    average = smooth(papers.transform(world.X).astype(np.float32), papers.bank_coordinates_, papers.bank_residual_,
+                     papers.sigma_, weight=papers.bank_weight_)[0]  # fmt: skip
+    np.testing.assert_allclose(at_all.delta, average, atol=1e-6)
+    np.testing.assert_allclose(at_all.corrected, range_aware(world.confidence, average, papers.alpha_), atol=1e-6)
+
+
+def test_the_least_mass_is_kept_on_disk_and_in_folds(world, tmp_path):
+    fitted = PaperField(**QUICK, min_mass=0).fit(triples(world.X, world.correct, world.confidence))
+    content, arrays = fitted.state()
+    assert PaperField.from_state(content, arrays).min_mass == 0
+    del content["min_mass"]
+    assert PaperField.from_state(content, arrays).min_mass == 1.0
+    assert fitted.for_folds().min_mass == PaperField(min_mass=0).for_folds().min_mass == 0
+
+
+@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), "1", True])
+def test_a_least_mass_is_a_number_of_at_least_0(value):
+    with pytest.raises(InputError, match="min_mass must be a number of at least 0"):
+        PaperField(min_mass=value)

@@ -10,6 +10,7 @@ from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics import smece
 from miscal.estimators.paper.correction import range_aware
 from miscal.study.measures import INTERPRETING, MEASURES, corrections, curves, deferral, histograms, pairs, thresholds
+from miscal.study.rows import units
 from miscal.study.tables import TABLES
 
 from ..planted import SETTINGS, planted
@@ -112,6 +113,77 @@ def test_saved_log_loss_is_a_mean_over_rows_with_its_interval(method):
     # Student's quantile is 1.96 to 1.98 from 125 rows on
     ends = np.array([found["log_loss_saved_low"], found["log_loss_saved_high"]])
     assert np.abs(ends - mean) == pytest.approx([1.97 * error] * 2, rel=0.01)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_map_of_the_confidence_alone_is_chosen_in_training(method):
+    studied = planted(method)
+    table, y, f = studied.found.table, studied.triples.correct, studied.triples.confidence
+    names = ("isotonic", "temperature", "platt")
+
+    def losses(p, rows):
+        clipped = np.clip(p, 1e-4, 1 - 1e-4)
+        return [-math.log(clipped[k] if y[k] else 1 - clipped[k]) for k in rows]
+
+    if method == "paper":
+        parts = [tuple(np.flatnonzero(studied.triples.split == name) for name in ("train", "val", "test"))]
+        fits = [{name: CALIBRATORS[name]().fit(y[a], f[a]).predict(f) for name in names} for a, _, _ in parts]
+    else:
+        fold = table["fold"].to_numpy()
+        parts = [tuple(np.flatnonzero(rows) for rows in (fold != k, fold != k, fold == k)) for k in np.unique(fold)]
+        folded = {name: np.empty(len(f)) for name in names}
+        for learned, _, inside in parts:
+            for name in names:
+                folded[name][inside] = CALIBRATORS[name]().fit(y[learned], f[learned]).predict(f[inside])
+        fits = [folded] * len(parts)
+    expected = {}
+    for (_, judged, inside), fitted in zip(parts, fits, strict=True):
+        values = {"raw": f} | fitted
+        best = min(values, key=lambda name: np.mean(losses(values[name], judged)))
+        expected |= dict(zip(inside, losses(values[best], inside), strict=True))
+    found = only(pairs.measure(studied)["pairs"], geometry="learned")
+    assert found["log_loss_global"] == pytest.approx(np.mean(list(expected.values())))
+    assert found["log_loss_saved_local"] == pytest.approx(found["log_loss_global"] - found["log_loss_corrected"])
+    assert found["log_loss_saved_local_low"] < found["log_loss_saved_local"] < found["log_loss_saved_local_high"]
+
+
+def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
+    studied = planted("paper")
+    group = np.arange(len(studied.triples)) // 3
+    grouped = replace(studied, triples=replace(studied.triples, group=group))
+    found = only(pairs.measure(grouped)["pairs"], geometry="learned")
+    rows, sums = rows_of("paper"), {}
+    for row in rows:
+        before, after = (-math.log(p if row["correct"] else 1 - p) for p in (row["confidence"], row["corrected"]))
+        sums.setdefault(int(group[row["row"]]), []).append(before - after - found["log_loss_saved"])
+    sizes = [len(some) for some in sums.values()]
+    units = sum(sizes) ** 2 / sum(size**2 for size in sizes)
+    error = math.sqrt(sum(sum(some) ** 2 for some in sums.values()) * units / (units - 1)) / len(rows)
+    half = (found["log_loss_saved_high"] - found["log_loss_saved_low"]) / 2
+    assert half == pytest.approx(1.99 * error, rel=0.01)
+    alone = only(pairs.measure(studied)["pairs"], geometry="learned")
+    assert alone["log_loss_saved"] == found["log_loss_saved"]
+    assert alone["log_loss_saved_low"] != found["log_loss_saved_low"]
+
+
+def test_rows_of_equal_inputs_count_as_one_but_not_where_inputs_take_few_values():
+    triples = planted("auto").triples
+    twice = replace(triples, X=np.repeat(triples.X[::2], 2, axis=0))
+    assert units(twice).tolist() == np.repeat(np.arange(len(triples) // 2), 2).tolist()
+    assert units(replace(triples, X=(triples.X[:, :1] > 0).astype(np.float32))).tolist() == list(range(len(triples)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_interval_of_the_gap_is_that_of_the_summary_and_the_learned_geometry_s_alone(method):
+    studied = planted(method)
+    gap, table = studied.found.summary.gap, pairs.measure(studied)["pairs"]
+    found = only(table, geometry="learned")
+    assert (found["gap_interval_low"], found["gap_interval_high"]) == gap.interval
+    assert (found["gap_floor"], found["gap"]) == (gap.floor, pytest.approx(gap.value))
+    assert all(row["gap_interval_low"] is None for row in table if row["geometry"] == "raw")
+    for row in table:
+        # a mean of cut-off draws is at least the cut-off mean
+        assert row["gap_boot_mean_clipped"] >= max(0.0, row["gap_boot_mean"])
 
 
 def test_what_only_one_method_or_geometry_has_is_null_elsewhere():
@@ -281,6 +353,9 @@ def test_histograms_count_every_row_once_where_its_field_lies(method):
         assert sum(row["n"] for row in bins) == len(seen.delta)
         assert (bins[0]["left"], bins[-1]["right"]) == (-1.0, 1.0)
         assert [row["right"] for row in bins[:-1]] == [row["left"] for row in bins[1:]]
+        # no bin lies on both sides of the band that counts as well calibrated, at any of the epsilons
+        for epsilon in (*SETTINGS.epsilons, 0.05):
+            assert {-epsilon, epsilon} <= {row["left"] for row in bins}
         for row in bins[:-1]:
             assert row["n"] == sum(row["left"] <= d < row["right"] for d in seen.delta)
 
@@ -302,6 +377,32 @@ def test_deferral_keeps_the_most_confident_rows(method):
         for at in ("0.5", "0.8", "0.9"):
             gain = only(found["deferral_gains"], at=at)
             assert gain[score] == pytest.approx(only(curve, coverage=float(at))["risk"])
+    assert_gains_are_differences(found)
+
+
+def assert_gains_are_differences(found):
     for gain in found["deferral_gains"]:
         assert gain["gain"] == pytest.approx(gain["raw"] - gain["corrected"])
         assert gain["gain_low"] <= gain["gain_high"]
+
+
+def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
+    studied = planted("auto")
+    # a forecast that is sure of what does not happen: rows of low confidence are the right ones
+    at = np.arange(len(studied.triples))
+    low = studied.found.table.with_columns(
+        confidence=np.where(at % 2 == 0, 0.05, 0.6),
+        correct=(at % 2 == 0) * 0,
+        corrected=np.where(at % 2 == 0, 0.1, 0.4),
+    )
+    event = replace(studied, found=replace(studied.found, table=low), labels=replace(studied.labels, outcome="event"))
+    found = deferral.measure(event)
+    risk = {row["score"]: row["risk"] for row in found["deferral"] if row["coverage"] == 1.0}
+    # nothing happens: a confidence of 0.6 is wrong, and its correction to 0.4 is right
+    assert risk == {"raw": 0.5, "corrected": 0.0}
+    assert only(found["deferral"], score="raw", coverage=0.5)["risk"] == 0.0
+    assert only(found["deferral_gains"], at="0.9")["raw"] == pytest.approx(0.4 / 0.9)
+    assert only(found["deferral_gains"], at="0.9")["gain_low"] > 0.3
+    assert_gains_are_differences(found)
+    answers = replace(event, labels=replace(studied.labels, outcome="answer"))
+    assert only(deferral.measure(answers)["deferral"], score="raw", coverage=1.0)["risk"] == 1.0

@@ -54,6 +54,8 @@ def pair_rows(seed=0):
                 | {
                     "worst": None if gap is None else str(rng.choice(["over", "under"])),
                     "gap_boot_mean": None if gap is None else gap + 0.001,
+                    "gap_boot_mean_clipped": None if gap is None else max(0.0, gap) + 0.002,
+                    "gap_interval_low": None if gap is None or geometry == "raw" else max(0.0, gap - 0.04),
                     "gap_low": None if gap is None else gap - 0.03,
                     "share_worst": None if gap is None else float(rng.random()),
                     "delta_std": float(rng.random()),
@@ -78,7 +80,11 @@ def test_gaps_are_counted_and_averaged(method):
     assert found.n_large == len(large) > 0
     assert found.n_above_zero == sum(row["gap"] is not None and row["gap"] > 0 for row in some)
     assert found.n_lower_end_above_zero == sum(row["gap_low"] is not None and row["gap_low"] > 0 for row in some)
-    means = [max(0.0, row["gap_boot_mean"] or 0.0) for row in some]
+    beyond = [row for row in some if row["gap_interval_low"] is not None and row["gap_interval_low"] > 0]
+    assert found.n_measured == sum(row["gap_interval_low"] is not None for row in some) < len(some)
+    assert 0 < found.n_beyond_chance == len(beyond) < found.n_above_zero
+    # the mean of cut-off draws, not the cut-off mean of draws
+    means = [row["gap_boot_mean_clipped"] or 0.0 for row in some]
     assert (found.mean, found.median) == pytest.approx((statistics.mean(means), statistics.median(means)))
     shares = [row["share_worst"] for row in large]
     measured = (found.mean_share_worst, found.median_share_worst, found.largest_share_worst)
@@ -86,6 +92,7 @@ def test_gaps_are_counted_and_averaged(method):
     by_dataset = found.by_dataset.rows_by_key("dataset", named=True, unique=True)
     for dataset in DATASETS:
         assert by_dataset[dataset]["n_large"] == sum(row["dataset"] == dataset for row in large)
+        assert by_dataset[dataset]["n_beyond_chance"] == sum(row["dataset"] == dataset for row in beyond)
     assert sum(found.by_dataset["n_pairs"]) == found.n_pairs
 
 
@@ -217,6 +224,17 @@ def test_threshold_correlations_are_over_pair_and_epsilon():
         assert correlated.spearman.value == pytest.approx(stats.spearmanr(*zip(*points, strict=True)).statistic)
 
 
+def test_gaps_of_threshold_correlations_may_be_cut_off():
+    rows = threshold_rows()
+    signed = threshold_correlations(table("thresholds", rows), "paper")
+    found = threshold_correlations(table("thresholds", rows), "paper", clip=True)
+    assert min(signed.smece_gaps.points["x"]) < 0 == min(found.smece_gaps.points["x"])
+    expected = [(max(0.0, x), max(0.0, y)) for x, y in signed.smece_gaps.points.select("x", "y").rows()]
+    assert found.smece_gaps.points.select("x", "y").rows() == expected
+    assert found.smece_gaps.pearson.value == pytest.approx(np.corrcoef(*zip(*expected, strict=True))[0, 1])
+    assert found.brier_gaps.pearson == signed.brier_gaps.pearson
+
+
 def test_audits_are_laid_out_by_pair():
     rng = np.random.default_rng(3)
     nulls = [
@@ -225,15 +243,19 @@ def test_audits_are_laid_out_by_pair():
         | dict(zip(("observed", "null_mean", "null_std", "p_value"), rng.random(4).tolist(), strict=True))
         for key in keys()
         for null in ("permuted", "visible")
-        for name in ("delta_std", "gap", "proxy")
+        for name in ("delta_std", "gap", "proxy", "epoch")
+        # "auto" has no epochs
+        if (name, key["model"]) != ("epoch", "m0")
     ]
     found = null_numbers(table("nulls", nulls), "paper").rows_by_key("pair", named=True, unique=True)
     assert len(found) == 12
     for row in nulls:
-        if row["null"] == "permuted" and row["statistic"] != "proxy":
+        if row["null"] == "permuted":
             name, at = row["statistic"], found[row["pair"]]
             told = [at[name], at[f"{name}_null_mean"], at[f"{name}_null_std"], at[f"{name}_p"]]
             assert told == [row[column] for column in ("observed", "null_mean", "null_std", "p_value")]
+
+    assert {pair for pair, row in found.items() if row["epoch"] is None} == {"mmlu-m0", "hh-m0"}
 
 
 def test_seeds_are_averaged_by_pair_with_clipped_gaps():
@@ -244,7 +266,15 @@ def test_seeds_are_averaged_by_pair_with_clipped_gaps():
         for seed, gap in enumerate([None, -0.2, 0.1])
     ]
     together = [
-        key | method | {"seed_a": a, "seed_b": a + 1, "correlation": float(rng.random()), "sign_agreement": 0.5}
+        key
+        | method
+        | {
+            "seed_a": a,
+            "seed_b": a + 1,
+            "correlation": float(rng.random()),
+            "sign_agreement": 0.5,
+            "sign_by_chance": 0.4 + 0.1 * a,
+        }
         for key in keys()
         for a in range(2)
     ]
@@ -257,6 +287,7 @@ def test_seeds_are_averaged_by_pair_with_clipped_gaps():
         correlations = [one["correlation"] for one in together if one["pair"] == row["pair"]]
         assert row["correlation_mean"] == pytest.approx(statistics.mean(correlations))
         assert row["sign_agreement_std"] == 0.0
+        assert row["sign_by_chance_mean"] == pytest.approx(0.45)
 
 
 def test_deferral_counts_pairs_beyond_chance():

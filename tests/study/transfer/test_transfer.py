@@ -1,5 +1,6 @@
 """Fields on shared questions agree or oppose as planted, and no question that taught a correction judges it."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import load_model
 from miscal.estimators.field import MiscalibrationField
+from miscal.scoring.settings import describe_run
 from miscal.study import transfer
 from miscal.study.studied import Labels
 from miscal.study.tables import TABLES
 from miscal.study.transfer import transfer_rows
 from miscal.study.transfer.corrections import correction_rows
 from miscal.study.transfer.fields import field_rows
-from miscal.study.transfer.runs import open_run, shared, unseen
+from miscal.study.transfer.runs import open_run, same_space, shared, space_of, unseen
 
 from .conftest import COPIED, SPLIT, N, answers, questions, write_run
 
@@ -210,7 +212,9 @@ def test_where_every_row_taught_no_shared_question_is_judged(opened):
     assert row["n"] == len(TEST) - COPIED
 
 
-@pytest.mark.parametrize("change", [{"n_features": 2}, {"x": {"kind": "embeddings", "names": None}}])
+@pytest.mark.parametrize(
+    "change", [{"n_features": 2}, {"x": {"kind": "embeddings", "names": None}, "columns": {"x": None}}]
+)
 def test_inputs_of_another_width_or_kind_are_not_corrected(opened, runs, change, monkeypatch):
     one, two = opened["a"], opened["other"]
     settings = two.rows.run.summary.settings
@@ -222,6 +226,42 @@ def test_inputs_of_another_width_or_kind_are_not_corrected(opened, runs, change,
     monkeypatch.setattr(transfer, "open_run", None)
     found = transfer_rows(runs["a"], runs["other"], "paper")
     assert found == {"transfer_fields": [], "transfer_corrections": []}
+
+
+def scored(folder, **settings):
+    """The source of a run on a folder of `miscal score`."""
+    folder.mkdir()
+    place = folder / "embeddings.safetensors"
+    model = {"model": "m", "revision": "r", "hidden_state": "input of the output layer"} | settings
+    told = describe_run(model, [], task={"task": "mmlu"}, batch_tokens=1)
+    (folder / "manifest.json").write_text(json.dumps({"settings": told}))
+    return source_of(place, "own")
+
+
+def source_of(place, sha256, d=64):
+    return {
+        "x": {"kind": "embeddings", "names": None}, "n_features": d, "columns": {"x": str(place)},
+        "files": [{"path": str(place), "sha256": sha256}],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("other", [{"model": "n"}, {"revision": "s"}, {"hidden_state": "output of block 3 of 9"}])
+def test_hidden_states_are_of_one_space_by_model_revision_and_layer(tmp_path, other):
+    one, two, unlike = scored(tmp_path / "a"), scored(tmp_path / "b"), scored(tmp_path / "c", **other)
+    assert same_space(space_of(one), space_of(two))
+    assert not same_space(space_of(one), space_of(unlike))
+    assert not same_space(space_of(one), space_of(two | {"n_features": 63}))
+
+
+def test_embeddings_of_files_are_of_one_space_if_the_file_or_the_encoder_is_the_same(tmp_path):
+    one, again, other = (source_of(tmp_path / name, sha) for name, sha in (("a", "1"), ("b", "1"), ("c", "2")))
+    assert same_space(space_of(one), space_of(again))
+    assert not same_space(space_of(one), space_of(other))
+    assert same_space(space_of(one, "minilm"), space_of(other, "minilm"))
+    assert not same_space(space_of(one, "minilm"), space_of(other, "e5"))
+    assert not same_space(space_of(one, "minilm"), space_of(other))
+    in_memory = one | {"columns": {"x": None}}
+    assert not same_space(space_of(in_memory), space_of(in_memory))
 
 
 def test_one_data_set_whose_questions_cannot_be_told_apart_gives_no_row(opened):

@@ -138,6 +138,7 @@ def deferral_gains(
     before: Any,
     after: Any,
     *,
+    correct_after: Any = None,
     coverage: Sequence[float] = GAIN_COVERAGES,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
@@ -150,6 +151,8 @@ def deferral_gains(
         Outcomes, 0 or 1.
     before, after : array-like of shape (n,)
         Two scores of the rows, in [0, 1]: raw and corrected confidences, say.
+    correct_after : array-like of shape (n,), optional
+        Outcomes of the answers that go with the second score, where they are others; by default the same.
     coverage : sequence of float in (0, 1], default (0.5, 0.8, 0.9)
     n_draws : int, default 1000
         Bootstrap draws; each costs O(n).
@@ -171,11 +174,12 @@ def deferral_gains(
     >>> half.before, half.after, half.gain, half.interval[0] > 0.2
     (0.5, 0.0, 0.5, True)
     """
-    check_lengths(correct=correct, before=before, after=after)
+    correct_after = correct if correct_after is None else correct_after
+    check_lengths(correct=correct, before=before, after=after, correct_after=correct_after)
     y, f, _ = check_rows(correct, before)
-    _, g, _ = check_rows(correct, after)
+    z, g, _ = check_rows(correct_after, after)
     shares = _checked_coverage(coverage)
-    rankings = [_Ranking.of(1 - y, score) for score in (f, g)]
+    rankings = [_Ranking.of(1 - y, f), _Ranking.of(1 - z, g)]
 
     def numbers(counts: np.ndarray) -> np.ndarray:
         """Area and risks by both scores, (2, B, 1 + m)."""

@@ -144,6 +144,28 @@ def mean_of(side: Side, values: Floats, *, spare: float = 0.0) -> Means:
     return group_means(values, everything(side), side.unit, spare=spare)
 
 
+def clustered_mean(values: Floats, unit: np.ndarray) -> Means:
+    """Mean of values of rows, as the only entry, rows of one unit counting as one.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+    unit : int array of shape (n,)
+        Numbers from 0 without gaps.
+
+    Returns
+    -------
+    Means
+
+    Examples
+    --------
+    >>> values, pairs = np.repeat([0.0, 1.0, 2.0], 2), np.repeat([0, 1, 2], 2)
+    >>> [clustered_mean(values, unit).error.round(3).tolist() for unit in (np.arange(6), pairs)]
+    [[0.365], [0.577]]
+    """
+    return group_means(values, csc_array(np.ones((len(values), 1))), np.asarray(unit), spare=0.0)
+
+
 def recalibration_saving(side: Side, seed: int) -> Floats:
     """Brier score that recalibration by the confidence alone would save, row by row: the calibration error.
 

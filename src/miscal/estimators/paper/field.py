@@ -31,7 +31,7 @@ BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""
 
 MIN_MASS = 1.0
-"""Smallest mass of a supported estimate: the weight of one row at the query itself."""
+"""Smallest mass of a supported estimate, by default: the weight of one row at the query itself. The paper has none."""
 
 MIN_TRAIN, MIN_VAL = 20, 2
 """Fewest rows to train on, the mass a row should have, and to choose by."""
@@ -50,6 +50,9 @@ class PaperField:
     neighbours : int, optional
         Average over that many nearest bank rows alone, the paper's optional top-k; by default over the whole bank.
         Training and the choice of (sigma, lambda) are without it.
+    min_mass : float, default 1.0
+        Smallest sum of kernel weights of a supported estimate. A row of less gets the value of the global map and
+        belongs to no regime. With 0, every row keeps its kernel average, as in the paper.
     stop_hopeless : bool, default True
         Stop settings that cannot catch up (see :mod:`miscal.estimators.paper.grid`).
     random_state : int or Generator, default 0
@@ -108,6 +111,7 @@ class PaperField:
         patience: int = PATIENCE,
         bank_size: int = BANK_SIZE,
         neighbours: int | None = None,
+        min_mass: float = MIN_MASS,
         stop_hopeless: bool = True,
         random_state: int | np.random.Generator = 0,
         n_jobs: int | None = None,
@@ -115,7 +119,7 @@ class PaperField:
     ) -> None:
         self.sigmas, self.lambdas = sigmas, lambdas
         self.max_epochs, self.patience, self.bank_size = max_epochs, patience, bank_size
-        self.neighbours_of_query = _checked_neighbours(neighbours)
+        self.neighbours_of_query, self.min_mass = _checked_neighbours(neighbours), _checked_mass(min_mass)
         self.stop_hopeless, self.random_state, self.n_jobs = stop_hopeless, random_state, n_jobs
         # here, so that a missing GPU is told before any work is done
         self.device_ = device_of(device).type
@@ -163,6 +167,7 @@ class PaperField:
         same = {
             "bank_size": self.bank_size,
             "neighbours": self.neighbours_of_query,
+            "min_mass": self.min_mass,
             "random_state": self.random_state,
             "device": self.device_,
         }
@@ -184,13 +189,13 @@ class PaperField:
         Returns
         -------
         FieldEstimate
-            `delta` is the kernel average of the bank's residuals where the mass is at least ``MIN_MASS``, else
+            `delta` is the kernel average of the bank's residuals where the mass is at least `min_mass`, else
             the global map's; `corrected` the range-aware map, there the global map. Not clipped: f + delta may
             leave [0, 1], as in the paper.
         """
         f = confidence
         delta, mass, visible, coordinates = self._local(X, f)
-        supported = mass >= MIN_MASS
+        supported = self._supported(mass)
         return FieldEstimate(
             delta=delta,
             mass=mass,
@@ -252,6 +257,7 @@ class PaperField:
             "epoch": self.epoch_,
             "alpha": self.alpha_,
             "neighbours": self.neighbours_of_query,
+            "min_mass": self.min_mass,
             "selection": self.selection_,
             "global_map": self.global_map_.name,
         }
@@ -263,7 +269,9 @@ class PaperField:
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PaperField:
         """Rebuild a fitted field from what :meth:`state` returned."""
         # corrections are read where no GPU may be, and should be the same there
-        self = cls(neighbours=content["neighbours"], device="cpu")
+        # models of earlier versions have no such key
+        least = content.get("min_mass", MIN_MASS)
+        self = cls(neighbours=content["neighbours"], min_mass=least, device="cpu")
         self.phi_ = Representation(tuple(content["sizes"]))
         self.phi_.load_state_dict(
             {name: torch.tensor(value) for name, value in under("phi", arrays).items()}, strict=True
@@ -299,7 +307,11 @@ class PaperField:
         coordinates = self._embed(X)
         average, mass = self._average(coordinates)
         visible = self.global_map_.apply(f) - f
-        return np.where(mass >= MIN_MASS, average, visible), mass.astype(np.float64), visible, coordinates
+        return np.where(self._supported(mass), average, visible), mass.astype(np.float64), visible, coordinates
+
+    def _supported(self, mass: np.ndarray) -> np.ndarray:
+        # tiny weights of rows can underflow to a mass of 0, of which there is no average
+        return (mass >= self.min_mass) & (mass > 0)
 
     def _average(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._smooth(coordinates, self.bank_residual_, self.sigma_)
@@ -325,6 +337,12 @@ class PaperField:
 
 
 _BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
+
+
+def _checked_mass(min_mass: float) -> float:
+    if isinstance(min_mass, bool) or not isinstance(min_mass, int | float) or not 0 <= min_mass < np.inf:
+        raise InputError(f"min_mass must be a number of at least 0, a sum of kernel weights; got {min_mass!r}")
+    return float(min_mass)
 
 
 def _checked_neighbours(neighbours: int | None) -> int | None:

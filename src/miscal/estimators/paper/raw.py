@@ -1,7 +1,8 @@
 """The paper's readout without its learned geometry: residuals smoothed over the inputs themselves.
 
-It differs from the paper's field in the coordinates alone: bank, kernel, choice of the bandwidth by the proxy, and the
-range-aware correction are the same. (The baseline ``raw_kernel`` is another thing: it smooths all rows, may map the
+Bank, kernel, choice of the bandwidth by the proxy, and the range-aware correction are those of the paper's field; the
+coordinates are not, and here every row keeps its kernel average, however small its mass, as in the learned geometry
+with ``min_mass=0``. (The baseline ``raw_kernel`` is another thing: it smooths all rows, may map the
 confidence first, and chooses by log loss.)
 """
 

@@ -10,10 +10,9 @@ import numpy as np
 from miscal.discovery.estimating import corrections_by_name, testifying
 from miscal.discovery.measurements import comparison
 from miscal.discovery.summary import Comparison
+from miscal.study.numbers.choosing import REGIONS
 from miscal.study.rows import RawGeometry
 from miscal.study.studied import Rows, Studied
-
-REGIONS = ("all", "over", "under", "good")
 
 
 def measure(studied: Studied) -> Rows:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.metrics import DeferralGain, deferral_gains, risk_at_coverage
+from miscal.study.outcome import prediction
 from miscal.study.studied import Rows, Studied
 
 COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
@@ -15,6 +16,9 @@ COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
 
 def measure(studied: Studied) -> Rows:
     """Compute risk at every coverage by raw and corrected confidences, and what correcting gains; learned geometry.
+
+    Where the confidence is of an event, the more likely side is the answer, and rows are ranked by its probability.
+    Correction may change the answer then, so that even without deferral the risk may change.
 
     Parameters
     ----------
@@ -26,13 +30,22 @@ def measure(studied: Studied) -> Rows:
         Tables ``deferral`` and ``deferral_gains``.
     """
     rows, settings = studied.learned, studied.settings
-    scores = {"raw": rows.confidence, "corrected": rows.corrected}
+    confidences = {"raw": rows.confidence, "corrected": rows.corrected}
+    ranked = {name: prediction(rows.correct, f, studied.labels.outcome) for name, f in confidences.items()}
     curve = [
         studied.named | {"score": name, "coverage": coverage, "risk": float(risk)}
-        for name, score in scores.items()
-        for coverage, risk in zip(COVERAGES, risk_at_coverage(rows.correct, score, COVERAGES), strict=True)
+        for name, (right, score) in ranked.items()
+        for coverage, risk in zip(COVERAGES, risk_at_coverage(right, score, COVERAGES), strict=True)
     ]
-    gains = deferral_gains(rows.correct, *scores.values(), n_draws=settings.bootstrap_draws, random_state=settings.seed)
+    (right, before), (right_after, after) = ranked.values()
+    gains = deferral_gains(
+        right,
+        before,
+        after,
+        correct_after=right_after,
+        n_draws=settings.bootstrap_draws,
+        random_state=settings.seed,
+    )
     return {"deferral": curve, "deferral_gains": [studied.named | _gain(gain) for gain in gains]}
 
 

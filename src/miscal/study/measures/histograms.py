@@ -6,8 +6,9 @@ import numpy as np
 
 from miscal.study.studied import Rows, Studied
 
-EDGES = np.linspace(-1.0, 1.0, 101).round(2)
-"""Bins of width 0.02 over all values that a field can have, the same for all pairs: they can be added."""
+EDGES = np.linspace(-1.0, 1.0, 201).round(2)
+"""Bins of width 0.01 over all values that a field can have, the same for all pairs: they can be added. Half-widths of
+the band in whole hundredths, such as 0.05, are edges, so that no bin lies on both sides of one."""
 
 
 def measure(studied: Studied) -> Rows:

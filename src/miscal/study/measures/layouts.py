@@ -79,12 +79,10 @@ def _categories(studied: Studied, at: np.ndarray) -> list[str | None]:
 
 
 def _rows(studied: Studied, space: str, layout: Layout, shown: dict[str, list]) -> list[dict[str, Any]]:
-    labels = studied.labels
-    known = {"pair": labels.pair, "dataset": labels.dataset, "model": labels.model, "method": studied.method}
     x, y = layout.positions.T.tolist()
     return [
         {
-            **known,
+            **studied.named,
             "space": space,
             "layout": layout.method,
             "row": row,

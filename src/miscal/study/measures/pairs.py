@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.metrics import clipped, log_losses, paired_difference
+from miscal.calibration.metrics import clipped, log_losses
+from miscal.discovery.comparing.estimates import clustered_mean
 from miscal.discovery.summary import Summary
-from miscal.evidence.bootstrap import Replicates, slice_bootstrap
+from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.study.rows import FieldRows, RawGeometry
 from miscal.study.studied import Rows, Studied
 
 _CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
 _OF_LEARNED = (
-    *("share_unsupported", "structure", "gap_p", "limit_total", "p_total", "limit_hidden", "p_hidden"),
+    *("gap_interval_low", "gap_interval_high", "gap_floor", "gap_p"),
+    *("share_unsupported", "structure", "limit_total", "p_total", "limit_hidden", "p_hidden"),
     *("n_findings", "finding", "seconds"),
 )
 
@@ -33,11 +35,11 @@ def measure(studied: Studied) -> Rows:
         Table ``pairs``.
     """
     common = _common(studied)
-    rows = [common | {"geometry": "learned"} | _field(studied.learned) | _gap(studied, studied.learned)]
+    rows = [common | {"geometry": "learned"} | _field(studied, studied.learned) | _gap(studied, studied.learned)]
     rows[0] |= _learned(studied)
     if studied.raw is not None:
         seen = studied.raw.rows
-        rows.append(common | {"geometry": "raw"} | _field(seen) | _gap(studied, seen) | _raw(studied.raw))
+        rows.append(common | {"geometry": "raw"} | _field(studied, seen) | _gap(studied, seen) | _raw(studied.raw))
     return {"pairs": rows}
 
 
@@ -51,6 +53,7 @@ def _common(studied: Studied) -> dict[str, Any]:
         "seed": settings.seed,
         "epsilon": settings.epsilon,
         "min_rows": settings.min_rows,
+        "outcome": studied.labels.outcome,
         "n": summary.n,
         "n_train": summary.n_train,
         "n_val": summary.n_val,
@@ -62,20 +65,20 @@ def _common(studied: Studied) -> dict[str, Any]:
         "smece": summary.global_.smece.value,
         "brier": summary.global_.brier.value,
         "log_loss": summary.global_.log_loss.value,
+        "seconds_score": studied.seconds_score,
     }
 
 
-def _field(rows: FieldRows) -> dict[str, Any]:
+def _field(studied: Studied, rows: FieldRows) -> dict[str, Any]:
     """Describe the field over the rows, and what its correction saves."""
     regime = rows.regime
-    losses = [log_losses(rows.correct, confidence) for confidence in (rows.confidence, rows.corrected)]
-    saved = paired_difference(*losses)
-    low, high = saved.interval or (None, None)
+    of = (rows.confidence, studied.globally_corrected, rows.corrected)
+    raw, globally, local = (log_losses(rows.correct, confidence) for confidence in of)
     return {
-        "log_loss_corrected": float(losses[1].mean()),
-        "log_loss_saved": saved.value,
-        "log_loss_saved_low": low,
-        "log_loss_saved_high": high,
+        "log_loss_corrected": float(local.mean()),
+        "log_loss_global": float(globally.mean()),
+        **_saved("log_loss_saved", raw - local, studied.unit),
+        **_saved("log_loss_saved_local", globally - local, studied.unit),
         "delta_mean": float(rows.delta.mean()),
         "delta_std": float(rows.delta.std()),
         "std_visible": float(rows.visible.std()),
@@ -83,6 +86,12 @@ def _field(rows: FieldRows) -> dict[str, Any]:
         "share_over": float(np.mean(regime == "over")),
         "share_under": float(np.mean(regime == "under")),
     }
+
+
+def _saved(name: str, saved: np.ndarray, unit: np.ndarray) -> dict[str, Any]:
+    mean = clustered_mean(saved, unit)
+    low, high = mean.interval(0) or (None, None)
+    return {name: float(mean.value[0]), f"{name}_low": low, f"{name}_high": high}
 
 
 def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
@@ -93,33 +102,33 @@ def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
     drawn = slice_bootstrap(
         y, f, rows.regime, min_rows=least, n_draws=settings.bootstrap_draws, random_state=settings.seed
     )
-    mean, low, high = _replicates(drawn.gap)
-    _, share_low, share_high = _replicates(drawn.share)
+    gap, share = drawn.gap, drawn.share
     return {
         "worst": at.worst,
         "gap": at.gap,
         "gap_clipped": clipped(at.gap),
-        "gap_boot_mean": mean,
-        "gap_low": low,
-        "gap_high": high,
+        "gap_boot_mean": gap and gap.mean,
+        "gap_boot_mean_clipped": gap and gap.mean_clipped,
+        "gap_low": gap and gap.low,
+        "gap_high": gap and gap.high,
         "share_worst": at.share_worst,
-        "share_low": share_low,
-        "share_high": share_high,
+        "share_low": share and share.low,
+        "share_high": share and share.high,
         "brier_gap": at.brier_gap,
     }
-
-
-def _replicates(drawn: Replicates | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if drawn is None else (drawn.mean, drawn.low, drawn.high)
 
 
 def _learned(studied: Studied) -> dict[str, Any]:
     """Collect what a run knows of the learned geometry alone."""
     summary = studied.found.summary
     certificate, findings = summary.certificate, summary.findings
+    low, high = summary.gap.interval or (None, None)
     return _chosen(summary) | {
         "share_unsupported": summary.field.share_unsupported,
         "structure": summary.field.structure,
+        "gap_interval_low": low,
+        "gap_interval_high": high,
+        "gap_floor": summary.gap.floor,
         "gap_p": summary.gap.p_value,
         "limit_total": certificate.lower_bound_total.value,
         "p_total": certificate.p_value_total,

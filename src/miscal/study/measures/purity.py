@@ -1,7 +1,8 @@
 """Whether near neighbours share a category, the sign of their miscalibration, or their outcome.
 
 A learned space that forgets what inputs are about and keeps how wrong the model is has neighbours that share their
-category less often, and their outcome more often, than neighbours in the raw inputs do (arXiv 2605.13484, section 5.3).
+category less often than neighbours in the raw inputs do (arXiv 2605.13484, appendix F.6), and their outcome more often,
+which the paper does not ask.
 
 Three things keep the comparison fair. The representation phi was learned from the outcomes of other rows: of training
 rows, or of the other half where all rows testify. The sign of delta is a function of phi, or nearly, so that neighbours
@@ -54,7 +55,6 @@ def measure(studied: Studied) -> Rows:
     if len(spaces.at) <= NEIGHBOURS:
         return {"purity": []}
     labels = _labels(studied, spaces.at)
-    known = {"pair": studied.labels.pair, "dataset": studied.labels.dataset, "model": studied.labels.model}
     rows = []
     for space, coordinates in spaces.coordinates.items():
         neighbours = nearest_others(coordinates, NEIGHBOURS)
@@ -62,7 +62,7 @@ def measure(studied: Studied) -> Rows:
             # the same permutations in both spaces, so that they differ by the spaces alone
             rng = np.random.default_rng((studied.settings.seed, _STREAM))
             asked = {"space": space, "by": by, "neighbours": NEIGHBOURS, "n": len(codes)}
-            rows.append({**known, "method": studied.method, **asked, **purity(codes, neighbours, rng)})
+            rows.append({**studied.named, **asked, **purity(codes, neighbours, rng)})
     return {"purity": rows}
 
 

@@ -31,6 +31,20 @@ class Association:
     high: float | None
     n: int
 
+    @property
+    def text(self) -> str:
+        """The correlation with its interval, for readers; an en dash where it is undefined.
+
+        Examples
+        --------
+        >>> Association(0.5, -0.25, 0.85, 9).text, Association(None, None, None, 2).text
+        ('0.50 [−0.25, 0.85]', '–')
+        """
+        if self.value is None:
+            return "\u2013"
+        ends = "" if self.low is None or self.high is None else f" [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.value:.2f}{ends}".replace("-", "\u2212")
+
 
 def pearson(a: np.ndarray, b: np.ndarray) -> Association:
     """Pearson correlation, with Fisher's interval.

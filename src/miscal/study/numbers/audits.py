@@ -8,6 +8,9 @@ from miscal.study.numbers.choosing import of_method
 
 _PAIR = ("pair", "dataset", "model")
 
+NULL_STATISTICS = ("delta_std", "gap", "proxy", "epoch")
+"""What is laid out by pair, as the table ``nulls`` calls it."""
+
 
 def null_numbers(nulls: pl.DataFrame, method: str, null: str = "permuted") -> pl.DataFrame:
     """Set each pair's spread and gap beside those of its refits under a null (the paper's Table 2).
@@ -22,8 +25,9 @@ def null_numbers(nulls: pl.DataFrame, method: str, null: str = "permuted") -> pl
     Returns
     -------
     polars.DataFrame
-        A row per pair: pair, dataset, model, and of delta_std and of gap (clipped) each `<name>`, `<name>_null_mean`,
-        `<name>_null_std`, `<name>_p`; n_draws.
+        A row per pair: pair, dataset, model, and of delta_std, gap (clipped), proxy and epoch each `<name>`,
+        `<name>_null_mean`, `<name>_null_std`, `<name>_p`; n_draws. Where a statistic was not measured these are null,
+        and so are p-values of proxy and epoch, which measure no structure.
 
     Examples
     --------
@@ -38,7 +42,7 @@ def null_numbers(nulls: pl.DataFrame, method: str, null: str = "permuted") -> pl
     found = some.group_by(_PAIR).agg(
         *(
             pl.col(column).filter(pl.col("statistic") == statistic).first().alias(f"{statistic}{ending}")
-            for statistic in ("delta_std", "gap")
+            for statistic in NULL_STATISTICS
             for column, ending in values.items()
         ),
         pl.col("n_draws").max(),
@@ -58,21 +62,24 @@ def seed_numbers(seeds: pl.DataFrame, seed_pairs: pl.DataFrame, method: str) -> 
     Returns
     -------
     polars.DataFrame
-        A row per pair: pair, dataset, model, and of correlation, sign_agreement (over pairs of seeds), gap and
-        delta_std (over seeds) each `<name>_mean` and `<name>_std`; n_seeds.
+        A row per pair: pair, dataset, model, and of correlation, sign_agreement, sign_by_chance (over pairs of seeds),
+        gap and delta_std (over seeds) each `<name>_mean` and `<name>_std`; n_seeds.
 
     Examples
     --------
     >>> key = {"pair": "p", "dataset": "d", "model": "m", "method": "paper"}
     >>> seeds = pl.DataFrame(key | {"seed": [0, 1], "gap": [0.1, 0.3], "delta_std": [0.2, 0.2]})
-    >>> seed_pairs = pl.DataFrame(key | {"correlation": [0.9], "sign_agreement": [0.8]})
+    >>> seed_pairs = pl.DataFrame(key | {"correlation": [0.9], "sign_agreement": [0.8], "sign_by_chance": [0.5]})
     >>> seed_numbers(seeds, seed_pairs, "paper").select("correlation_mean", "gap_mean", "n_seeds").rows()
     [(0.9, 0.2, 2)]
     """
     each = of_method(seeds, method).with_columns(pl.col("gap").fill_null(0.0).clip(0.0))
     alone = each.group_by(_PAIR).agg(*_spread("gap", "delta_std"), pl.len().cast(pl.Int64).alias("n_seeds"))
-    together = of_method(seed_pairs, method).group_by(_PAIR).agg(*_spread("correlation", "sign_agreement"))
+    together = of_method(seed_pairs, method).group_by(_PAIR).agg(*_spread(*_TOGETHER))
     return together.join(alone, on=_PAIR).sort("pair")
+
+
+_TOGETHER = ("correlation", "sign_agreement", "sign_by_chance")
 
 
 def _spread(*names: str) -> list[pl.Expr]:

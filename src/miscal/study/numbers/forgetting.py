@@ -58,7 +58,8 @@ class PairForgetting:
     ----------
     pair, dataset, model : str
     category : Moved or None
-        Of the metadata column that the raw inputs are arranged by most; None without a metadata column.
+        Of the first metadata column in the order of the plan, whatever its purity: one chosen for a high purity in
+        the raw inputs would fall by regression to the mean alone. None without a metadata column.
     outcome : Moved or None
         Of the outcome, which neither space was made from; None where all outcomes are equal.
     sign : Moved or None
@@ -158,8 +159,7 @@ def _of_pair(key: dict[str, str], rows: pl.DataFrame) -> PairForgetting:
     raw, learned = ({row["by"]: row for row in rows.filter(space=space).to_dicts()} for space in ("raw", "learned"))
     moved = {by: _moved(by, raw[by], learned[by]) for by in raw if by in learned}
     outcome, sign = (moved.pop(by, None) for by in (OUTCOME, SIGN))
-    return PairForgetting(**key, category=max(moved.values(), key=lambda one: one.raw, default=None), outcome=outcome,
-                          sign=sign)  # fmt: skip
+    return PairForgetting(**key, category=next(iter(moved.values()), None), outcome=outcome, sign=sign)
 
 
 def _moved(by: str, raw: dict[str, Any], learned: dict[str, Any]) -> Moved:

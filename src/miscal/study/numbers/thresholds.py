@@ -89,15 +89,23 @@ class ThresholdCorrelations:
     brier_gaps: Correlated
 
 
-def threshold_correlations(thresholds: pl.DataFrame, method: str, geometry: str = LEARNED) -> ThresholdCorrelations:
+def threshold_correlations(
+    thresholds: pl.DataFrame, method: str, geometry: str = LEARNED, *, clip: bool = False
+) -> ThresholdCorrelations:
     """Correlate gaps by SmoothECE and by the Brier score over pair and epsilon.
+
+    Gaps are signed here. The paper's are cut off at 0, as far as its tables show, so that its correlations are over
+    other values: `clip` sets negative smECE gaps to 0. Whether its Brier gaps are cut off cannot be told, so that these
+    stay signed.
 
     Parameters
     ----------
     thresholds : polars.DataFrame
-        The table of this name. Gaps are signed; a pair without a worst slice at an epsilon is left out there.
+        The table of this name. A pair without a worst slice at an epsilon is left out there.
     method : {"paper", "auto"}
     geometry : {"learned", "raw"}, default "learned"
+    clip : bool, default False
+        Set negative smECE gaps to 0.
 
     Returns
     -------
@@ -113,6 +121,8 @@ def threshold_correlations(thresholds: pl.DataFrame, method: str, geometry: str 
     (0.5, 1.0)
     """
     some = of_method(thresholds, method, geometry).drop_nulls(["smece_gap", "brier_gap"])
+    if clip:
+        some = some.with_columns(pl.col("smece_gap").clip(0.0))
     by_smece, by_brier = (some.filter(pl.col("by") == by) for by in ("smece", "brier"))
     both = by_smece.join(by_brier, on=_PLACE, suffix="_of_brier")
     return ThresholdCorrelations(

@@ -6,7 +6,7 @@ from miscal.discovery.run import read_run
 from miscal.study.studied import Rows
 from miscal.study.transfer.corrections import correction_rows
 from miscal.study.transfer.fields import field_rows
-from miscal.study.transfer.runs import RunOf, open_run, same_inputs, shared
+from miscal.study.transfer.runs import RunOf, open_run, same_space, shared, space_of
 
 
 def transfer_rows(a: RunOf, b: RunOf, method: str, *, seed: int = 0) -> Rows:
@@ -35,11 +35,11 @@ def transfer_rows(a: RunOf, b: RunOf, method: str, *, seed: int = 0) -> Rows:
         If a run was made from arrays, which cannot be read again.
     """
     first, second = read_run(a.folder), read_run(b.folder)
-    sources = (run.summary.settings["source"] for run in (first, second))
-    if a.labels.dataset != b.labels.dataset and not same_inputs(*sources):
+    spaces = (space_of(run.summary.settings["source"], of.encoder) for run, of in ((first, a), (second, b)))
+    if a.labels.dataset != b.labels.dataset and not same_space(*spaces):
         # nothing can be compared, so the embeddings need not be read
         return {"transfer_fields": [], "transfer_corrections": []}
-    one, two = open_run(a.labels, first), open_run(b.labels, second)
+    one, two = open_run(a.labels, first, a.encoder), open_run(b.labels, second, b.encoder)
     there, back = shared(one, two), shared(two, one)
     corrections = [*correction_rows(one, two, there, method), *correction_rows(two, one, back, method)]
     return {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.comparing.estimates import mean_of
 from miscal.discovery.comparing.rows import TEXT, Match, kind_of
-from miscal.study.transfer.runs import OpenRun, same_inputs, side, unseen
+from miscal.study.transfer.runs import OpenRun, same_space, side, unseen
 
 
 def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) -> list[dict[str, Any]]:
@@ -33,12 +33,13 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
     Returns
     -------
     list of dict
-        One row of table ``transfer_corrections``; none where the inputs are of another kind or width, where no row is
-        left to judge, or where two pairs of one data set do not say which of their questions are the same. The interval
-        of the paired saving is Student's, over questions that count as one (Liang and Zeger, 1986).
+        One row of table ``transfer_corrections``; none where the inputs are not of one space, as
+        :func:`miscal.study.transfer.runs.space_of` tells it, where no row is left to judge, or where two pairs of one
+        data set do not say which of their questions are the same. The interval of the paired saving is Student's, over
+        questions that count as one (Liang and Zeger, 1986).
     """
     unknown = a.labels.dataset == b.labels.dataset and match is None
-    if unknown or not same_inputs(a.rows.source, b.rows.source):
+    if unknown or not same_space(a.space, b.space):
         return []
     at = np.flatnonzero(unseen(b, a, match))
     if not len(at):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,10 @@ from miscal.discovery.comparing.rows import (
 )
 from miscal.discovery.comparing.sides import Side
 from miscal.discovery.run import Run
+from miscal.scoring.folder import MANIFEST
 from miscal.study.studied import Labels
+
+EMBEDDINGS = "embeddings"
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,13 @@ class RunOf:
     labels : Labels
     folder : Path
         As `miscal discover` leaves it, with the model.
+    encoder : str or None
+        What made its embeddings, as the plan names it.
     """
 
     labels: Labels
     folder: Path
+    encoder: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +63,31 @@ class OpenRun:
         Rows whose outcomes the saved field has not seen, or all rows where all testify.
     taught : bool array of shape (n,)
         Rows that the saved field learned from.
+    encoder : str or None
+        What made its embeddings, as the plan names it.
     """
 
     labels: Labels
     rows: RunRows
     testifies: NDArray[np.bool_]
     taught: NDArray[np.bool_]
+    encoder: str | None = None
+
+    @property
+    def space(self) -> tuple[Any, ...] | None:
+        """Of its inputs, from :func:`space_of`."""
+        return space_of(self.rows.source, self.encoder)
 
 
-def open_run(labels: Labels, run: Run) -> OpenRun:
+def open_run(labels: Labels, run: Run, encoder: str | None = None) -> OpenRun:
     """Read the rows of a pair's run.
+
+    Parameters
+    ----------
+    labels : Labels
+    run : Run
+    encoder : str, optional
+        As for :func:`space_of`.
 
     Raises
     ------
@@ -77,25 +99,70 @@ def open_run(labels: Labels, run: Run) -> OpenRun:
     rows = read_rows(run, labels.pair)
     split = np.array(run.table["split"].to_list(), dtype=object)
     everyone = split == None  # noqa: E711  element by element
-    return OpenRun(labels, rows, everyone | (split == "test"), everyone | (split != "test"))
+    return OpenRun(labels, rows, everyone | (split == "test"), everyone | (split != "test"), encoder)
 
 
-def same_inputs(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    """Say whether the saved field of one run can take the inputs of the other; texts go through its own encoder.
+def space_of(source: dict[str, Any], encoder: str | None = None) -> tuple[Any, ...] | None:
+    """Name the space of a pair's inputs: the saved field of a pair can take the inputs of another of the same space.
+
+    Texts are one space, because they go through the encoder of the pair that taught; named columns are one if their
+    names are the same. Embeddings of one width need not mean the same: those of a scored folder are of one space if
+    model, revision and layer are equal in the manifests; others if the plan names one encoder for both, or if they are
+    one file.
 
     Parameters
     ----------
-    a, b : dict
-        Where their rows come from, as each run noted it.
+    source : dict
+        Where the rows of a run come from, as the run noted it.
+    encoder : str, optional
+        What made the embeddings, as the plan names it.
+
+    Returns
+    -------
+    tuple or None
+        Equal for one space; None where it cannot be told.
 
     Examples
     --------
     >>> few, many = ({"x": {"kind": "embeddings"}, "n_features": d} for d in (384, 768))
-    >>> same_inputs(few, few), same_inputs(few, many)
+    >>> space_of(few, "minilm") == space_of(few, "minilm"), space_of(few, "minilm") == space_of(many, "minilm")
+    (True, False)
+    >>> space_of(few) is None
+    True
+    """
+    kind = kind_of(source)
+    if kind == TEXT:
+        return (TEXT,)
+    if kind[0] != EMBEDDINGS:
+        return (*kind, source["n_features"])
+    made = ("encoder", encoder) if encoder is not None else _made_by(source)
+    return None if made is None else (EMBEDDINGS, source["n_features"], *made)
+
+
+def _made_by(source: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return the model, revision and layer of a scored folder, else the digest of the file of embeddings."""
+    place = source.get("columns", {}).get("x")
+    if place is None:
+        return None
+    path = Path(place).resolve()
+    try:
+        settings = json.loads((path.parent / MANIFEST).read_text(encoding="utf-8"))["settings"]
+        return tuple(settings[name] for name in ("model", "model.revision", "model.hidden_state"))
+    except (OSError, ValueError, KeyError, TypeError):
+        # no folder of `miscal score`: the file says what it is by its content alone
+        sums = {Path(file["path"]): file["sha256"] for file in source["files"]}
+        return ("file", sums[path]) if path in sums else None
+
+
+def same_space(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> bool:
+    """Say whether two spaces are known and equal.
+
+    Examples
+    --------
+    >>> same_space(("text",), ("text",)), same_space(None, None)
     (True, False)
     """
-    kind = kind_of(a)
-    return kind == kind_of(b) and (kind == TEXT or a["n_features"] == b["n_features"])
+    return a is not None and a == b
 
 
 def shared(a: OpenRun, b: OpenRun) -> Match | None:

@@ -1,0 +1,76 @@
+"""What the confidence of a pair is of: that the model's answer is right, or that an event happens.
+
+Where a model is asked for the more likely of two fixed things, such as which response people preferred, or where a
+forecast is judged, the confidence is the probability of an event. One of 0.05 is then a firm prediction that the event
+does not happen, which is right if it does not.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from miscal.scoring.folder import MANIFEST
+from miscal.scoring.prompts import kind_of
+from miscal.study.folder import StudyFolder
+from miscal.study.plan import OutcomeKind, Pair
+
+
+def outcome_of(pair: Pair, folder: StudyFolder) -> OutcomeKind:
+    """Say what the confidence of a pair is of.
+
+    Parameters
+    ----------
+    pair : Pair
+        Its own key ``outcome`` comes first.
+    folder : StudyFolder
+        Holds what its model answered, where it was asked.
+
+    Returns
+    -------
+    {"answer", "event"}
+        "event" also of a scored folder whose prompt asks for a preference; else "answer".
+    """
+    if pair.outcome is not None:
+        return pair.outcome
+    scored = folder.scored(pair.pair) if pair.data is None else Path(pair.data)
+    return "event" if _asks_for_preference(scored / MANIFEST) else "answer"
+
+
+def _asks_for_preference(manifest: Path) -> bool:
+    try:
+        prompt = json.loads(manifest.read_text(encoding="utf-8"))["settings"]["task.prompt"]
+    except (OSError, ValueError, KeyError, TypeError):
+        # a table, or a folder that has no manifest or holds no answers
+        return False
+    return kind_of(prompt) == "preference"
+
+
+def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: OutcomeKind) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether each row's prediction is right, and how sure the model is of it.
+
+    Parameters
+    ----------
+    correct, confidence : float arrays of shape (n,)
+        Outcomes, 0 or 1, and confidences in [0, 1].
+    outcome : {"answer", "event"}
+        Of an answer these are what they are. Of an event the more likely side is predicted, and at a confidence of 0.5
+        that it happens.
+
+    Returns
+    -------
+    right : float array of shape (n,), 0 or 1
+    score : float array of shape (n,)
+        In [0, 1]; in [0.5, 1] of an event.
+
+    Examples
+    --------
+    >>> right, score = prediction(np.array([0.0, 1.0]), np.array([0.05, 0.05]), "event")
+    >>> right.tolist(), score.tolist()
+    ([1.0, 0.0], [0.95, 0.95])
+    """
+    if outcome == "answer":
+        return correct, confidence
+    return ((confidence >= 0.5) == (correct == 1)).astype(np.float64), np.maximum(confidence, 1 - confidence)
