@@ -74,7 +74,7 @@ def survey(
     >>> {share.kind: share.n for share in found.shares if share.kind != "transfer"}
     {'score': 48, 'read': 48, 'split': 4, 'discover': 48, 'measure': 48, 'interpret': 1, 'audit': 6}
     >>> round(found.gigabytes)
-    46
+    23
     """
     asked, folder = read_plan(plan, sets=sets), StudyFolder(Path(out))
     cells = cells_of(asked)

@@ -280,15 +280,10 @@ def reproduced(row: Mapping[str, Any], split: str | None = None) -> Reproduced |
     return Reproduced(pair, tuple(f"{name} {here[name]} (paper: {published[name]})" for name in differs))
 
 
-def count_paper_pairs(pairs: Iterable[tuple[str, str]]) -> int:
-    """Count the pairs of the paper among these pairs of data set and model, each once.
-
-    Examples
-    --------
-    >>> count_paper_pairs([("mmlu", "qwen3-8b"), ("MMLU", "Qwen3-8B"), ("mmlu", "other")])
-    1
-    """
-    return len({paper_pair(*pair) for pair in pairs} - {None})
+def of_papers(rows: Iterable[Mapping[str, Any]], split: str | None = None) -> dict[str, Reproduced]:
+    """Return which pairs are the paper's, by their ids; rows and split as for :func:`reproduced`."""
+    known = {row["pair"]: reproduced(row, split) for row in rows}
+    return {pair: found for pair, found in known.items() if found is not None}
 
 
 _SHORT_NAMES = {model.hub_id.lower(): name for name, model in BASE_MODELS.items()}

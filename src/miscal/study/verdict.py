@@ -12,7 +12,6 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.study.numbers import LARGE_GAP, GapNumbers, gap_numbers
 from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
-from miscal.study.numbers.choosing import METHODS as METHODS
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
 """What counts as beyond chance where pairs are counted by their intervals."""

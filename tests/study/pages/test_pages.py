@@ -238,7 +238,7 @@ def test_a_study_of_nothing_has_a_page(make_pages):
 def test_failures_and_the_plan_are_told(make_pages, tmp_path):
     out = tmp_path / "study"
     out.mkdir()
-    (out / "plan.json").write_text(json.dumps({"pairs": [{}] * 7}))
+    (out / "plan.json").write_text(json.dumps({"pairs": [{"method": "both"}] * 7}))
     make_pages(tables(other_pairs(4), failed=1))
     page = text_of(out / "index.html")
     assert "3 of 7 pairs of the plan are finished." in page

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import polars as pl
 
-from miscal.report.numbers import MINUS, metric
+from miscal.report.numbers import metric
 from miscal.study.claims.claim import Claim, Direction, Tables, enough, ranged, rising
 from miscal.study.numbers import heterogeneity_gain, improvements
 from miscal.study.numbers.association import Association
@@ -65,7 +65,7 @@ def gains(tables: Tables, method: str) -> list[Claim]:
     return [
         Claim(
             "gains", "figure 7a", "The gain over isotonic regression is larger where the field varies more.",
-            "rising, without a number", f"Spearman {_written(found)}", found.n,
+            "rising, without a number", f"Spearman {found.text}", found.n,
             "The 95 % interval of the rank correlation lies above 0.", *_apart(found),
         )
     ]  # fmt: skip
@@ -76,8 +76,3 @@ def _apart(found: Association) -> Direction:
     if found.low is None or found.high is None or found.low <= 0 <= found.high:
         return rising(Association(None, None, None, found.n), found.n)
     return enough(found.low > 0, found.n)
-
-
-def _written(found: Association) -> str:
-    ends = "" if found.low is None or found.high is None else f" [{found.low:.2f}, {found.high:.2f}]"
-    return f"{found.value:.2f}{ends}".replace("-", MINUS)

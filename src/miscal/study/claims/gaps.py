@@ -9,7 +9,7 @@ from miscal.study import references as paper
 from miscal.study.claims.claim import Claim, Tables, enough, higher, in_most, whole_percent
 from miscal.study.numbers import gap_numbers, raw_against_learned, size_trends
 from miscal.study.numbers.choosing import LEARNED, RAW, of_method
-from miscal.study.verdict import of_pairs
+from miscal.study.verdict import BEYOND_CHANCE, of_pairs
 
 MANY = 0.25
 """Share of pairs from which on pairs are called many here; the paper counts 18 of 48."""
@@ -25,8 +25,6 @@ VARIED = frozenset(
 )
 """The pairs that section 5 names for a field that varies much."""
 
-UNCERTAIN = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
-
 _NO_NUMBERS = "a figure without numbers"
 
 
@@ -37,7 +35,6 @@ def gaps(tables: Tables, method: str) -> list[Claim]:
     if not n:
         return []
     means = [gap.mean for gap in paper.GAPS.values()]
-    beyond = int((of_method(tables["pairs"], method, LEARNED)["gap_interval_low"] > 0).sum())
     return [
         Claim(
             "gaps", "appendix F.2", "In most pairs the gap is above 0.",
@@ -46,7 +43,7 @@ def gaps(tables: Tables, method: str) -> list[Claim]:
         ),
         Claim(
             "gaps", "not in the paper", "In some pairs the gap is above 0 beyond chance.", "not reported",
-            of_pairs(beyond, n), n, f"Counted {UNCERTAIN}.",
+            of_pairs(found.n_beyond_chance, n), n, f"Counted {BEYOND_CHANCE}.",
         ),
         Claim(
             "gaps", "section 5", "Many pairs have a gap of at least 0.06.",
@@ -80,7 +77,8 @@ def spreads(tables: Tables, method: str) -> list[Claim]:
     """Pairs that the paper names for a field that varies much, beside the other pairs."""
     values: dict[bool, list[float]] = {True: [], False: []}
     for row in of_method(tables["pairs"], method, LEARNED).drop_nulls("delta_std").iter_rows(named=True):
-        values[paper.paper_pair(row["dataset"], row["model"]) in VARIED].append(row["delta_std"])
+        known = paper.reproduced(row)
+        values[known is not None and known.pair in VARIED].append(row["delta_std"])
     named, others = values[True], values[False]
     if not named or not others:
         return []

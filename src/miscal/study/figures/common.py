@@ -19,9 +19,6 @@ from miscal.synthetic.figures.style import MUTED, OKABE_ITO, RULE, look, panels
 OVER, UNDER, GOOD = OKABE_ITO[3], OKABE_ITO[0], "#8b939c"
 """Over-confident, under-confident and well calibrated, as everywhere in the project."""
 
-METHODS = ("paper", "auto")
-"""Methods in the order of figures."""
-
 REGIONS = ("all", "over", "under", "good")
 """Regions of a pair's rows in the order of figures and pages."""
 
@@ -53,12 +50,6 @@ def fitting(name: str, length: int = _LONGEST) -> str:
     """
     text = " ".join("".join(c if c.isprintable() and ord(c) < 0x500 else "\ufffd" for c in clean(name)).split())
     return text if len(text) <= length else text[: length - 1] + "\u2026"
-
-
-def methods_in(table: pl.DataFrame) -> list[str]:
-    """Return the methods that a table holds, in the order of figures."""
-    held = set(table["method"].to_list())
-    return [method for method in METHODS if method in held]
 
 
 def datasets_in(table: pl.DataFrame) -> list[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import legend_of_all, methods_in, pair_names, soft_grid, zero
+from miscal.study.figures.common import legend_of_all, pair_names, soft_grid, zero
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import of_method
+from miscal.study.numbers.choosing import methods_of, of_method
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _LABELS = {True: "other pair's, interval without 0", False: "other pair's, interval with 0"}
@@ -18,7 +18,7 @@ _LABELS = {True: "other pair's, interval without 0", False: "other pair's, inter
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure a method: a line a judged pair, a dot each pair that taught."""
     names = []
-    for method in methods_in(tables["transfer_corrections"]):
+    for method in methods_of(tables["transfer_corrections"]):
         table = of_method(tables["transfer_corrections"], method).drop_nulls("saved")
         if table.height:
             names.append(write(_figure(table, pair_names(tables["pairs"])), folder, f"corrections-elsewhere-{method}"))

@@ -13,13 +13,12 @@ from miscal.study.figures.common import (
     grid_shape,
     leftmost,
     legend_of_all,
-    methods_in,
     pair_names,
     soft_grid,
     zero,
 )
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import of_method
+from miscal.study.numbers.choosing import methods_of, of_method
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _SCORES = {"raw": (MUTED, "raw confidences"), "corrected": (OKABE_ITO[2], "corrected confidences")}
@@ -28,11 +27,11 @@ _SCORES = {"raw": (MUTED, "raw confidences"), "corrected": (OKABE_ITO[2], "corre
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw for each method the gain of each pair with its interval, and risk over coverage."""
     names = []
-    for method in methods_in(tables["deferral_gains"]):
+    for method in methods_of(tables["deferral_gains"]):
         gains = of_method(tables["deferral_gains"], method).filter(pl.col("at") == "area").drop_nulls("gain")
         if gains.height:
             names.append(write(_gains(gains), folder, f"deferral-gains-{method}"))
-    curves = {method: of_method(tables["deferral"], method) for method in methods_in(tables["deferral"])}
+    curves = {method: of_method(tables["deferral"], method) for method in methods_of(tables["deferral"])}
     return names + [write(_curves(own), folder, f"deferral-{method}") for method, own in curves.items()]
 
 

@@ -8,10 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import OVER, UNDER, WIDEST, fitting, methods_in, pair_names
+from miscal.study.figures.common import OVER, UNDER, WIDEST, fitting, pair_names
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, of_method
-from miscal.study.references import EXAMPLE, paper_pair
+from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
+from miscal.study.references import EXAMPLE, reproduced
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _MOST_VALUES, _MOST_COLUMNS = 3, 2
@@ -20,7 +20,7 @@ _MOST_VALUES, _MOST_COLUMNS = 3, 2
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw the paper's example where the study has it, otherwise the pair with the largest gap; a figure a column."""
     names = []
-    for method in methods_in(tables["curves"])[:1]:
+    for method in methods_of(tables["curves"])[:1]:
         pair = _chosen(of_method(tables["pairs"], method, LEARNED))
         curves, regions = (
             of_method(tables[name], method).filter(pl.col("pair") == pair) for name in ("curves", "regions")
@@ -36,7 +36,8 @@ def draw(tables: Tables, folder: Path) -> list[str]:
 
 def _chosen(pairs: pl.DataFrame) -> str | None:
     for row in pairs.iter_rows(named=True):
-        if paper_pair(row["dataset"], row["model"]) == EXAMPLE:
+        known = reproduced(row)
+        if known and known.pair == EXAMPLE:
             return row["pair"]
     known = pairs.sort("gap_clipped", descending=True, nulls_last=True, maintain_order=True)
     return known["pair"][0] if known.height else None

@@ -8,16 +8,16 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import families_in, keys, marks_in, methods_in, size_text, soft_grid, zero
+from miscal.study.figures.common import families_in, keys, marks_in, size_text, soft_grid, zero
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, of_method
+from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
 from miscal.synthetic.figures.style import MUTED, panels, write
 
 
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure a method; a second one writes the size of the model at each point."""
     names = []
-    for method in methods_in(tables["pairs"]):
+    for method in methods_of(tables["pairs"]):
         pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["delta_mean", "delta_std"])
         if pairs.height:
             names.append(write(_figure(pairs, labelled=False), folder, f"fields-{method}"))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import families_in, keys, marks_in, methods_in, soft_grid, zero
+from miscal.study.figures.common import families_in, keys, marks_in, soft_grid, zero
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import HeterogeneityGain, heterogeneity_gain
+from miscal.study.numbers.choosing import methods_of
 from miscal.synthetic.figures.style import panels, write
 from miscal.synthetic.numbers import count
 
@@ -16,7 +17,7 @@ from miscal.synthetic.numbers import count
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure a method, a point a pair."""
     names = []
-    for method in methods_in(tables["pairs"]):
+    for method in methods_of(tables["pairs"]):
         found = heterogeneity_gain(tables["pairs"], tables["corrections"], method)
         if found.points.height:
             names.append(write(_figure(found), folder, f"gains-{method}"))
@@ -44,8 +45,7 @@ def _told(found: HeterogeneityGain) -> str:
     rho = found.association
     if rho.value is None:
         return f"{count(rho.n, 'pair')}: too few for a rank correlation"
-    ends = f" [{rho.low:.2f}, {rho.high:.2f}]" if rho.low is not None and rho.high is not None else ""
-    return f"Spearman {rho.value:.2f}{ends}, {count(rho.n, 'pair')}".replace("-", "\u2212")
+    return f"Spearman {rho.text}, {count(rho.n, 'pair')}"
 
 
 FIGURE = StudyFigure(

@@ -16,14 +16,13 @@ from miscal.study.figures.common import (
     fitting,
     leftmost,
     legend_of_all,
-    methods_in,
     models_in,
     soft_grid,
     zero,
 )
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED
-from miscal.study.references import GAPS, paper_pair
+from miscal.study.numbers.choosing import LEARNED, methods_of
+from miscal.study.references import GAPS, reproduced
 from miscal.synthetic.figures.style import MUTED, write
 
 _SIDES = {"over": OVER, "under": UNDER}
@@ -55,7 +54,7 @@ def _figure(pairs: pl.DataFrame) -> Figure:
 def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
     zero(axes, vertical=True)
     soft_grid(axes, "both")
-    one = len(methods_in(pairs)) == 1
+    one = len(methods_of(pairs)) == 1
     for row in pairs.iter_rows(named=True):
         place = models.index(row["model"]) - (0.0 if one else _PLACES[row["method"]])
         _published(axes, row, models.index(row["model"]))
@@ -76,9 +75,11 @@ def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
 
 
 def _published(axes: Axes, row: dict, place: float) -> None:
-    pair = paper_pair(row["dataset"], row["model"])
-    if pair:
-        axes.plot(GAPS[pair].mean, place, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="published (table 5a)", ls="")
+    known = reproduced(row)
+    if known:
+        axes.plot(
+            GAPS[known.pair].mean, place, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="published (table 5a)", ls=""
+        )
 
 
 FIGURE = StudyFigure(

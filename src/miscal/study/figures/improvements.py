@@ -14,12 +14,12 @@ from miscal.study.figures.common import (
     datasets_in,
     leftmost,
     legend_of_all,
-    methods_in,
     soft_grid,
     zero,
 )
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import improvements
+from miscal.study.numbers.choosing import methods_of
 from miscal.synthetic.figures.style import INK, OKABE_ITO, write
 
 _BARS = {
@@ -33,7 +33,7 @@ _WIDE = 0.26
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure a method: a panel a data set, three bars a region."""
     names = []
-    for method in methods_in(tables["corrections"]):
+    for method in methods_of(tables["corrections"]):
         table = improvements(tables["corrections"], tables["pairs"], method)
         table = table.filter(pl.col("calibrator").is_in(list(_BARS)))
         if table.height:

@@ -8,9 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import legend_of_all, methods_in, pair_names, soft_grid
+from miscal.study.figures.common import legend_of_all, pair_names, soft_grid
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import null_numbers
+from miscal.study.numbers.choosing import methods_of
 from miscal.synthetic.figures.style import INK, MUTED, panels, write
 
 _SHOWN = {"delta_std": "standard deviation of the field", "gap": "smECE gap, negative ones as 0"}
@@ -19,7 +20,7 @@ _SHOWN = {"delta_std": "standard deviation of the field", "gap": "smECE gap, neg
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure for each method and null: spread at the left, gap at the right, a line a pair."""
     names = []
-    for method in methods_in(tables["nulls"]):
+    for method in methods_of(tables["nulls"]):
         for null in tables["nulls"].filter(pl.col("method") == method)["null"].unique(maintain_order=True):
             found = null_numbers(tables["nulls"], method, null)
             names.append(write(_figure(found), folder, f"nulls-{method}-{null}"))

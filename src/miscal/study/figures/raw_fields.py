@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from miscal.study.figures.common import families_in, keys, marks_in, methods_in
+from miscal.study.figures.common import families_in, keys, marks_in
 from miscal.study.figures.fields import scatter
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, RAW
+from miscal.study.numbers.choosing import LEARNED, RAW, methods_of
 from miscal.synthetic.figures.style import panels, write
 
 _TITLES = {RAW: "raw inputs", LEARNED: "learned geometry"}
@@ -18,7 +18,7 @@ _TITLES = {RAW: "raw inputs", LEARNED: "learned geometry"}
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw both on the same axes, for methods that have both."""
     names = []
-    for method in methods_in(tables["pairs"]):
+    for method in methods_of(tables["pairs"]):
         pairs = tables["pairs"].filter(pl.col("method") == method).drop_nulls(["delta_mean", "delta_std"])
         both = pairs.filter(pl.col("geometry").n_unique().over("pair") == len(_TITLES))
         if both.height:

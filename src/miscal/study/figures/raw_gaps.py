@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from miscal.report.numbers import percent
-from miscal.study.figures.common import legend_of_all, methods_in, soft_grid, zero
+from miscal.study.figures.common import legend_of_all, soft_grid, zero
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers import RawAgainstLearned, raw_against_learned
+from miscal.study.numbers.choosing import methods_of
 from miscal.synthetic.figures.style import MUTED, OKABE_ITO, panels, write
 
 _BINS = 17
@@ -22,7 +23,7 @@ _BINS = 17
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw three histograms for each method that has both geometries."""
     names = []
-    for method in methods_in(tables["pairs"]):
+    for method in methods_of(tables["pairs"]):
         found = raw_against_learned(tables["pairs"], method)
         if found.n:
             names.append(write(_figure(found), folder, f"raw-gaps-{method}"))

@@ -16,19 +16,18 @@ from miscal.study.figures.common import (
     fitting,
     leftmost,
     legend_of_all,
-    methods_in,
     size_text,
     soft_grid,
 )
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, of_method
+from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
 from miscal.synthetic.figures.style import write
 
 
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure a method: a panel a data set, a line a family."""
     names = []
-    for method in methods_in(tables["pairs"]):
+    for method in methods_of(tables["pairs"]):
         pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["billions", "delta_std"])
         if pairs.height:
             names.append(write(_figure(pairs), folder, f"sizes-{method}"))

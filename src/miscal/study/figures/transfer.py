@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import datasets_in, fitting, methods_in, models_in
+from miscal.study.figures.common import datasets_in, fitting, models_in
 from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, of_method
+from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
 from miscal.synthetic.figures.style import heat_map, panels, write
 
 _WHAT = {"delta": "whole field", "hidden": "hidden part"}
@@ -19,7 +19,7 @@ _WHAT = {"delta": "whole field", "hidden": "hidden part"}
 def draw(tables: Tables, folder: Path) -> list[str]:
     """Draw a figure for each method and data set: the correlations of the whole field, and of its hidden part."""
     names = []
-    for method in methods_in(tables["transfer_fields"]):
+    for method in methods_of(tables["transfer_fields"]):
         fields = of_method(tables["transfer_fields"], method)
         pairs = of_method(tables["pairs"], method, LEARNED)
         for place, dataset in enumerate(datasets_in(fields)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,10 @@ import polars as pl
 
 from miscal.report.texts import short
 from miscal.study.figures.figure import Tables
-from miscal.study.numbers.choosing import LEARNED, of_method
+from miscal.study.numbers.choosing import LEARNED, METHODS, of_method
 from miscal.study.pages.grid import Cell, Column, Grid, change, p, score, share, text, whole
 from miscal.study.pages.links import report_link
-from miscal.study.verdict import METHODS, certificates
+from miscal.study.verdict import certificates
 
 _LONGEST = 60
 
@@ -22,12 +23,12 @@ def named(value: str | None, href: str | None = None) -> Cell:
     return text(None if value is None else short(value, _LONGEST), href)
 
 
-def pairs_grid(tables: Tables, out: Path) -> Grid:
+def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
     """List every pair under every method, learned geometry."""
     adjusted = {
         (row["pair"], row["method"]): row["p_adjusted"]
         for method in METHODS
-        for row in certificates(tables["pairs"], method).iter_rows(named=True)
+        for row in certificates(tables["pairs"], method, planned.get(method)).iter_rows(named=True)
     }
     rows = [
         [
@@ -104,9 +105,9 @@ def methods_grid(tables: Tables) -> Grid | None:
     return Grid("Both methods", (Column("Model", number=False), Column("Data set", number=False), *heads), rows)
 
 
-def certificates_grid(tables: Tables, method: str) -> Grid | None:
+def certificates_grid(tables: Tables, planned: Mapping[str, int], method: str) -> Grid | None:
     """List the certificates of a method, adjusted for their number; None without any."""
-    found = certificates(tables["pairs"], method)
+    found = certificates(tables["pairs"], method, planned.get(method))
     if found.is_empty():
         return None
     columns = (

@@ -31,7 +31,7 @@ def null_grid(tables: Tables, method: str, null: str = PERMUTED) -> Grid | None:
         columns += (Column("Kept epoch", hint="how long learning went on"), Column("Kept epoch under the null"))
     rows = []
     for row in found.iter_rows(named=True):
-        cited = _cited(paper.NULLS, row) if null == PERMUTED else None
+        cited = _cited(paper.NULLS, tables, row) if null == PERMUTED else None
         rows.append(
             [named(row["model"]), named(row["dataset"]),
              score(cited and cited.delta_std), score(row["delta_std"]),
@@ -58,7 +58,7 @@ def seed_grid(tables: Tables, method: str) -> Grid | None:
     columns = (*_NAMES, *(column for title in shown.values() for column in _beside(title)), Column("Seeds"))
     rows = []
     for row in found.iter_rows(named=True):
-        cited = _cited(paper.SEEDS, row)
+        cited = _cited(paper.SEEDS, tables, row)
         cells = [named(row["model"]), named(row["dataset"])]
         for name in shown:
             theirs = getattr(cited, name) if cited else None
@@ -103,8 +103,8 @@ def gap_grid(tables: Tables, method: str) -> Grid | None:
     columns = (*_NAMES, *_beside("Gap"), *_beside("Share of rows in the worst slice"))
     rows = []
     for row in pairs.iter_rows(named=True):
-        gap, size = _cited(paper.GAPS, row), _cited(paper.SIZES, row)
-        cited = paper.paper_pair(row["dataset"], row["model"]) is not None
+        gap, size = _cited(paper.GAPS, tables, row), _cited(paper.SIZES, tables, row)
+        cited = paper.reproduced(row) is not None
         rows.append(
             [named(row["model"]), named(row["dataset"]),
              score(gap.mean, gap.low, gap.high) if gap else Cell(DASH),
@@ -132,9 +132,10 @@ def _beside(title: str) -> tuple[Column, Column]:
     return Column(f"{title}, {_PAPER}"), Column(f"{title}, {_HERE}")
 
 
-def _cited(table, row):
-    pair = paper.paper_pair(row["dataset"], row["model"])
-    return table.get(pair) if pair else None
+def _cited(table, tables: Tables, row):
+    """Return the paper's entry of a row's pair; None where the pair is not the paper's, or it reports nothing of it."""
+    known = paper.of_papers(tables["pairs"].filter(pair=row["pair"]).iter_rows(named=True)).get(row["pair"])
+    return table.get(known.pair) if known else None
 
 
 def _spread(cited: paper.Spread | None) -> Cell:

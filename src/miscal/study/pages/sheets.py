@@ -13,9 +13,8 @@ from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
 from miscal.report.numbers import DASH, metric
 from miscal.study.figures.common import REGIONS, models_in
 from miscal.study.figures.figure import Tables
-from miscal.study.numbers.choosing import LEARNED
+from miscal.study.numbers.choosing import LEARNED, METHODS
 from miscal.study.pages.links import report_link
-from miscal.study.verdict import METHODS
 
 X = Scale(0.0, 1.0, 40.0, 248.0)
 Y = Scale(0.0, 1.0, 220.0, 10.0)

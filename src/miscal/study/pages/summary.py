@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from miscal.study.claims import Claim, claims
 from miscal.study.figures.figure import Tables
-from miscal.study.references import N_PAIRS, SOURCE, count_paper_pairs
+from miscal.study.references import N_PAIRS, SOURCE, of_papers
 from miscal.study.verdict import MethodVerdict, of_pairs, sentences, verdicts
 
 SCHEMA_VERSION = 1
+
+_BY = "the names of data set and model and the number of rows"
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class StudySummary:
     n_pairs, n_planned : int
         Pairs that are finished, and pairs of the plan.
     n_paper : int
-        Finished pairs that are the paper's, by their names.
+        Finished pairs that are the paper's, by their names and numbers of rows.
     opening : str
         Whether the pairs are the paper's, in one sentence.
     verdicts : list of MethodVerdict
@@ -45,7 +48,9 @@ class StudySummary:
         return [self.opening, *(f"Method {v.method}: {' '.join(sentences(v))}" for v in self.verdicts)]
 
 
-def summarise(tables: Tables, n_planned: int) -> StudySummary:
+def summarise(
+    tables: Tables, n_planned: int, by_method: Mapping[str, int] | None = None, split: str | None = None
+) -> StudySummary:
     """Put together what a study says.
 
     Parameters
@@ -53,22 +58,28 @@ def summarise(tables: Tables, n_planned: int) -> StudySummary:
     tables : mapping of str to polars.DataFrame
     n_planned : int
         Pairs of the plan.
+    by_method : mapping of str to int, optional
+        Pairs that the plan has for each method, over which certificates are adjusted.
+    split : {"permutation", "grouped"}, optional
+        Of the plan.
     """
     names = tables["pairs"].select("pair", "dataset", "model").unique("pair", maintain_order=True)
-    n_paper = count_paper_pairs(zip(names["dataset"], names["model"], strict=True))
-    found = verdicts(tables)
+    found = verdicts(tables, by_method)
+    ours = of_papers(tables["pairs"].iter_rows(named=True), split)
+    n_paper = len(ours)
+    other = next((known.note for known in ours.values() if known.differs), "")
     return StudySummary(
         n_pairs=names.height,
         n_planned=n_planned,
         n_paper=n_paper,
-        opening=opening(names.height, n_paper),
+        opening=opening(names.height, n_paper, other),
         verdicts=found,
         claims={verdict.method: claims(tables, verdict.method) for verdict in found},
         n_failures=tables["failures"].height,
     )
 
 
-def opening(n: int, n_paper: int) -> str:
+def opening(n: int, n_paper: int, note: str = "") -> str:
     """Say whether the pairs are the paper's.
 
     Parameters
@@ -77,16 +88,18 @@ def opening(n: int, n_paper: int) -> str:
         Finished pairs.
     n_paper : int
         Those that are the paper's.
+    note : str
+        Settings of these that differ from the paper's.
 
     Examples
     --------
     >>> opening(3, 3)
-    "These are 3 of the paper's 48 pairs, by the names of data set and model."
+    "These are 3 of the paper's 48 pairs, by the names of data set and model and the number of rows."
     """
     if not n:
         return "No pair is finished yet."
     if n_paper == n:
-        return f"These are {n} of the paper's {N_PAIRS} pairs, by the names of data set and model."
+        return f"These are {n} of the paper's {N_PAIRS} pairs, by {_BY}{_said(note)}."
     if not n_paper:
         return (
             f"These are not the paper's pairs: none of the {of_pairs(n, n).partition(' of ')[2]} here joins one of its "
@@ -94,9 +107,13 @@ def opening(n: int, n_paper: int) -> str:
             "compared, values cannot."
         )
     return (
-        f"Only {n_paper} of the {n} pairs are the paper's (it has {N_PAIRS}), by the names of data set and model; the "
-        f"other {n - n_paper} are not. Directions can be compared over all of them, values only pair by pair."
+        f"Only {n_paper} of the {n} pairs are the paper's (it has {N_PAIRS}), by {_BY}{_said(note)}; the other "
+        f"{n - n_paper} are not. Directions can be compared over all of them, values only pair by pair."
     )
+
+
+def _said(note: str) -> str:
+    return f", but {note}" if note else ""
 
 
 def as_json(summary: StudySummary) -> dict[str, Any]:
@@ -119,7 +136,7 @@ def _numbers(verdict: MethodVerdict) -> dict[str, Any]:
     return {
         "n_pairs": gaps.n_pairs,
         "n_gap_above_zero": gaps.n_above_zero,
-        "n_gap_lower_end_above_zero": gaps.n_lower_end_above_zero,
+        "n_gap_beyond_chance": gaps.n_beyond_chance,
         "n_gap_large": gaps.n_large,
         "mean_gap": gaps.mean,
         "median_gap": gaps.median,
@@ -129,4 +146,7 @@ def _numbers(verdict: MethodVerdict) -> dict[str, Any]:
         "n_compared": verdict.n_compared,
         "n_helped": verdict.n_helped,
         "n_harmed": verdict.n_harmed,
+        "n_compared_local": verdict.n_compared_local,
+        "n_helped_local": verdict.n_helped_local,
+        "n_harmed_local": verdict.n_harmed_local,
     }

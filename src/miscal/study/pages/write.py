@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -23,6 +23,7 @@ from miscal.study.claims import Claim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.common import REGIONS, datasets_in, study_look
 from miscal.study.figures.figure import StudyFigure, Tables
+from miscal.study.numbers.choosing import METHODS
 from miscal.study.numbers.forgetting import forgetting
 from miscal.study.numbers.transfer import correction_transfer
 from miscal.study.pages import beyond, overview, published, sheets
@@ -30,8 +31,8 @@ from miscal.study.pages.grid import Grid
 from miscal.study.pages.links import sheet_names
 from miscal.study.pages.summary import StudySummary, as_json, summarise
 from miscal.study.references import SOURCE
-from miscal.study.stored import n_planned, read_tables
-from miscal.study.verdict import METHODS, sentences
+from miscal.study.stored import n_planned, n_planned_by_method, planned_split, read_tables
+from miscal.study.verdict import sentences
 
 HERE = Path(__file__).parent / "templates"
 _STYLES = ("base.css", "tables.css", "figures.css", "print.css")
@@ -88,7 +89,8 @@ wrote
     """
     folder = Path(out)
     tables = read_tables(folder)
-    summary = summarise(tables, n_planned(folder, tables))
+    planned = n_planned_by_method(folder)
+    summary = summarise(tables, n_planned(folder, tables), planned, planned_split(folder))
     with disk_errors(str(folder)):
         drawn = _draw(tables, folder / "figures")
         names = sheet_names(datasets_in(tables["pairs"]))
@@ -98,7 +100,7 @@ wrote
         content = json.dumps(as_json(summary), indent=1, ensure_ascii=False, allow_nan=False)
         replace_file(folder / "summary.json", (content + "\n").encode())
         page = folder / "index.html"
-        replace_file(page, _index(tables, summary, drawn, names, folder).encode())
+        replace_file(page, _index(tables, summary, planned, drawn, names, folder).encode())
     return page
 
 
@@ -120,13 +122,20 @@ def _shown(folder: Path, name: str) -> Shown:
     return Shown(name, base64.b64encode(drawing).decode(), width is not None and float(width[1]) > _WIDE)
 
 
-def _index(tables: Tables, summary: StudySummary, drawn: list[FigureSection], names: dict[str, str], out: Path) -> str:
+def _index(
+    tables: Tables,
+    summary: StudySummary,
+    planned: Mapping[str, int],
+    drawn: list[FigureSection],
+    names: dict[str, str],
+    out: Path,
+) -> str:
     methods = [verdict.method for verdict in summary.verdicts]
     return _page(
         "index.html",
         summary=summary,
         sentences={verdict.method: sentences(verdict) for verdict in summary.verdicts},
-        pairs=overview.pairs_grid(tables, out),
+        pairs=overview.pairs_grid(tables, planned, out),
         figures=drawn,
         beside=_beside(summary),
         missing=[figure.title for figure in FIGURES if figure not in [section.figure for section in drawn]],
@@ -135,7 +144,7 @@ def _index(tables: Tables, summary: StudySummary, drawn: list[FigureSection], na
         thresholds=_each(methods, lambda method: [published.threshold_grid(tables, method)]),
         gaps=_each(methods, lambda method: [published.gap_grid(tables, method)]),
         methods=overview.methods_grid(tables),
-        certificates=_each(methods, lambda method: [overview.certificates_grid(tables, method)]),
+        certificates=_each(methods, lambda method: [overview.certificates_grid(tables, planned, method)]),
         deferral=_each(methods, lambda method: [beyond.deferral_grid(tables, method)]),
         fields=_each(methods, lambda method: [beyond.fields_grid(tables, method)]),
         elsewhere=_each(methods, lambda method: [beyond.elsewhere_grid(tables, method)]),
