@@ -100,7 +100,8 @@ def _measured(rng, named, n_test) -> dict[str, Any]:
     hidden = float(max(0.0, rng.normal(0.03, 0.03)))
     shown = 0.0 if gap is None else max(0.0, gap)
     row = {
-        **named, "evidence": "test", "seed": 0, "epsilon": 0.05, "min_rows": 30, "n": paper48.ROWS.get(named["dataset"], 10 * n_test),
+        **named, "evidence": "test", "seed": 0, "epsilon": 0.05, "min_rows": 30,
+        "n": paper48.ROWS.get(named["dataset"], 10 * n_test),
         "n_train": 8 * n_test, "n_val": n_test, "n_test": n_test, "d": 2048, "sigma": 0.2, "alpha": 3.0,
         "proxy": 0.2, "structure": bool(rng.uniform() < 0.8),
         "accuracy": float(rng.uniform(0.3, 0.8)), "confidence": float(rng.uniform(0.4, 0.9)),
