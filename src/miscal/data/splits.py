@@ -136,7 +136,7 @@ def kept_together(triples: Triples) -> tuple[str, ...]:
         if largest <= len(triples) / 5:
             return ()
         return (f"the largest group holds {largest} of {len(triples)} rows, so the folds cannot be even",)
-    ids = input_ids(_own_inputs(triples))
+    ids = own_ids(triples)
     repeated = int((np.bincount(ids)[ids] > 1).sum())
     if not repeated:
         return ()
@@ -151,7 +151,18 @@ def kept_units(triples: Triples) -> np.ndarray:
     >>> kept_units(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0])).tolist()
     [0, 1, 0]
     """
-    return _units(input_ids(_own_inputs(triples)), triples.group)[0]
+    return _units(own_ids(triples), triples.group)[0]
+
+
+def own_ids(triples: Triples) -> np.ndarray:
+    """Give rows with equal inputs (equal texts, where inputs were made from them) the same number: int64, shape (n,).
+
+    Examples
+    --------
+    >>> own_ids(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0])).tolist()
+    [0, 1, 0]
+    """
+    return input_ids(_own_inputs(triples))
 
 
 def straddling(triples: Triples) -> tuple[str, ...]:

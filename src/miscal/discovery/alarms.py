@@ -1,12 +1,13 @@
 """What is so unlike a model that knows its confidence that the data should be looked at before anything is concluded.
 
-Alarms are of all rows: nothing is learned for them. They take rows one by one; groups are not considered.
+Alarms are of all rows: nothing is learned for them.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.calibration.dependence import effect_of_groups
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 
 DISTANCE = 0.3
@@ -39,6 +40,7 @@ def alarms(
     correct: np.ndarray,
     confidence: np.ndarray,
     *,
+    groups: np.ndarray | None = None,
     correct_column: str | None = None,
     confidence_column: str | None = None,
 ) -> tuple[str, ...]:
@@ -48,6 +50,8 @@ def alarms(
     ----------
     correct, confidence : ndarray of float64, shape (n,)
         Outcomes (0 or 1) and confidences (in [0, 1]) of all rows; n is at least 1.
+    groups : ndarray of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
     correct_column, confidence_column : str, optional
         The columns that they come from.
 
@@ -74,15 +78,13 @@ def alarms(
             f"Average confidence ({_percent(says)}) and accuracy ({_percent(right)}) are "
             f"{abs(100 * (says - right)):.0f} percentage points apart. {check}"
         )
-    ranked = ranking(correct, confidence)
+    ranked = ranking(correct, confidence, groups)
     if ranked is not None and ranked.interval[1] < 0.5:
         low, high = ranked.interval
         found.append(
             "Confidence ranks right answers below wrong ones: in pairs of a right and a wrong answer, the right one "
             f"is the surer one in {_percent(ranked.area)} of cases, ties counted half (95 % interval {100 * low:.0f} "
-            f"to {_percent(high)}; "
-            f"chance alone gives 50 %). {check}"
-            f"{check}"
+            f"to {_percent(high)}; chance alone gives 50 %). {check}"
         )
     return tuple(found)
 
@@ -100,7 +102,7 @@ def _what_to_check(correct: str | None, confidence: str | None) -> str:
     )
 
 
-def ranking(correct: np.ndarray, confidence: np.ndarray) -> Ranking | None:
+def ranking(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None) -> Ranking | None:
     """Estimate the area under the ROC curve of confidence, with its 95 % limits.
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (1988), from midranks, so that ties count half.
@@ -112,6 +114,9 @@ def ranking(correct: np.ndarray, confidence: np.ndarray) -> Ranking | None:
     ----------
     correct, confidence : ndarray of float64, shape (n,)
         Outcomes (0 or 1) and confidences (in [0, 1]).
+    groups : ndarray of shape (n,), optional
+        Rows of equal value may hang together: the variance is then larger by the design effect of the placements
+        (:mod:`miscal.calibration.dependence`).
 
     Returns
     -------
@@ -130,19 +135,23 @@ def ranking(correct: np.ndarray, confidence: np.ndarray) -> Ranking | None:
     from scipy.stats import t as student
 
     right = correct > 0
-    groups = confidence[right], confidence[~right]
-    n_right, n_wrong = map(len, groups)
+    kinds = confidence[right], confidence[~right]
+    n_right, n_wrong = map(len, kinds)
     if min(n_right, n_wrong) < LEAST_EACH:
         return None
     overall = rankdata(confidence)
     # for each answer, how many of the other kind it stands above, ties counted half
-    above_wrong = (overall[right] - rankdata(groups[0])) / n_wrong
-    above_right = (overall[~right] - rankdata(groups[1])) / n_right
+    above_wrong = (overall[right] - rankdata(kinds[0])) / n_wrong
+    above_right = (overall[~right] - rankdata(kinds[1])) / n_right
     area = float(above_wrong.mean())
     parts = above_wrong.var(ddof=1) / n_right, above_right.var(ddof=1) / n_wrong
     variance = sum(parts)
     if variance == 0.0:  # every right answer above, below or level with every wrong one
         return Ranking(area, (area, area))
     freedom = variance**2 / (parts[0] ** 2 / (n_right - 1) + parts[1] ** 2 / (n_wrong - 1))
+    # by how much each answer moves the area
+    placed = np.empty(len(correct))
+    placed[right], placed[~right] = (above_wrong - area) / n_right, (1 - area - above_right) / n_wrong
+    variance *= effect_of_groups(placed, groups)
     half = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(variance))
     return Ranking(area, (max(0.0, area - half), min(1.0, area + half)))

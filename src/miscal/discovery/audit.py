@@ -9,7 +9,7 @@ import numpy as np
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import MIN_ROWS, clipped
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL
+from miscal.discovery.estimating import ALL, testifying
 from miscal.discovery.json_values import plain
 from miscal.discovery.refits import (
     NULL_QUESTIONS,
@@ -161,6 +161,7 @@ def audit_run(
             confidence,
             cut(delta, rows.epsilon, supported),
             min_rows=rows.min_rows,
+            groups=None if rows.triples.group is None else rows.triples.group[testifying(rows.triples)],
             random_state=run.summary.seed,
         ),
     )

@@ -32,5 +32,6 @@ def claim_of(rows: HonestRows, *, seed: int) -> Claim:
         structure=bool(rows.model.structure_),
         expected=rows.expected[tested],
         block=None if block is None else block[tested],
+        groups=None if triples.group is None else triples.group[tested],
         random_state=seed,
     )

@@ -138,13 +138,17 @@ class Measured:
 
     def run(self, rows: RunRows) -> Global:
         if rows.name not in self.whole:
-            self.whole[rows.name] = global_numbers(rows.correct, rows.confidence, seed=self.seed)
+            self.whole[rows.name] = global_numbers(rows.correct, rows.confidence, seed=self.seed, groups=rows.group)
         return self.whole[rows.name]
 
     def side(self, side: Side) -> Global:
         if np.array_equal(np.sort(side.at), np.arange(len(side.rows))):
             return self.run(side.rows)
-        return global_numbers(side.correct, side.confidence, seed=self.seed)
+        return global_numbers(side.correct, side.confidence, seed=self.seed, groups=_named_groups(side))
+
+
+def _named_groups(side: Side) -> np.ndarray | None:
+    return None if side.rows.group is None else side.rows.group[side.at]
 
 
 def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
@@ -212,7 +216,7 @@ def compare_rows(
         measures=measures,
         curves=CurveSides(
             **{
-                name: reliability(side.correct, side.confidence)
+                name: reliability(side.correct, side.confidence, _named_groups(side))
                 for name, side in zip("ab", (sides.a, sides.b), strict=True)
             }
         ),

@@ -256,5 +256,6 @@ def _subregimes(rows: HonestRows, regime: np.ndarray, by: str, seed: int) -> Sub
         text=triples.text,
         metadata=triples.metadata,
         row=triples.row,
+        groups=triples.group,
         random_state=seed,
     )

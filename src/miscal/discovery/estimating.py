@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.dependence import Dependence
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
@@ -83,6 +85,18 @@ class HonestRows:
         """Mask of the rows that testify: bool, shape (n,)."""
         return testifying(self.triples)
 
+    @cached_property
+    def groups(self) -> np.ndarray | None:
+        """Group of each row that testifies, numbered from 0; None where the user named none."""
+        group = self.triples.group
+        return None if group is None else np.unique(group[self.testifies], return_inverse=True)[1]
+
+    @cached_property
+    def dependence(self) -> Dependence | None:
+        """How strongly the rows of a group that testify hang together; None where all are independent."""
+        testify = self.testifies
+        return dependence_of(self.groups, self.triples.correct[testify], self.expected[testify])
+
     @property
     def teaches(self) -> np.ndarray:
         """Mask of the rows that the model learned from: bool, shape (n,)."""
@@ -90,6 +104,11 @@ class HonestRows:
             return self.sample
         split = self.triples.split
         return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
+
+
+def dependence_of(groups: np.ndarray | None, correct: np.ndarray, expected: np.ndarray) -> Dependence | None:
+    """Estimate how strongly rows of a group hang together; all arrays of shape (n,), `expected` is E[y | f]."""
+    return Dependence.of(groups, correct - expected, expected * (1 - expected))
 
 
 def testifying(triples: Triples) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration import metrics
+from miscal.calibration.dependence import Dependence, effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.data.triples import Triples
 from miscal.discovery.json_values import interval, number
@@ -17,6 +18,7 @@ from miscal.discovery.summary import (
     FieldNumbers,
     GapNumbers,
     Global,
+    GroupNumbers,
     Histogram,
     Measure,
     Regime,
@@ -32,7 +34,12 @@ HISTOGRAM_BINS = 40
 
 
 def global_numbers(
-    correct: np.ndarray, confidence: np.ndarray, everyone: Triples | None = None, *, seed: int
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    everyone: Triples | None = None,
+    *,
+    seed: int,
+    groups: np.ndarray | None = None,
 ) -> Global:
     """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 
@@ -44,24 +51,70 @@ def global_numbers(
         All rows, where others do not testify.
     seed : int
         Of the bootstrap and of the null draws.
+    groups : ndarray of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
 
     Returns
     -------
     Global
         Every metric with its interval.
     """
-    scores = metrics.global_scores(correct, confidence, random_state=seed)
+    scores = metrics.global_scores(correct, confidence, groups=groups, random_state=seed)
     if everyone is not None:
         of_all = everyone.correct, everyone.confidence
-        scores |= {name: metrics.METRICS[name].estimate(*of_all) for name in ("accuracy", "confidence")}
+        scores |= {
+            name: metrics.METRICS[name].estimate(*of_all, groups=everyone.group) for name in ("accuracy", "confidence")
+        }
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
-def smooth_ece(correct: np.ndarray, confidence: np.ndarray, *, seed: int) -> SmoothEce:
+def smooth_ece(
+    correct: np.ndarray, confidence: np.ndarray, *, seed: int, groups: np.ndarray | None = None
+) -> SmoothEce:
     """Measure SmoothECE with its interval, noise floor and p-value; all null where there are no rows."""
     if len(correct) == 0:
         return SmoothEce(value=None)
-    return _stored(metrics.measure_smece(correct, confidence, random_state=seed), SmoothEce)
+    return _stored(metrics.measure_smece(correct, confidence, groups=groups, random_state=seed), SmoothEce)
+
+
+def group_numbers(
+    correct: np.ndarray, expected: np.ndarray, dependence: Dependence | None, column: str | None = None
+) -> GroupNumbers | None:
+    """Say how strongly the rows of a group hang together, and for how many independent rows they count.
+
+    Parameters
+    ----------
+    correct, expected : ndarray of float64, shape (n,)
+        Outcomes of the rows that testify, and E[y | f] of each, learned from other rows.
+    dependence : Dependence or None
+        Of these rows.
+    column : str, optional
+        That names the groups.
+
+    Returns
+    -------
+    GroupNumbers or None
+        None where all rows are independent.
+
+    Examples
+    --------
+    >>> y, pairs = np.tile([1.0, 1.0, 0.0, 0.0], 250), Dependence(np.arange(1000) // 2, 1.0)
+    >>> found = group_numbers(y, np.full(1000, 0.5), pairs)
+    >>> found.n, found.largest, round(found.n_effective / 100)
+    (500, 2, 5)
+    """
+    if dependence is None:
+        return None
+    sizes = np.bincount(dependence.group)
+    effect = effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), dependence)
+    return GroupNumbers(
+        column=column,
+        n=len(sizes),
+        largest=int(sizes.max()),
+        correlation=dependence.correlation,
+        effect=effect,
+        n_effective=len(correct) / effect,
+    )
 
 
 def field_numbers(
@@ -129,7 +182,13 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
 
 
 def regime_numbers(
-    correct: np.ndarray, confidence: np.ndarray, expected: np.ndarray, regime: np.ndarray, *, seed: int | None
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    expected: np.ndarray,
+    regime: np.ndarray,
+    *,
+    seed: int | None,
+    dependence: Dependence | None = None,
 ) -> tuple[Regime, ...]:
     """Measure each regime on rows that testify: over, good, under; the numbers of an empty one are null.
 
@@ -143,20 +202,29 @@ def regime_numbers(
         Regime of each, of the total field or of the hidden one.
     seed : int or None
         Of the bootstrap and of the null draws of smECE; None leaves smECE out.
+    dependence : Dependence, optional
+        Which rows hang together; by default none do.
 
     Returns
     -------
     tuple of Regime
         Three entries.
     """
-    judged = judge_regimes(correct, confidence, expected, regime, SLICES)
-    return tuple(_regime(name, correct, confidence, regime == name, judged[name], seed) for name in SLICES)
+    judged = judge_regimes(correct, confidence, expected, regime, SLICES, dependence=dependence)
+    groups = None if dependence is None else dependence.group
+    return tuple(_regime(name, correct, confidence, groups, regime == name, judged[name], seed) for name in SLICES)
 
 
 def _regime(
-    name: str, correct: np.ndarray, confidence: np.ndarray, rows: np.ndarray, judged: Judged, seed: int | None
+    name: str,
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    groups: np.ndarray | None,
+    rows: np.ndarray,
+    judged: Judged,
+    seed: int | None,
 ) -> Regime:
-    y, f = correct[rows], confidence[rows]
+    y, f, group = correct[rows], confidence[rows], _of(groups, rows)
     return Regime(
         name=name,
         n=len(y),
@@ -164,9 +232,13 @@ def _regime(
         accuracy=_average(y),
         confidence=_average(f),
         **judged.to_dict(),
-        smece=SmoothEce(value=None) if seed is None else smooth_ece(y, f, seed=seed),
+        smece=SmoothEce(value=None) if seed is None else smooth_ece(y, f, seed=seed, groups=group),
         brier=_average((y - f) ** 2),
     )
+
+
+def _of(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if groups is None else groups[rows]
 
 
 def _average(values: np.ndarray) -> float | None:
@@ -205,7 +277,14 @@ def _score(correct: np.ndarray, confidence: np.ndarray) -> Score:
     return Score(n=len(correct), **values)
 
 
-def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, regime: np.ndarray) -> Curves:
+def curves(
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    corrected: np.ndarray,
+    regime: np.ndarray,
+    *,
+    groups: np.ndarray | None = None,
+) -> Curves:
     """Compute reliability curves of all test rows and of the two miscalibrated regimes, before and after correction.
 
     Parameters
@@ -216,6 +295,8 @@ def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, r
         Their confidences before and after the correction.
     regime : ndarray of object, shape (n,)
         Regime of each test row.
+    groups : ndarray of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
 
     Returns
     -------
@@ -226,19 +307,20 @@ def curves(correct: np.ndarray, confidence: np.ndarray, corrected: np.ndarray, r
     return Curves(
         **{
             name: CurvePair(
-                raw=reliability(correct[rows], confidence[rows]), corrected=reliability(correct[rows], corrected[rows])
+                raw=reliability(correct[rows], confidence[rows], _of(groups, rows)),
+                corrected=reliability(correct[rows], corrected[rows], _of(groups, rows)),
             )
             for name, rows in slices.items()
         }
     )
 
 
-def reliability(correct: np.ndarray, confidence: np.ndarray) -> CurveNumbers | None:
-    """Return the reliability curve of rows, None where they are fewer than 30; both arrays of shape (n,)."""
+def reliability(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None) -> CurveNumbers | None:
+    """Return the reliability curve of rows, None where they are fewer than 30; all arrays of shape (n,)."""
     if len(correct) < MIN_ROWS:
         return None
     # ten rows to a bin on average, where there are too few for all bins
-    curve = metrics.reliability_curve(correct, confidence, n_bins=min(BINS, len(correct) // 10))
+    curve = metrics.reliability_curve(correct, confidence, n_bins=min(BINS, len(correct) // 10), groups=groups)
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 
@@ -279,6 +361,7 @@ def gap(
     min_rows: int = MIN_ROWS,
     whole: Global,
     regimes: Sequence[Regime],
+    groups: np.ndarray | None = None,
 ) -> GapNumbers:
     """Measure the worst-slice gap; null where neither regime has enough rows.
 
@@ -296,6 +379,8 @@ def gap(
         From :func:`global_numbers`, of the same rows and seed.
     regimes : sequence of Regime
         From :func:`regime_numbers`, of the same rows and seed. The intervals of smECE of both are not drawn again.
+    groups : ndarray of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
 
     Returns
     -------
@@ -304,7 +389,9 @@ def gap(
     """
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}
-    found = metrics.measure_gap(correct, confidence, regime, min_rows=min_rows, random_state=seed, known=known)
+    found = metrics.measure_gap(
+        correct, confidence, regime, min_rows=min_rows, groups=groups, random_state=seed, known=known
+    )
     return _stored(found, GapNumbers)
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.dependence import effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
 from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
-from miscal.discovery.estimating import ALL, HonestRows
+from miscal.discovery.estimating import ALL, HonestRows, dependence_of
 from miscal.discovery.json_values import plain
 from miscal.discovery.summary import (
     CertificateNumbers,
@@ -73,8 +75,9 @@ def summarise(
     expected, hidden_regime = honest.expected[testify], rows.hidden_regime[testify]
     delta, visible, hidden = estimate.delta[testify], estimate.visible[testify], estimate.hidden[testify]
     predictions = {name: values[testify] for name, values in honest.corrections.items()}
-    regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed)
-    whole = measurements.global_numbers(correct, confidence, triples, seed=seed)
+    groups, known = honest.groups, {"dependence": honest.dependence}
+    regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed, **known)
+    whole = measurements.global_numbers(correct, confidence, triples, seed=seed, groups=groups)
     claimed = claim_of(honest, seed=seed)
     return Summary(
         n=len(triples),
@@ -90,8 +93,10 @@ def summarise(
         field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
-        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None),
-        gap=measurements.gap(correct, confidence, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
+        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None, **known),
+        gap=measurements.gap(
+            correct, confidence, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes, groups=groups
+        ),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(correct, predictions, regime),
         selection=_selection(model),
@@ -99,7 +104,10 @@ def summarise(
         findings=rows.ledger.numbers(),
         accounted_for=rows.ledger.accounted_numbers(),
         findings_method=rows.ledger.method(),
-        curves=measurements.curves(correct, confidence, predictions["miscal"], regime),
+        groups=measurements.group_numbers(
+            correct, expected, honest.dependence, plain(triples.source).get("columns", {}).get("group")
+        ),
+        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, groups=groups),
         histogram=measurements.histogram(delta, regime),
         map=map_info,
         data=_data(triples),
@@ -125,7 +133,7 @@ def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
 def _alarms(triples: Triples) -> tuple[str, ...]:
     columns = plain(triples.source).get("columns", {})
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    return alarms(triples.correct, triples.confidence, **named)
+    return alarms(triples.correct, triples.confidence, groups=triples.group, **named)
 
 
 def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:
@@ -142,7 +150,7 @@ def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:
     whole = [
         (f"the {r.share:.0%} of rows found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"
     ]
-    return places(*known, named, whole)
+    return places(*known, named, whole, dependence=honest.dependence)
 
 
 def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
@@ -169,7 +177,25 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) ->
             "estimate: theirs comes from the confidence alone, and they belong to no regime"
         )
     rare = rare_values_warning(rows.triples.confidence[rows.testifies])
-    return remarks if rare is None else [*remarks, rare]
+    return [*remarks, *([] if rare is None else [rare]), *_unnamed_groups(rows)]
+
+
+def _unnamed_groups(rows: HonestRows) -> list[str]:
+    """Say what it costs that rows with equal inputs are taken as independent."""
+    if rows.triples.group is not None:
+        return []
+    testify = rows.testifies
+    correct, expected = rows.triples.correct[testify], rows.expected[testify]
+    alike = dependence_of(own_ids(rows.triples)[testify], correct, expected)
+    if alike is None:
+        return []
+    wider = float(np.sqrt(effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), alike)))
+    return [
+        "no groups are named, so intervals and p-values take rows with equal inputs as independent. Given the "
+        f"confidence, the outcomes of equal inputs correlate by {alike.correlation:.2f}; if they depend on each other, "
+        f"as the answers to one question or the visits of one patient do, the interval of a mean should be "
+        f"{wider:.2f} times as wide: name the column that says which rows belong together with --group"
+    ]
 
 
 def _selection(model: MiscalibrationField) -> Selection:

@@ -235,6 +235,21 @@ class Histogram(Part):
     under: tuple[NonNegativeInt, ...]
 
 
+class GroupNumbers(Part):
+    """Rows that may hang together, as ``--group`` names them, among those that testify.
+
+    ``correlation`` is that of the residuals within a group; ``effect`` the design effect of a mean over all rows, and
+    ``n_effective`` the number of rows over it.
+    """
+
+    column: str | None
+    n: NonNegativeInt
+    largest: NonNegativeInt
+    correlation: Share
+    effect: FiniteFloat
+    n_effective: FiniteFloat
+
+
 class Columns(Part):
     """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
 
@@ -333,6 +348,7 @@ class Summary(Document):
     findings: tuple[FindingNumbers, ...] = ()
     accounted_for: tuple[FindingNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
+    groups: GroupNumbers | None = None
     curves: Curves
     histogram: Histogram
     map: MapInfo | None = None

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct
+from miscal.calibration.dependence import effect_of_groups
 from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
+from miscal.calibration.metrics.inference import effect_given_confidence
 from miscal.calibration.metrics.population import merge, simulate, smece_statistic
+from miscal.calibration.metrics.rows import check_groups
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
@@ -66,6 +69,7 @@ def slice_bootstrap(
     regime: ArrayLike,
     *,
     min_rows: int = MIN_ROWS,
+    groups: ArrayLike | None = None,
     n_draws: int = EVIDENCE_DEFAULTS.bootstrap_draws,
     random_state: int | np.random.Generator = 0,
 ) -> SliceBootstrap:
@@ -79,6 +83,9 @@ def slice_bootstrap(
         "over", "under", anything else or None: as cut from a field that saw none of these outcomes.
     min_rows : int, default 30
         Rows that a slice needs.
+    groups : (n,) array, optional
+        Rows of equal value may hang together; by default all rows are independent. Replicates vary more by the root of
+        the design effect of the outcomes, and the share by that of the slice (:mod:`miscal.calibration.dependence`).
     n_draws : int, default 1000
     random_state : int or numpy.random.Generator, default 0
 
@@ -103,12 +110,16 @@ def slice_bootstrap(
     y, f = check_correct(correct), check_confidence(confidence)
     inside = np.asarray(regime, dtype=object) == observed.worst
     rng = np.random.default_rng(random_state)
-    cells = merge(y, f, np.full(len(y), 1 / len(y)), inside.astype(np.int64))
+    group = check_groups(groups, None, len(y))
+    effect, effect_of_share = effect_given_confidence(y, f, group), effect_of_groups(inside - inside.mean(), group)
+    cells = merge(y, f, np.full(len(y), 1 / len(y)), inside.astype(np.int64), effect=effect)
     part, whole = smece_statistic(cells, cells.label == 1), smece_statistic(cells)
     # outcomes drawn at a cell's own rate have the law of rows that keep theirs, and whole cells are drawn at once
     gaps = simulate(cells, cells.rate, lambda r, m: part(r, m) - whole(r, m), n_draws, rng, resample=True)
     # how many of n rows drawn with replacement are inside
     shares = rng.binomial(len(y), inside.mean(), size=n_draws) / len(y)
+    if group is not None:
+        shares = np.clip(inside.mean() + np.sqrt(effect_of_share) * (shares - inside.mean()), 0.0, 1.0)
     return SliceBootstrap(observed.worst, _replicates(observed.value, gaps), _replicates(inside.mean(), shares))
 
 

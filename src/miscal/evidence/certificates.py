@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths
 from miscal.base.errors import InputError
+from miscal.calibration.dependence import Dependence
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit, UnseenRows
 from miscal.evidence.power import Design, detectable_size
@@ -76,6 +77,7 @@ def certificate(
     *,
     expected: ArrayLike,
     block: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -96,6 +98,9 @@ def certificate(
     block : (n,) int, optional
         Order in which the rows were tested: the field of a block was learned from blocks with smaller numbers only, and
         from rows that are not here. By default one block, whose field was learned from none of these rows.
+    groups : (n,) array, optional
+        Rows of equal value may hang together, as answers to one question do; every group lies in one block. By default
+        all rows are independent. See :mod:`miscal.calibration.dependence`.
     settings : EvidenceSettings, optional
         The confidence level, which limits to use, and how many draws.
     random_state : int or numpy.random.Generator, default 0
@@ -129,13 +134,15 @@ def certificate(
     (True, 0.0005)
     """
     n = check_lengths(correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected)
+    y, rate = check_correct(correct), check_confidence(expected, name="expected")
     rows = UnseenRows(
-        check_correct(correct),
+        y,
         check_confidence(confidence),
         _check_field(delta, "delta"),
         _check_field(hidden, "hidden"),
-        check_confidence(expected, name="expected"),
+        rate,
         None if block is None else _check_block(block, n),
+        Dependence.of(None if groups is None else _check_groups(groups, n), y - rate, rate * (1 - rate)),
     )
     rng = np.random.default_rng(random_state)
     return Certificate(
@@ -147,8 +154,16 @@ def certificate(
 
 
 def _detectable(rows: UnseenRows, settings: EvidenceSettings) -> float | None:
-    designs = [Design(part.expected, strata(part.confidence, settings.stratum_rows)) for part in rows.in_turn()]
-    return detectable_size(designs, settings)
+    return detectable_size([_design(part, settings) for part in rows.in_turn()], settings)
+
+
+def _design(rows: UnseenRows, settings: EvidenceSettings) -> Design:
+    if rows.dependence is None:
+        return Design(rows.expected, strata(rows.confidence, settings.stratum_rows))
+    # without outcomes: what a field would meet that is alike in all rows of a group
+    none, variance = np.zeros(len(rows.expected)), rows.expected * (1 - rows.expected)
+    effect = rows.dependence.design_effect(np.ones(len(none)), none, variance)
+    return Design(rows.expected, strata(rows.confidence, settings.stratum_rows, rows.dependence.group), effect)
 
 
 def _limit(name: str) -> Limit:
@@ -175,3 +190,10 @@ def _check_block(values: ArrayLike, n: int) -> np.ndarray:
             f"block must be one whole number per row, {n} in all; got shape {block.shape} of {block.dtype}"
         )
     return block.astype(np.int64)
+
+
+def _check_groups(values: ArrayLike, n: int) -> np.ndarray:
+    group = np.asarray(values)
+    if group.shape != (n,):
+        raise InputError(f"groups must have one value per row, {n} in all; its shape is {group.shape}")
+    return group

@@ -59,6 +59,7 @@ def claim(
     structure: bool,
     expected: ArrayLike,
     block: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Claim:
@@ -80,6 +81,8 @@ def claim(
     block : (n,) int, optional
         Order in which the rows were tested; by default all at once. See
         :func:`~miscal.evidence.certificates.certificate`.
+    groups : (n,) array, optional
+        Rows of equal value may hang together; by default all rows are independent.
     settings : EvidenceSettings, optional
         Significance, confidence level, limits and draws.
     random_state : int or numpy.random.Generator, default 0
@@ -114,6 +117,7 @@ def claim(
         claimed if structure else np.zeros_like(claimed),
         expected=expected,
         block=block,
+        groups=groups,
         settings=settings,
         random_state=random_state,
     )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr
 
 from miscal.calibration.calibrators import Isotonic
+from miscal.calibration.dependence import units_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import near_normal
 
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows) -> Ints:
+def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows, group: Ints | None = None) -> Ints:
     """Cut the rows into strata of near-equal confidence.
 
     A confidence that `rows` rows share is a stratum of its own; others are joined in rising order until they have as
@@ -34,6 +35,8 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows) -> In
     ----------
     confidence : (n,) float64 in [0, 1]
     rows : int, default 8
+    group : (n,) int64, optional
+        Rows of one group and one confidence count once: a stratum of one group would have nothing to compare.
 
     Returns
     -------
@@ -45,7 +48,8 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows) -> In
     >>> strata(np.array([0.9, 0.1, 0.9, 0.2, 0.3, 0.4]), rows=2).tolist()
     [2, 0, 2, 0, 1, 1]
     """
-    _, position, counts = np.unique(confidence, return_inverse=True, return_counts=True)
+    first, unit = units_of(group, confidence)
+    _, position, counts = np.unique(confidence[first], return_inverse=True, return_counts=True)
     label = np.empty(len(counts), dtype=np.int64)
     current = size = 0
     for value, count in enumerate(counts.tolist()):
@@ -55,7 +59,7 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows) -> In
         label[value], size = current, size + count
         if size >= rows:
             current, size = current + 1, 0
-    return label[position]
+    return label[position][unit]
 
 
 def centred(values: Floats, stratum: Ints) -> Floats:
@@ -161,7 +165,9 @@ def outcome_given_confidence(
     return np.clip(isotonic.apply(at) + _local_linear(totals, _tied(f, at), at, best // 2), 0.0, 1.0)
 
 
-def beyond_confidence(field: Floats, confidence: Floats, rows: int = EVIDENCE_DEFAULTS.smoothed_rows) -> Floats:
+def beyond_confidence(
+    field: Floats, confidence: Floats, rows: int = EVIDENCE_DEFAULTS.smoothed_rows, group: Ints | None = None
+) -> Floats:
     """Field less its local linear regression on the confidence, over the `rows` rows nearest in confidence.
 
     Where a block has few rows, its strata are wide, and a field that follows f there would meet what a regression of
@@ -172,6 +178,8 @@ def beyond_confidence(field: Floats, confidence: Floats, rows: int = EVIDENCE_DE
     field : (n,) float64
     confidence : (n,) float64 in [0, 1]
     rows : int, default 4
+    group : (n,) int64, optional
+        Rows of one group and one confidence count once.
 
     Returns
     -------
@@ -186,7 +194,7 @@ def beyond_confidence(field: Floats, confidence: Floats, rows: int = EVIDENCE_DE
     value, number = np.unique(confidence, return_inverse=True)
     # means of equal confidences: a window may cut through them, and must not depend on their order
     mean = np.bincount(number, field) / np.bincount(number)
-    order = np.sort(number)
+    order = np.sort(number[units_of(group, confidence)[0]])
     f = value[order]
     return field - _local_linear(_running(_terms(f - 0.5, mean[order])), _tied(f, confidence), confidence, rows)
 
@@ -237,6 +245,7 @@ def permutation_p_value(
     rng: np.random.Generator,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     tie: float = 1.0,
+    effect: float = 1.0,
 ) -> float:
     """One-sided p-value of sum(residual * field) when the field is shuffled within strata.
 
@@ -256,6 +265,8 @@ def permutation_p_value(
     tie : float in [0, 1], default 1
         How much a shuffle that gives the observed sum (the data are one) counts as larger. With a uniform random
         number the p-value is uniform, not just at least as large, where nothing is hidden.
+    effect : float, default 1
+        Design effect of the sum, where rows hang together: the sum is divided by its square root.
 
     Returns
     -------
@@ -273,7 +284,7 @@ def permutation_p_value(
     variance = float(np.sum(variances))
     if variance <= 1e-24 * len(e):
         return 1.0
-    observed, deviation = float(e @ a), float(np.sqrt(variance))
+    observed, deviation = float(e @ a) / np.sqrt(effect), float(np.sqrt(variance))
     if len(e) <= settings.drawn_rows:
         sums = _shuffled_sums(e, a, stratum, rng, settings)
     else:

@@ -36,10 +36,13 @@ class Design:
         E[y | f].
     stratum : (n,) int64
         Of near-equal confidence.
+    effect : float >= 1
+        Design effect of a field that is alike in all rows of a group: 1 where the rows are independent.
     """
 
     expected: Floats
     stratum: Ints
+    effect: float = 1.0
 
 
 def detectable_size(blocks: Sequence[Design], settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float | None:
@@ -95,10 +98,10 @@ def _signal(blocks: Sequence[Design], weight: Floats, size: float, *, signs_only
         field = np.ones_like(hidden) if signs_only else hidden
         # a row of m keeps (m - 1) / m of its variance when the stratum is centred
         kept = field**2 * (1 - 1 / rows)
-        null = float(kept @ (block.expected * (1 - block.expected)))
+        null = block.effect * float(kept @ (block.expected * (1 - block.expected)))
         if null <= 0:
             continue
         mean += w * float((1 - 1 / rows) * field @ hidden) / np.sqrt(null)
         # what is hidden is no noise
-        variance += w**2 * float(kept @ (block.expected * (1 - block.expected) - hidden**2)) / null
+        variance += w**2 * block.effect * float(kept @ (block.expected * (1 - block.expected) - hidden**2)) / null
     return mean, float(np.sqrt(max(variance, 0.0)))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from miscal.calibration.dependence import Dependence, deflated, effect_of_mean
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
 from miscal.evidence.sums import near_normal
 from miscal.findings.ledger.exact import exact_p_value
@@ -60,6 +61,8 @@ def judge(
     regions: Sequence[np.ndarray],
     signs: Sequence[int],
     settings: FindingsSettings = FINDINGS_DEFAULTS,
+    *,
+    dependence: Dependence | None = None,
 ) -> list[Judged]:
     """Test the residual of every region, its visible and its hidden part.
 
@@ -76,6 +79,8 @@ def judge(
         family and is never confirmed).
     settings : FindingsSettings, optional
         Significance and confidence level.
+    dependence : Dependence, optional
+        Which rows hang together; by default none do.
 
     Returns
     -------
@@ -96,14 +101,15 @@ def judge(
     >>> judged.confirmed
     {'total': True, 'visible': False, 'hidden': True}
     """
-    stratum = strata(confidence, settings.stratum_rows)
+    stratum = strata_of(confidence, dependence, settings)
+    effects = [effect_of_mean(correct, expected, rows, dependence) for rows in regions]
     found = [
         (
-            binomial_residual(correct[rows], confidence[rows], settings),
-            _visible(confidence, expected, rows, stratum, settings),
-            hidden_residual(correct, expected, rows, stratum, settings),
+            binomial_residual(correct[rows], confidence[rows], settings, effect=effect),
+            _visible(confidence, expected, rows, stratum, effect, settings),
+            hidden_residual(correct, expected, rows, stratum, settings, dependence=dependence),
         )
-        for rows in regions
+        for rows, effect in zip(regions, effects, strict=True)
     ]
     adjusted = [_adjusted([parts[i] for parts in found], signs) for i in range(3)]
     return [
@@ -119,6 +125,8 @@ def judge_regimes(
     regime: np.ndarray,
     names: Sequence[str] = ("over", "good", "under"),
     settings: FindingsSettings = FINDINGS_DEFAULTS,
+    *,
+    dependence: Dependence | None = None,
 ) -> dict[str, Judged]:
     """Test whole regimes, those of the total field or those of the hidden one.
 
@@ -132,6 +140,8 @@ def judge_regimes(
         The regimes to measure. Only ``"over"`` and ``"under"`` claim something; they are one family.
     settings : FindingsSettings, optional
         Significance and confidence level.
+    dependence : Dependence, optional
+        As for :func:`judge`.
 
     Returns
     -------
@@ -146,7 +156,15 @@ def judge_regimes(
     ({'total': True, 'visible': True, 'hidden': False}, None)
     """
     regions, signs = [regime == name for name in names], [SIGNS.get(name, 0) for name in names]
-    return dict(zip(names, judge(correct, confidence, expected, regions, signs, settings), strict=True))
+    judged = judge(correct, confidence, expected, regions, signs, settings, dependence=dependence)
+    return dict(zip(names, judged, strict=True))
+
+
+def strata_of(
+    confidence: np.ndarray, dependence: Dependence | None, settings: FindingsSettings = FINDINGS_DEFAULTS
+) -> np.ndarray:
+    """Cut rows into strata of near-equal confidence, in which rows of one group and one confidence count once."""
+    return strata(confidence, settings.stratum_rows, None if dependence is None else dependence.group)
 
 
 def _adjusted(residuals: Sequence[Residual], signs: Sequence[int]) -> np.ndarray:
@@ -175,13 +193,18 @@ def _is_beyond_zero(one: Residual, sign: int) -> bool:
 
 
 def _visible(
-    confidence: np.ndarray, expected: np.ndarray, rows: np.ndarray, stratum: np.ndarray, settings: FindingsSettings
+    confidence: np.ndarray,
+    expected: np.ndarray,
+    rows: np.ndarray,
+    stratum: np.ndarray,
+    effect: float,
+    settings: FindingsSettings,
 ) -> Residual:
     if not rows.any():
         return _NOTHING
     share = np.bincount(stratum, rows) / rows.sum()
     # var(mean) = sum share^2 / size times the variance of an outcome
-    effective = 1.0 / float(np.sum(share**2 / np.bincount(stratum)))
+    effective = 1.0 / float(np.sum(share**2 / np.bincount(stratum))) / effect
     return proportion_residual(float(expected[rows].mean()), effective, float(confidence[rows].mean()), settings)
 
 
@@ -191,6 +214,8 @@ def hidden_residual(
     rows: np.ndarray,
     stratum: np.ndarray,
     settings: FindingsSettings = FINDINGS_DEFAULTS,
+    *,
+    dependence: Dependence | None = None,
 ) -> Residual:
     """Test whether a region's rows are right as often as other rows of near-equal confidence.
 
@@ -198,7 +223,8 @@ def hidden_residual(
     near-equal confidence, under shuffles within the strata, so that an error of E[y | f] counts only where it changes
     within a stratum together with membership. Strata with one outcome carry no information and are left out. The law
     of the sum is taken as normal, with the exact variance of the shuffles. Where it is not near enough to that
-    (:func:`miscal.evidence.sums.near_normal`), the exact law of the number of right answers must reject as well.
+    (:func:`miscal.evidence.sums.near_normal`), the exact law of the number of right answers must reject as well. Where
+    rows hang together, normal scores are divided by the root of the design effect.
 
     Parameters
     ----------
@@ -212,6 +238,8 @@ def hidden_residual(
         From :func:`miscal.evidence.conditional.strata`.
     settings : FindingsSettings, optional
         The confidence level of the interval.
+    dependence : Dependence, optional
+        Which rows hang together; by default none do.
 
     Returns
     -------
@@ -227,14 +255,17 @@ def hidden_residual(
     """
     if not rows.any():
         return _NOTHING
-    taken_as_known = binomial_residual(correct[rows], expected[rows], settings)
-    excess, p_value = _shuffled(correct, expected, rows, stratum)
+    effect = effect_of_mean(correct, expected, rows, dependence)
+    taken_as_known = binomial_residual(correct[rows], expected[rows], settings, effect=effect)
+    excess, p_value = _shuffled(correct, expected, rows, stratum, dependence)
     # an error of E[y | f] can turn the sign of the mean, and then it shows nothing
     agrees = excess * taken_as_known.value > 0
     return Residual(taken_as_known.value, taken_as_known.interval, p_value if agrees else 1.0)
 
 
-def _shuffled(correct: np.ndarray, expected: np.ndarray, rows: np.ndarray, stratum: np.ndarray) -> tuple[float, float]:
+def _shuffled(
+    correct: np.ndarray, expected: np.ndarray, rows: np.ndarray, stratum: np.ndarray, dependence: Dependence | None
+) -> tuple[float, float]:
     """Sum of the centred outcomes of the region, and its two-sided p-value under shuffles within strata."""
     size, inside = np.bincount(stratum), np.bincount(stratum, rows)
     right = np.bincount(stratum, correct)
@@ -245,9 +276,12 @@ def _shuffled(correct: np.ndarray, expected: np.ndarray, rows: np.ndarray, strat
     y, member, rate = correct[telling], rows[telling].astype(np.float64), expected[telling]
     e, a = centred(y - rate, stratum), centred(member, stratum)
     variances = shuffle_variances(e, a, stratum)
-    excess = float(e @ a)
-    normal = max(float(2.0 * ndtr(-abs(excess) / np.sqrt(variances.sum()))), np.finfo(float).tiny)
+    excess, effect = float(e @ a), 1.0
+    if dependence is not None:
+        known = dependence.take(telling)
+        effect = known.design_effect(a, y - rate, rate * (1 - rate), independent=float(variances.sum()))
+    normal = max(float(2.0 * ndtr(-abs(excess) / np.sqrt(effect * variances.sum()))), np.finfo(float).tiny)
     if near_normal(variances, shuffle_thirds(e, a, stratum)).all():
         return excess, normal
     # the exact law knows nothing of a trend of E[y | f] within a stratum, the normal one nothing of rare outcomes
-    return excess, max(normal, exact_p_value(y, member > 0, stratum))
+    return excess, max(normal, deflated(exact_p_value(y, member > 0, stratum), effect))

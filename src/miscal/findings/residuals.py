@@ -33,7 +33,11 @@ class Residual:
 
 
 def binomial_residual(
-    correct: np.ndarray, confidence: np.ndarray, settings: FindingsSettings = FINDINGS_DEFAULTS
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
+    *,
+    effect: float = 1.0,
 ) -> Residual:
     """Test by the binomial law whether a slice is right as often as its confidences say.
 
@@ -51,6 +55,9 @@ def binomial_residual(
         Confidences.
     settings : FindingsSettings, optional
         The confidence level of the interval.
+    effect : float, default 1
+        Design effect, where rows hang together (:mod:`miscal.calibration.dependence`): n rows count for n over it
+        (Korn and Graubard, Survey Methodology 24, 1998), and the test is no longer exact.
 
     Returns
     -------
@@ -67,7 +74,7 @@ def binomial_residual(
     """
     if len(correct) == 0:
         return Residual(None, None, None)
-    return proportion_residual(float(np.mean(correct)), len(correct), float(np.mean(confidence)), settings)
+    return proportion_residual(float(np.mean(correct)), len(correct) / effect, float(np.mean(confidence)), settings)
 
 
 def proportion_residual(

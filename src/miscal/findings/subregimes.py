@@ -9,6 +9,7 @@ import numpy as np
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths
 from miscal.base.errors import InputError
+from miscal.calibration.dependence import Dependence
 from miscal.findings.cut import check_field
 from miscal.findings.enrichment import Enriched, encode, enrich
 from miscal.findings.judging import SIGNS, Judged, judge
@@ -140,6 +141,7 @@ class _Rows:
     expected: np.ndarray
     row: np.ndarray
     text: np.ndarray | None
+    group: np.ndarray | None
 
     @cached_property
     def fit(self) -> np.ndarray:
@@ -170,6 +172,7 @@ def find_subregimes(
     text: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     row: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Subregimes:
@@ -215,6 +218,8 @@ def find_subregimes(
         Columns that explain, those that a name should rather use first. Identifiers are passed over.
     row : array_like of shape (n,), int, optional
         Row numbers of the data; default 0 to n - 1.
+    groups : array_like of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
     settings : FindingsSettings, optional
         Among others the least size of a part, by default 50 of the rows that are cut, or 1 % of them if that is more
         (a regime with fewer has no subregime), and the most parts of a regime, by default 8.
@@ -265,6 +270,7 @@ def find_subregimes(
         expected=check_confidence(expected, name="expected"),
         row=np.arange(len(coordinates)) if row is None else np.asarray(row),
         text=None if text is None else np.array(["" if value is None else str(value) for value in text], dtype=object),
+        group=None if groups is None else np.asarray(groups),
     )
     check_lengths(coordinates=coordinates, features=features, **rows.fields())
     if not rows.cut_on.any():
@@ -401,9 +407,13 @@ def _measure(
 
 
 def _judge(rows: _Rows, part: np.ndarray, parents: list[str], settings: FindingsSettings) -> list[Judged]:
-    numbers = rows.correct[rows.tested], rows.confidence[rows.tested], rows.expected[rows.tested]
-    regions = [part[rows.tested] == index for index in range(len(parents))]
-    return judge(*numbers, regions, [SIGNS[parent] for parent in parents], settings)
+    tested = rows.tested
+    correct, expected = rows.correct[tested], rows.expected[tested]
+    regions = [part[tested] == index for index in range(len(parents))]
+    group = None if rows.group is None else rows.group[tested]
+    dependence = Dependence.of(group, correct - expected, expected * (1 - expected))
+    signs = [SIGNS[parent] for parent in parents]
+    return judge(correct, rows.confidence[tested], expected, regions, signs, settings, dependence=dependence)
 
 
 def _mean(values: np.ndarray) -> float | None:

@@ -69,6 +69,28 @@ def sampled(n_sample: int, n: int) -> str:
     return f"The field was learned from {n_sample:,} of {n:,} rows, drawn at random; all rows testify."
 
 
+def grouped(summary: Summary) -> str:
+    """Say for how many independent rows the rows count that come in groups; empty where none were named.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> groups = SimpleNamespace(column="question", n=300, correlation=0.372, n_effective=593.2)
+    >>> grouped(SimpleNamespace(groups=groups))
+    'They come in 300 groups (question), within which outcomes correlate by 0.37, and count for 593 independent rows.'
+    >>> grouped(SimpleNamespace(groups=None))
+    ''
+    """
+    groups = summary.groups
+    if groups is None:
+        return ""
+    named = "" if groups.column is None else f" ({groups.column})"
+    return (
+        f"They come in {groups.n:,} groups{named}, within which outcomes correlate by {groups.correlation:.2f}, "
+        f"and count for {groups.n_effective:,.0f} independent rows."
+    )
+
+
 def _all_rows(summary: Summary) -> RowWords:
     cut = "The rows were cut into folds, and the field at the rows of each fold was learned from the other folds. "
     saved = "The saved correction was fitted on all rows; its figures here are the cross-fitted ones."
@@ -85,7 +107,7 @@ def _all_rows(summary: Summary) -> RowWords:
         kind="",
         of="",
         basis=f"Unless stated otherwise, every number on this page is of all {count(summary.n)} rows, "
-        f"and every value of a row comes from a fit that never saw its outcome. {saved}",
+        f"and every value of a row comes from a fit that never saw its outcome. {saved}{_and_groups(summary)}",
         unseen=(
             "Cross-fitting",
             f"{cut}So every row testifies, and no value of a row was learned from its own outcome.",
@@ -103,7 +125,8 @@ def _test_rows(summary: Summary) -> RowWords:
         kind=" on test rows",
         of=" of test rows",
         basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
-        f"other number on this page was measured on the {count(n)} test rows, from which nothing was learned.",
+        f"other number on this page was measured on the {count(n)} test rows, from which nothing was learned."
+        f"{_and_groups(summary)}",
         unseen=(
             "Test rows",
             "Rows that were set aside: nothing was fitted to their outcomes or chosen by them. Unless stated "
@@ -112,6 +135,11 @@ def _test_rows(summary: Summary) -> RowWords:
         directions="Before the outcomes of the test rows were used, the field predicted in which direction the model "
         "errs on each of them.",
     )
+
+
+def _and_groups(summary: Summary) -> str:
+    told = grouped(summary).replace("They come", "The rows come")
+    return f" {told} Every interval and p-value allows for it." if told else ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.inference import effect_given_confidence
+from miscal.calibration.metrics.rows import check_groups, check_rows
 from miscal.calibration.metrics.scores import bin_index, wilson
 
 
@@ -21,7 +22,8 @@ class ReliabilityCurve:
         float64, shape (m,), in [0, 1]: weighted means over the bin. accuracy - confidence is the mean residual of the
         bin; positive is under-confident.
     low, high : numpy.ndarray
-        float64, shape (m,): Wilson interval of the accuracy at 95 %, by the effective number of rows if weighted.
+        float64, shape (m,): Wilson interval of the accuracy at 95 %, by the effective number of rows if these are
+        weighted or grouped.
     n : numpy.ndarray
         int64, shape (m,): rows in the bin.
     """
@@ -34,7 +36,13 @@ class ReliabilityCurve:
 
 
 def reliability_curve(
-    correct: Any, confidence: Any, n_bins: int = 15, strategy: str = "mass", *, sample_weight: Any = None
+    correct: Any,
+    confidence: Any,
+    n_bins: int = 15,
+    strategy: str = "mass",
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
 ) -> ReliabilityCurve:
     """Accuracy, with interval, in bins of confidence.
 
@@ -50,6 +58,9 @@ def reliability_curve(
         Bins of equal weight (equal confidences stay together), or of equal width; see `bin_index`.
     sample_weight : array-like of shape (n,), optional
         Non-negative; all 1 by default.
+    groups : array-like of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent. Their design effect over all rows
+        is that of every bin.
 
     Returns
     -------
@@ -74,6 +85,7 @@ def reliability_curve(
         np.bincount(index, v, n_bins)[used] for v in (weight, weight * weight, weight * y, weight * f)
     )
     accuracy = np.clip(right / mass, 0.0, 1.0)
+    effect = effect_given_confidence(y, f, check_groups(groups, sample_weight, len(y)))
     # effective number of rows, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)
-    low, high = wilson(accuracy, mass * mass / squares)
+    low, high = wilson(accuracy, mass * mass / squares / effect)
     return ReliabilityCurve(np.clip(sure / mass, 0.0, 1.0), accuracy, low, high, n[used])

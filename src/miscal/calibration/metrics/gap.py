@@ -21,6 +21,7 @@ from miscal.calibration.metrics.inference import (
     DRAWS,
     INTERVAL_DRAWS,
     RandomState,
+    effect_given_confidence,
     invert,
     mean_limit,
     null_draws,
@@ -36,7 +37,7 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.rows import check_groups, check_rows
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SLICES = ("over", "under")
@@ -221,6 +222,7 @@ def measure_gap(
     *,
     min_rows: int = MIN_ROWS,
     sample_weight: Any = None,
+    groups: Any = None,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
     known: Mapping[str, tuple[float, float]] | None = None,
@@ -231,6 +233,9 @@ def measure_gap(
     ----------
     correct, confidence, regime, min_rows, sample_weight
         As for `worst_slice_gap`.
+    groups : array-like of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent. Draws have the largest of the design
+        effects of all rows and of the slices.
     n_draws : int, default 1000
         Draws for floor and p-value; the interval uses at most 300 at each of its scales.
     random_state : int or numpy.random.Generator, default 0
@@ -258,29 +263,43 @@ def measure_gap(
     if found.value is None:
         return GapEstimate(None, None, found.smece, {})
     y, f, weight, label = _check(correct, confidence, regime, sample_weight)
-    cells = merge(y, f, weight, label)
+    group = check_groups(groups, sample_weight, len(y))
+    in_slice = {name: label == SLICES.index(name) for name in found.slices}
+    everyone = np.ones(len(y), dtype=bool)
+    effects = [effect_given_confidence(y[rows], f[rows], _of(group, rows)) for rows in (everyone, *in_slice.values())]
+    cells = merge(y, f, weight, label, effect=max(effects))
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
-    in_slice = {name: label == SLICES.index(name) for name in found.slices}
     shape, n_draws = _sliced_shape(cells), min(n_draws, INTERVAL_DRAWS)
     tested = None
     if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
         # no smECE is below its |mean residual|, so neither is a slice's upper end
-        least_high = max(mean_limit(y[rows], f[rows], weight[rows]) for rows in in_slice.values()) - found.smece
+        limits = [mean_limit(y[rows], f[rows], weight[rows], _of(group, rows)) for rows in in_slice.values()]
+        least_high = max(limits) - found.smece
         tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
     if tested and tested[0] > 0:
         interval = tested
     else:
-        everyone = np.ones(len(y), dtype=bool)
         ends = {
             name: (known or {}).get(name)
-            or smece_interval(y[rows], f[rows], sample_weight=weight[rows], n_draws=n_draws, random_state=random_state)
+            or smece_interval(
+                y[rows],
+                f[rows],
+                sample_weight=weight[rows],
+                groups=_of(group, rows),
+                n_draws=n_draws,
+                random_state=random_state,
+            )
             for name, rows in {**in_slice, "all": everyone}.items()
         }
         low, high = _combined(ends)
         interval = min(0.0, low), tested[1] if tested else high
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
+
+
+def _of(group: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if group is None else group[rows]
 
 
 def _combined(ends: dict[str, tuple[float, float]]) -> tuple[float, float]:

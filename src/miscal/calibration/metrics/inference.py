@@ -22,6 +22,7 @@ import numpy as np
 
 from miscal.base.checks import check_confidence
 from miscal.base.errors import InputError
+from miscal.calibration.dependence import effect_of_groups
 from miscal.calibration.metrics.population import (
     Population,
     Statistic,
@@ -32,7 +33,7 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.rows import check_groups, check_rows
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, student_mean_residual
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
@@ -61,6 +62,10 @@ _LEAST_WIDTH = 8
 
 _TIE = 1e-9
 """A quantile that equals the value seen to this much is a tie, whatever rounding did to either."""
+
+_BINS, _GROUPS_PER_BIN = 15, 20
+"""Outcomes are centred within bins of equal width before their dependence is measured: those of ECE, or fewer, so that
+a bin has 20 groups on average. Centring within few groups would take away what they have in common. Not tuned."""
 
 _DOUBLINGS = 8
 """Times that the largest scale may be doubled until it brackets the upper end, so that the search ends. Not tuned."""
@@ -218,6 +223,7 @@ def smece_interval(
     confidence: Any,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
     n_draws: int = INTERVAL_DRAWS,
     random_state: RandomState = 0,
 ) -> tuple[float, float]:
@@ -231,6 +237,8 @@ def smece_interval(
         Confidences in [0, 1].
     sample_weight : array-like of shape (n,), optional
         Non-negative; all 1 by default.
+    groups : array-like of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
     n_draws : int, default 300
         Draws at each of about a dozen scales.
     random_state : int or numpy.random.Generator, default 0
@@ -253,10 +261,28 @@ def smece_interval(
     (0.0, True)
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
-    cells = merge(y, f, weight)
+    group = check_groups(groups, sample_weight, len(y))
+    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group))
     statistic = smece_statistic(cells)
     shape = smooth_residual(cells, observed(cells, statistic))
-    return invert(cells, statistic, shape, mean_limit(y, f, weight), n_draws, random_state)
+    return invert(cells, statistic, shape, mean_limit(y, f, weight, group), n_draws, random_state)
+
+
+def effect_given_confidence(correct: np.ndarray, confidence: np.ndarray, group: np.ndarray | None) -> float:
+    """Design effect of the outcomes less their averages over bins of confidence; 1 where there are no groups.
+
+    Examples
+    --------
+    >>> y, f = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.9)
+    >>> effect_given_confidence(y, f, None), round(effect_given_confidence(y, f, np.arange(1000) // 2), 1)
+    (1.0, 2.0)
+    """
+    if group is None:
+        return 1.0
+    n_bins = int(np.clip(len(np.unique(group)) // _GROUPS_PER_BIN, 1, _BINS))
+    index = bin_index(confidence, n_bins, "width", np.full(len(confidence), 1 / len(confidence)))
+    mean = np.bincount(index, correct - confidence) / np.maximum(np.bincount(index), 1)
+    return effect_of_groups(correct - confidence - mean[index], group)
 
 
 def measure_smece(
@@ -264,10 +290,14 @@ def measure_smece(
     confidence: Any,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> ErrorEstimate:
     """Measure smECE with interval, floor and p-value, which share their draws. Parameters as for `smece_bootstrap`.
+
+    `groups`, array-like of shape (n,), says which rows may hang together: those of equal value. The noise of the draws
+    is then larger by the root of the design effect (:mod:`miscal.calibration.dependence`).
 
     Examples
     --------
@@ -276,9 +306,10 @@ def measure_smece(
     (0.5, True)
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
-    cells = merge(y, f, weight)
+    group = check_groups(groups, sample_weight, len(y))
+    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group))
     value = smece_of_residuals(f, weight * (y - f))
-    return _measured(value, cells, smece_statistic(cells), mean_limit(y, f, weight), n_draws, random_state)
+    return _measured(value, cells, smece_statistic(cells), mean_limit(y, f, weight, group), n_draws, random_state)
 
 
 def measure_ece(
@@ -288,6 +319,7 @@ def measure_ece(
     strategy: str = "width",
     *,
     sample_weight: Any = None,
+    groups: Any = None,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> ErrorEstimate:
@@ -300,10 +332,11 @@ def measure_ece(
     (0.5, True)
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
-    cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight))
+    group = check_groups(groups, sample_weight, len(y))
+    cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight), effect=effect_given_confidence(y, f, group))
     statistic = _ece_statistic(cells)
     value = observed(cells, statistic)
-    return _measured(value, cells, statistic, mean_limit(y, f, weight), n_draws, random_state)
+    return _measured(value, cells, statistic, mean_limit(y, f, weight, group), n_draws, random_state)
 
 
 def _measured(
@@ -326,7 +359,9 @@ def _ece_statistic(cells: Population) -> Statistic:
     return statistic
 
 
-def mean_limit(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray) -> float:
+def mean_limit(
+    correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray, group: np.ndarray | None = None
+) -> float:
     """Return the largest absolute value in the interval of the mean residual; 1 where there is no interval.
 
     Examples
@@ -334,7 +369,7 @@ def mean_limit(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray) 
     >>> round(mean_limit(np.array([1.0, 0.0] * 50), np.full(100, 0.5), np.full(100, 0.01)), 3)
     0.102
     """
-    interval = student_mean_residual(correct, confidence, sample_weight=weight).interval
+    interval = student_mean_residual(correct, confidence, sample_weight=weight, groups=group).interval
     return 1.0 if interval is None else max(abs(end) for end in interval)
 
 

@@ -52,6 +52,10 @@ class Population:
         int64, shape (G,): a slice or a bin; rows of different labels are in different cells.
     n_cells : int
         Cells of [0, 1]; also the resolution at which smECE is computed.
+    effect : float >= 1
+        Design effect, where rows hang together: the variance of drawn outcomes is so many times that of independent
+        ones. The same in all cells, as if the rows of a group had one confidence: where they do not, draws are spread
+        more than need be.
     """
 
     location: np.ndarray
@@ -60,6 +64,7 @@ class Population:
     weight: np.ndarray
     label: np.ndarray
     n_cells: int
+    effect: float = 1.0
 
     @property
     def rate(self) -> np.ndarray:
@@ -77,9 +82,14 @@ class Population:
 
 
 def merge(
-    correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray, label: np.ndarray | None = None
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    weight: np.ndarray,
+    label: np.ndarray | None = None,
+    *,
+    effect: float = 1.0,
 ) -> Population:
-    """Merge rows; all four are checked arrays of shape (n,).
+    """Merge rows; the first four are checked arrays of shape (n,).
 
     Examples
     --------
@@ -99,6 +109,7 @@ def merge(
         weight=weight[first],
         label=label[first],
         n_cells=n_cells,
+        effect=effect,
     )
 
 
@@ -159,6 +170,8 @@ def _simulate_block(
     rate = population.rate if rate is None else np.clip(rate, 0.0, 1.0)
     few = population.count.sum() <= _ROWS_PER_CELL * len(rate)
     ones, count = (_by_row if few else _by_cell)(population.count.astype(np.int64), rate, n_draws, rng, resample)
+    if population.effect > 1.0:
+        ones = count * rate + np.sqrt(population.effect) * (ones - count * rate)
     return statistic(population.weight * (ones - count * population.location), population.weight * count)
 
 

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.calibration.dependence import effect_of_groups
 from miscal.calibration.metrics.inference import DRAWS, RandomState, measure_ece, measure_smece
-from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.rows import check_groups, check_rows
 from miscal.calibration.metrics.scores import brier, ece, log_loss, log_losses, mean_interval, squared_errors, wilson
 from miscal.calibration.metrics.smooth import smece
 
@@ -47,8 +48,8 @@ class Metric:
     value : callable
         ``value(correct, confidence, sample_weight=None)`` gives the number alone, a float.
     estimate : callable
-        ``estimate(correct, confidence, sample_weight=None, n_draws=1000, random_state=0)`` gives it with its interval,
-        an `Estimate`. `mean_of` and `share_of` make one from values of rows.
+        ``estimate(correct, confidence, sample_weight=None, groups=None, n_draws=1000, random_state=0)`` gives it with
+        its interval, an `Estimate`. `mean_of` and `share_of` make one from values of rows.
     lower_is_better : bool or None, default None
         Which of two corrections it prefers; None where it describes the rows and prefers neither.
     compares_corrections : bool, default False
@@ -95,9 +96,12 @@ def mean_of(values: RowValues, *, low: float = -np.inf, high: float = np.inf) ->
     0.0
     """
 
-    def estimate(correct: Any, confidence: Any, *, sample_weight: Any = None, **_draws: Any) -> Estimate:
+    def estimate(
+        correct: Any, confidence: Any, *, sample_weight: Any = None, groups: Any = None, **_draws: Any
+    ) -> Estimate:
         y, f, weight = check_rows(correct, confidence, sample_weight)
-        found = mean_interval(values(y, f), sample_weight=weight)
+        group = check_groups(groups, sample_weight, len(y))
+        found = mean_interval(values(y, f), sample_weight=weight, groups=group)
         if found.interval is None:
             return found
         return replace(found, interval=(max(found.interval[0], low), min(found.interval[1], high)))
@@ -116,7 +120,8 @@ def share_of(values: RowValues) -> Callable[..., Estimate]:
     Returns
     -------
     callable
-        For `Metric.estimate`; it draws nothing. With weights the interval takes the effective number of rows.
+        For `Metric.estimate`; it draws nothing. With weights the interval takes the effective number of rows, and with
+        groups that over the design effect.
 
     Examples
     --------
@@ -124,10 +129,14 @@ def share_of(values: RowValues) -> Callable[..., Estimate]:
     [0.72, 1.0]
     """
 
-    def estimate(correct: Any, confidence: Any, *, sample_weight: Any = None, **_draws: Any) -> Estimate:
+    def estimate(
+        correct: Any, confidence: Any, *, sample_weight: Any = None, groups: Any = None, **_draws: Any
+    ) -> Estimate:
         y, f, weight = check_rows(correct, confidence, sample_weight)
-        found = mean_interval(values(y, f), sample_weight=weight)
-        low, high = wilson(np.clip(found.value, 0.0, 1.0), 1 / np.square(weight).sum())
+        group, value = check_groups(groups, sample_weight, len(y)), values(y, f)
+        found = mean_interval(value, sample_weight=weight, groups=group)
+        effect = effect_of_groups(value - found.value, group)
+        low, high = wilson(np.clip(found.value, 0.0, 1.0), 1 / np.square(weight).sum() / effect)
         return replace(found, interval=(float(low), float(high)))
 
     return estimate
@@ -186,6 +195,7 @@ def global_scores(
     confidence: Any,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> dict[str, Estimate]:
@@ -199,6 +209,8 @@ def global_scores(
         Confidences in [0, 1].
     sample_weight : array-like of shape (n,), optional
         Non-negative; all 1 by default. Means take them as the importance of independent rows.
+    groups : array-like of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
     n_draws : int, default 1000
         Draws for the floors and p-values of smECE and ECE.
     random_state : int or numpy.random.Generator, default 0
@@ -223,7 +235,8 @@ def global_scores(
     (0.25, [0.18, 0.34], 0.25)
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
+    group = check_groups(groups, sample_weight, len(y))
     return {
-        name: metric.estimate(y, f, sample_weight=weight, n_draws=n_draws, random_state=random_state)
+        name: metric.estimate(y, f, sample_weight=weight, groups=group, n_draws=n_draws, random_state=random_state)
         for name, metric in METRICS.items()
     }

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
+from miscal.base.errors import InputError
 
 
 def check_rows(correct: Any, confidence: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -33,6 +34,43 @@ def check_rows(correct: Any, confidence: Any, sample_weight: Any = None) -> tupl
         keep = weight > 0
         y, f, weight = y[keep], f[keep], weight[keep]
     return y, f, weight / weight.sum()
+
+
+def check_groups(groups: Any, sample_weight: Any, n: int) -> np.ndarray | None:
+    """Check one group per row, and drop those of the rows that `check_rows` drops.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,) or None
+        Anything that can be sorted; rows of equal value may hang together. None: all rows are independent.
+    sample_weight : array-like of shape (n,) or None
+    n : int
+        Rows that are left.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        int64, shape (n,).
+
+    Raises
+    ------
+    InputError
+        If there is not one group per row.
+
+    Examples
+    --------
+    >>> check_groups(["a", "b", "a"], [1, 0, 1], 2)
+    array([0, 0])
+    """
+    if groups is None:
+        return None
+    array = np.asarray(groups)
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    check_lengths(groups=array, sample_weight=weight)
+    kept = array if weight is None else array[weight > 0]
+    if kept.shape != (n,):
+        raise InputError(f"groups must have one value per row, {n} in all; its shape is {array.shape}")
+    return np.unique(kept, return_inverse=True)[1]
 
 
 def weighted_residuals(correct: Any, confidence: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:

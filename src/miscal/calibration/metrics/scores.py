@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.rows import check_groups, check_rows
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few
@@ -249,12 +249,15 @@ def _normal_quantile() -> float:
     return float(ndtri((1 + CONFIDENCE_LEVEL) / 2))
 
 
-def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, unit: float = 0.0) -> MeanEstimate:
-    """Mean with Student interval and p-value; rows are independent, weights belong to rows.
+def mean_interval(
+    values: Any, *, sample_weight: Any = None, groups: Any = None, null: float = 0.0, unit: float = 0.0
+) -> MeanEstimate:
+    """Mean with Student interval and p-value; rows, or groups of them, are independent, weights belong to rows.
 
     The variance of a weighted mean is sum w^2 (v - mean)^2 n_eff / (n_eff - 1), with weights summing to 1 and
     n_eff = 1 / sum w^2. Weights say how much a row matters, not that it was seen so often: repeat rows for that.
-    Where n_eff is 1 up to rounding, as with a single row, there is no interval and no p-value.
+    Where n_eff is 1 up to rounding, as with a single row, there is no interval and no p-value. With groups the sums of
+    w (v - mean) over each group, and the groups' weights, take the place of those of rows (Liang and Zeger, 1986).
 
     Parameters
     ----------
@@ -262,6 +265,8 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
         Finite numbers.
     sample_weight : array-like of shape (n,), optional
         Non-negative; all 1 by default; rows of weight 0 are dropped.
+    groups : array-like of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
     null : float, default 0.0
         The mean under the null hypothesis of `p_value`.
     unit : float, default 0.0
@@ -287,11 +292,16 @@ def mean_interval(values: Any, *, sample_weight: Any = None, null: float = 0.0, 
     v = _check_values(values, "values")
     weight = check_weight(sample_weight, len(v))
     v, weight = v[weight > 0], weight[weight > 0]
+    group = check_groups(groups, sample_weight, len(v))
     weight = weight / weight.sum()
-    mean, n_eff = float(weight @ v), 1 / float(weight @ weight)
+    mean = float(weight @ v)
+    parts, shares = weight * (v - mean), weight
+    if group is not None:
+        parts, shares = np.bincount(group, parts), np.bincount(group, weight)
+    n_eff = 1 / float(shares @ shares)
     if n_eff < 1 + _ROUNDING:
         return MeanEstimate(mean, None, None, None, len(v))
-    squares = float(np.square(weight) @ np.square(v - mean)) + (unit / n_eff) ** 2
+    squares = float(np.sum(np.square(parts))) + (unit / n_eff) ** 2
     error = math.sqrt(squares * n_eff / (n_eff - 1))
     return _student(mean, error, n_eff - 1, null, len(v))
 
@@ -321,7 +331,9 @@ def _check_values(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def student_mean_residual(correct: Any, confidence: Any, *, sample_weight: Any = None) -> MeanEstimate:
+def student_mean_residual(
+    correct: Any, confidence: Any, *, sample_weight: Any = None, groups: Any = None
+) -> MeanEstimate:
     """Mean residual y - f with Student's interval and p-value against 0.
 
     An approximation for many rows, cheap and with weights. Whether a slice of few rows is off is told exactly by the
@@ -335,6 +347,8 @@ def student_mean_residual(correct: Any, confidence: Any, *, sample_weight: Any =
         Confidences in [0, 1].
     sample_weight : array-like of shape (n,), optional
         Non-negative; all 1 by default.
+    groups : array-like of shape (n,), optional
+        Rows of equal value may hang together; by default all rows are independent.
 
     Returns
     -------
@@ -353,7 +367,7 @@ def student_mean_residual(correct: Any, confidence: Any, *, sample_weight: Any =
     -0.5
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
-    found = mean_interval(y - f, sample_weight=weight, unit=1.0)
+    found = mean_interval(y - f, sample_weight=weight, groups=check_groups(groups, sample_weight, len(y)), unit=1.0)
     if found.interval is None:
         return found
     (low, high), mean = found.interval, float(weight @ f)

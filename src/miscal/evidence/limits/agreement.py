@@ -33,11 +33,14 @@ class Agreement:
         How many do.
     rows : int
         Rows of the block, those included on which the field is 0.
+    effect : float >= 1
+        Design effect of their number: 1 where the rows are independent.
     """
 
     stated: Floats
     agreed: int
     rows: int
+    effect: float = 1.0
 
     @classmethod
     def of(cls, rows: UnseenRows) -> Agreement:
@@ -45,7 +48,11 @@ class Agreement:
         sign = np.sign(rows.delta)
         claimed = sign != 0
         up, y, f = sign[claimed] > 0, rows.correct[claimed], rows.confidence[claimed]
-        return cls(np.where(up, f, 1 - f), int(np.sum(np.where(up, y, 1 - y))), len(sign))
+        effect = 1.0
+        if rows.dependence is not None:
+            rate = rows.expected
+            effect = rows.dependence.design_effect(sign, rows.correct - rate, rate * (1 - rate))
+        return cls(np.where(up, f, 1 - f), int(np.sum(np.where(up, y, 1 - y))), len(sign), effect)
 
     @property
     def claims(self) -> bool:
@@ -70,8 +77,9 @@ def agreement_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random
     value = sum(block.excess for block in blocks) / len(rows.correct)
     if len(blocks) == 1:
         (one,) = blocks
-        low = agreement_limit(one.stated, one.agreed, settings=settings) * (len(one.stated) / one.rows)
-        return Bound(value, low, count_p_value(one.stated, one.agreed, settings=settings))
+        low = agreement_limit(one.stated, one.agreed, settings=settings, effect=one.effect)
+        p_value = dependent_p_value(one.stated, one.agreed, one.effect, settings)
+        return Bound(value, low * (len(one.stated) / one.rows), p_value)
     return Bound(value, *_combined(blocks, settings, rng))
 
 
@@ -100,7 +108,7 @@ def _size_p_value(block: Agreement, size: float, tie: float, settings: EvidenceS
     error = np.r_[0.0, np.cumsum(np.diff(np.r_[ordered, 1.0]) * np.arange(1, len(ordered) + 1))] / block.rows
     height = float(np.interp(size, error, np.r_[ordered, 1.0]))
     raised = np.maximum(block.stated, height)
-    at_least, above = (count_p_value(raised, block.agreed + more, settings=settings) for more in (0, 1))
+    at_least, above = (dependent_p_value(raised, block.agreed + more, block.effect, settings) for more in (0, 1))
     return above + tie * (at_least - above)
 
 
@@ -147,7 +155,44 @@ def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings
     return float(np.clip(mass[count - low :].sum(), 0.0, 1.0))
 
 
-def agreement_limit(probability: Floats, count: int, *, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float:
+def dependent_p_value(
+    probability: Floats, count: int, effect: float, settings: EvidenceSettings = EVIDENCE_DEFAULTS
+) -> float:
+    """P(W >= count) for a sum of Bernoulli variables that hang together.
+
+    The distance of the count from its mean is divided by the root of the design effect, and the law of independent
+    variables is read off there, in a straight line between whole numbers.
+
+    Parameters
+    ----------
+    probability : (n,) float64 in [0, 1]
+    count : int
+    effect : float >= 1
+        1: independent, and the answer is exact.
+    settings : EvidenceSettings, optional
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> half = np.full(100, 0.5)
+    >>> [round(dependent_p_value(half, 60, effect), 3) for effect in (1.0, 4.0)]
+    [0.028, 0.184]
+    """
+    if effect == 1.0:
+        return count_p_value(probability, count, settings=settings)
+    mean = float(probability.sum())
+    nearer = mean + (count - mean) / float(np.sqrt(effect))
+    below = int(np.floor(nearer))
+    at_least, above = (count_p_value(probability, below + more, settings=settings) for more in (0, 1))
+    return float(at_least + (nearer - below) * (above - at_least))
+
+
+def agreement_limit(
+    probability: Floats, count: int, *, settings: EvidenceSettings = EVIDENCE_DEFAULTS, effect: float = 1.0
+) -> float:
     """Lower limit of the mean error of stated probabilities, from a count higher than they explain.
 
     If W = sum of B_i, B_i ~ Bernoulli(pi_i) independent, then the mean of |pi_i - probability_i| is at least this,
@@ -164,6 +209,8 @@ def agreement_limit(probability: Floats, count: int, *, settings: EvidenceSettin
         Observed W.
     settings : EvidenceSettings, optional
         Of which the confidence level and the steps of the bisection are used.
+    effect : float, default 1
+        Design effect, where the B_i hang together: the answer is then approximate.
 
     Returns
     -------
@@ -178,11 +225,11 @@ def agreement_limit(probability: Floats, count: int, *, settings: EvidenceSettin
     0.0
     """
     alpha = 1 - settings.confidence_level
-    if count_p_value(probability, count, settings=settings) >= alpha:
+    if dependent_p_value(probability, count, effect, settings) >= alpha:
         return 0.0
 
     def rejects(height: float) -> bool:
-        return count_p_value(np.maximum(probability, height), count, settings=settings) < alpha
+        return dependent_p_value(np.maximum(probability, height), count, effect, settings) < alpha
 
     low = largest_rejected(rejects, settings.halvings, low=float(probability.min()))
     return float(np.mean(np.maximum(probability, low) - probability))

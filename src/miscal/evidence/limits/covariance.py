@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from miscal.calibration.dependence import Dependence
 from miscal.evidence.blocks import spend
 from miscal.evidence.conditional import (
     beyond_confidence,
@@ -22,6 +23,7 @@ from miscal.evidence.conditional import (
     given_count,
     permutation_p_value,
     ranked,
+    shuffle_variances,
     strata,
 )
 from miscal.evidence.limits.bisection import largest_rejected
@@ -45,6 +47,8 @@ class Weighed:
         Of near-equal confidence.
     weight : (n,) float64
         Sign of the field on the rows that count, less its mean in the stratum; all 0 where nothing is claimed.
+    dependence : Dependence, or None
+        Rows whose outcomes hang together.
     """
 
     correct: Floats
@@ -52,6 +56,7 @@ class Weighed:
     field: Floats
     stratum: Ints
     weight: Floats
+    dependence: Dependence | None = None
 
     @property
     def residual(self) -> Floats:
@@ -62,6 +67,16 @@ class Weighed:
     def surprise(self) -> Floats:
         """Outcome less its rate, given how many rows of its stratum are right."""
         return given_count(self.correct, self.expected, self.stratum)
+
+    @property
+    def effect(self) -> float:
+        """Design effect of the sum that is shuffled: 1 where the rows are independent."""
+        if self.dependence is None:
+            return 1.0
+        a = centred(self.field, self.stratum)
+        shuffled = float(shuffle_variances(centred(self.surprise, self.stratum), a, self.stratum).sum())
+        variance = self.expected * (1 - self.expected)
+        return self.dependence.design_effect(a, self.residual, variance, independent=shuffled)
 
     @property
     def claims(self) -> bool:
@@ -100,19 +115,20 @@ def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> W
     -------
     Weighed
     """
-    stratum = strata(rows.confidence, settings.stratum_rows)
+    group = None if rows.dependence is None else rows.dependence.group
+    stratum = strata(rows.confidence, settings.stratum_rows, group)
     size = np.bincount(stratum)[stratum]
     sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings)
     # Centring within n rows shrinks a covariance by (n - 1) / n.
     weight = centred(sign, stratum) * size / np.maximum(size - 1, 1)
-    field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows)
-    return Weighed(rows.correct, rows.expected, field, stratum, weight)
+    field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows, group)
+    return Weighed(rows.correct, rows.expected, field, stratum, weight, rows.dependence)
 
 
 def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
     if len(blocks) == 1:
         (one,) = blocks
-        return permutation_p_value(one.surprise, one.field, one.stratum, rng=rng, settings=settings)
+        return permutation_p_value(one.surprise, one.field, one.stratum, rng=rng, settings=settings, effect=one.effect)
     # shuffles keep the outcomes of each stratum, so whether a block has anything to shuffle may decide its share
     claims = [block.claims and comparable(block.surprise, block.field, block.stratum) for block in blocks]
     if not any(claims):
@@ -125,13 +141,15 @@ def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.rand
 
 def _uniform_p_value(block: Weighed, settings: EvidenceSettings, rng: np.random.Generator) -> float:
     tie = float(rng.random())
-    return permutation_p_value(block.surprise, block.field, block.stratum, rng=rng, settings=settings, tie=tie)
+    return permutation_p_value(
+        block.surprise, block.field, block.stratum, rng=rng, settings=settings, tie=tie, effect=block.effect
+    )
 
 
 def _limit(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
     if len(blocks) == 1:
         (one,) = blocks
-        return shift_limit(one.correct, one.weight, one.expected, rng=rng, settings=settings)
+        return shift_limit(one.correct, one.weight, one.expected, rng=rng, settings=settings, dependence=one.dependence)
     return common_limit(blocks, rng=rng, settings=settings)
 
 
@@ -183,12 +201,13 @@ def shift_limit(
     *,
     rng: np.random.Generator,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    dependence: Dependence | None = None,
 ) -> float:
     """Lower limit of the mean of weight * (p - centre), where y ~ Bernoulli(p).
 
     The smallest shift of the probabilities from `centre` in the direction of the weights under which a sum as large as
-    the observed one is no longer rare, by simulation; where the outcomes vary more than `centre` says, with their
-    variance. Above 5,000 rows only those are drawn whose sum is not near
+    the observed one is no longer rare, by simulation; where the outcomes vary more than `centre` says, or hang
+    together, with their variance. Above 5,000 rows only those are drawn whose sum is not near
     enough to normal (:func:`~miscal.evidence.sums.near_normal`); the sum of the others is taken as normal, its variance
     that under the shift or that under `centre`, the larger (where p is spread around `centre`, that under `centre` is).
 
@@ -207,6 +226,8 @@ def shift_limit(
     rng : numpy.random.Generator
     settings : EvidenceSettings, optional
         Of which the confidence level and the draws are used.
+    dependence : Dependence, optional
+        Rows whose outcomes hang together.
 
     Returns
     -------
@@ -221,7 +242,7 @@ def shift_limit(
     True
     """
     drawn, alpha = len(weight) <= settings.drawn_rows, 1 - settings.confidence_level
-    tail = _tail_of(correct, weight, centre, rng, settings, drawn=drawn)
+    tail = _tail_of(correct, weight, centre, rng, settings, drawn=drawn, dependence=dependence)
 
     def shifted(size: float) -> Floats:
         return np.clip(centre + size * np.sign(weight), 0.0, 1.0)
@@ -260,7 +281,11 @@ def common_limit(
     budget, coin, alpha = spend(rows, claims), float(rng.standard_normal()), 1 - settings.confidence_level
     drawn = sum(rows) <= settings.drawn_rows
     tests = [
-        _SizeTest(b.weight, b.expected, _tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie))
+        _SizeTest(
+            b.weight,
+            b.expected,
+            _tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie, dependence=b.dependence),
+        )
         for b, tie in zip(blocks, rng.random(len(blocks)).tolist(), strict=True)
     ]
 
@@ -303,17 +328,21 @@ def _tail_of(
     *,
     drawn: bool,
     tie: float = 1.0,
+    dependence: Dependence | None = None,
 ) -> Tail:
     """P(sum weight * (y - centre) >= observed) as a function of the probabilities of y; a tie counts as `tie`."""
-    # outcomes that vary more than `centre` says, as where rows were not split at random, are allowed for: the sum is
-    # given the missing variance
+    # outcomes that vary more than `centre` says, as where rows were not split at random, or hang together, are allowed
+    # for: the sum is given the missing variance
+    stated = centre * (1 - centre)
+    expected, shown = float(weight**2 @ stated), float(weight**2 @ (correct - centre) ** 2)
+    effect = 1.0 if dependence is None else dependence.design_effect(weight, correct - centre, stated)
     seen = _Seen(
         weight=weight,
         centre=centre,
         observed=float(weight @ (correct - centre)),
         rounding=1e-9 * float(np.abs(weight).sum()),
         tie=tie,
-        missing=max(0.0, float(weight**2 @ ((correct - centre) ** 2 - centre * (1 - centre)))),
+        missing=max(0.0, shown - expected, (effect - 1) * expected),
     )
     return (_drawn_tail if drawn else _tail)(seen, rng, settings)
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.calibration.dependence import Dependence
 from miscal.evidence.blocks import in_turn
 from miscal.evidence.settings import EvidenceSettings
 
@@ -61,6 +62,8 @@ class UnseenRows:
     block : int64, or None
         Rows with a smaller number were tested before, and the field of a block was learned from earlier blocks only
         (and from rows that are not here): see :mod:`miscal.evidence.blocks`. None: one block.
+    dependence : Dependence, or None
+        Rows whose outcomes hang together, each group within one block. None: all rows are independent.
     """
 
     correct: Floats
@@ -69,6 +72,7 @@ class UnseenRows:
     hidden: Floats
     expected: Floats
     block: Ints | None = None
+    dependence: Dependence | None = None
 
     def in_turn(self) -> list[UnseenRows]:
         """Return the rows of each block, the blocks in the order in which they are tested."""
@@ -79,7 +83,8 @@ class UnseenRows:
 
     def _take(self, rows: Ints) -> UnseenRows:
         arrays = ("correct", "confidence", "delta", "hidden", "expected")
-        return replace(self, **{name: getattr(self, name)[rows] for name in arrays}, block=None)
+        dependence = None if self.dependence is None else self.dependence.take(rows)
+        return replace(self, **{name: getattr(self, name)[rows] for name in arrays}, block=None, dependence=dependence)
 
 
 class Limit(Protocol):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from miscal.calibration.dependence import Dependence
 from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -91,6 +92,7 @@ def judged_cuts(
     *,
     seed: int = 0,
     error: float = 1.0,
+    dependence: Dependence | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> list[Cut]:
     """Judge the ends of the hidden field: at most one cut of each sign, the one with the smallest p-value.
@@ -108,6 +110,8 @@ def judged_cuts(
         Of ties.
     error : float, default 1.0
         Share of the family-wise error that the cuts may spend, in (0, 1].
+    dependence : Dependence, optional
+        Which rows hang together; by default none do. Scores of a block are divided by the root of its design effect.
     settings : LedgerSettings, optional
 
     Returns
@@ -130,7 +134,7 @@ def judged_cuts(
     blocks = _blocks(field, settings)
     if not blocks:
         return []
-    test = _Test(correct, expected, confidence, apart, blocks, rng, settings)
+    test = _Test(correct, expected, confidence, apart, blocks, rng, settings, dependence)
     level = settings.significance * error / number_of_cuts(settings)
     best: dict[bool, Cut] = {}
     for lowest in (True, False):
@@ -169,12 +173,14 @@ def _end(hidden: np.ndarray, quantile: float, lowest: bool, rng: np.random.Gener
 class _Test:
     """The same rows are asked about several groups: strata are cut once."""
 
-    def __init__(self, correct, expected, confidence, apart, blocks, rng, settings) -> None:
+    def __init__(self, correct, expected, confidence, apart, blocks, rng, settings, dependence) -> None:
         self.correct, self.blocks, self.rng, self.settings = correct, blocks, rng, settings
-        self.residual = correct - expected
+        self.residual, self.variance = correct - expected, expected * (1 - expected)
+        self.dependence = dependence
+        more = 1 if dependence is None else dependence.rows_per_unit(confidence)
         self.strata, self.narrow = (
             [
-                strata_within(confidence[inside], [group[inside] for group in apart], width(len(inside)), rng)
+                strata_within(confidence[inside], [group[inside] for group in apart], more * width(len(inside)), rng)
                 for inside, _ in blocks
             ]
             for width in (settings.stratum_width, lambda _: settings.exact_stratum_rows)
@@ -190,9 +196,18 @@ class _Test:
         return z, p_value
 
     def _combined(self, score, rows: np.ndarray) -> float:
-        scores = [score(place, inside, rows[inside]) for place, (inside, _) in enumerate(self.blocks)]
+        scores = [
+            score(place, inside, rows[inside]) / np.sqrt(self._effect(place, inside, rows[inside]))
+            for place, (inside, _) in enumerate(self.blocks)
+        ]
         weights = np.array([weight for _, weight in self.blocks])
         return float(weights @ scores / np.linalg.norm(weights))
+
+    def _effect(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
+        if self.dependence is None:
+            return 1.0
+        a = centred(group.astype(np.float64), self.strata[place])
+        return self.dependence.take(inside).design_effect(a, self.residual[inside], self.variance[inside])
 
     def _normal(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         stratum = self.strata[place]

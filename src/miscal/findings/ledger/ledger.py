@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from miscal.calibration.dependence import Dependence, effect_of_mean
 from miscal.findings.ledger.cuts import Cut, SequentialField, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
@@ -146,6 +147,8 @@ class Witnesses:
         Honest estimates of the hidden field.
     row : int64 array of shape (n,)
         Row numbers in the source.
+    dependence : Dependence or None
+        Which rows hang together; None: none do.
     """
 
     correct: np.ndarray
@@ -153,6 +156,7 @@ class Witnesses:
     expected: np.ndarray
     hidden_field: np.ndarray
     row: np.ndarray
+    dependence: Dependence | None = None
 
 
 def find(
@@ -192,15 +196,13 @@ def find(
     ('kind = law', 200, 'over', True)
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    scanned = scan(
-        rows.correct, rows.expected, rows.confidence, groups, seed=seed, error=1 - for_cuts, settings=settings
-    )
+    known = rows.correct, rows.expected, rows.confidence
+    alike = {"seed": seed, "dependence": rows.dependence, "settings": settings}
+    scanned = scan(*known, groups, error=1 - for_cuts, **alike)
     picked = [_picked(one, rows, groups, settings) for one in scanned.chosen]
     if field is not None:
         apart = [one.inside for one in picked]
-        cuts = judged_cuts(
-            rows.correct, rows.expected, rows.confidence, field, apart, seed=seed, error=for_cuts, settings=settings
-        )
+        cuts = judged_cuts(*known, field, apart, error=for_cuts, **alike)
         picked += [_picked_cut(cut, groups, settings) for cut in cuts]
     width = settings.stratum_width(len(rows.correct))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
@@ -265,6 +267,7 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
     inside = one.inside
     correct, confidence, expected = rows.correct[inside], rows.confidence[inside], rows.expected[inside]
     hidden = float(np.mean(correct - expected))
+    effect = effect_of_mean(rows.correct, rows.expected, inside, rows.dependence)
     sign = "over" if one.z < 0 else "under"
     return Finding(
         description=one.description,
@@ -277,7 +280,7 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
         residual=float(np.mean(correct - confidence)),
         visible=float(np.mean(expected - confidence)),
         hidden=hidden,
-        hidden_interval=hidden_interval(correct, expected, one.level),
+        hidden_interval=hidden_interval(correct, expected, one.level, effect),
         odds_ratio=odds_ratio(rows.correct, inside, stratum),
         p_value=one.p_value,
         p_adjusted=one.p_adjusted,
@@ -289,7 +292,9 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
     )
 
 
-def hidden_interval(correct: np.ndarray, expected: np.ndarray, level: float) -> tuple[float, float]:
+def hidden_interval(
+    correct: np.ndarray, expected: np.ndarray, level: float, effect: float = 1.0
+) -> tuple[float, float]:
     """Interval of the mean hidden residual of a group that was chosen among many.
 
     With `level` the group's own share of the family-wise error, the intervals of *all* candidates hold together in 95 %
@@ -304,6 +309,8 @@ def hidden_interval(correct: np.ndarray, expected: np.ndarray, level: float) -> 
         E[y | f], learned from other rows.
     level : float
         Two-sided, in (0, 1): 0.05 for a group fixed beforehand.
+    effect : float, default 1
+        Design effect, where rows hang together: they count for so many times fewer.
 
     Returns
     -------
@@ -316,8 +323,11 @@ def hidden_interval(correct: np.ndarray, expected: np.ndarray, level: float) -> 
     >>> [tuple(round(end, 3) for end in hidden_interval(y, expected, level)) for level in (0.05, 0.0005)]
     [(-0.281, -0.104), (-0.331, -0.026)]
     """
-    n, z = len(correct), -float(ndtri(level / 2))
-    accuracy, spread = float(correct.mean()), float(np.sum((correct - expected - np.mean(correct - expected)) ** 2))
+    n, z = len(correct) / effect, -float(ndtri(level / 2))
+    accuracy, spread = (
+        float(correct.mean()),
+        float(np.sum((correct - expected - np.mean(correct - expected)) ** 2)) / effect,
+    )
     middle = (accuracy * n + z**2 / 2) / (n + z**2)
     half = z * np.sqrt(spread + z**2 / 4) / (n + z**2)
     # the value itself is always inside, also where the variance is much below p (1 - p)

@@ -22,6 +22,9 @@ A small p-value is recomputed by the law of the number of right answers in the g
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
 rows of a stratum are right. A candidate that this refuses is tried again once another group has been chosen.
 
+Where rows hang together (:mod:`miscal.calibration.dependence`), every candidate's standard scores are divided by the
+root of its own design effect.
+
 On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman,
 2006): with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false
 ones among these R is then at most the level where the statistics are independent or positively dependent, and close to
@@ -38,6 +41,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from miscal.calibration.dependence import Dependence, deflated
 from miscal.evidence.conditional import centred
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
@@ -83,6 +87,7 @@ def scan(
     *,
     seed: int = 0,
     error: float = 1.0,
+    dependence: Dependence | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values accounted for.
@@ -99,6 +104,8 @@ def scan(
         Of the order of rows of equal confidence.
     error : float, default 1.0
         Share of the family-wise error that the scan may spend, in (0, 1].
+    dependence : Dependence, optional
+        Which rows hang together; by default none do.
     settings : LedgerSettings, optional
 
     Returns
@@ -118,7 +125,7 @@ def scan(
     """
     if len(groups) == 0:
         return Scanned()
-    table = _Scan(correct, expected, confidence, groups, seed, settings, error)
+    table = _Scan(correct, expected, confidence, groups, seed, settings, error, dependence)
     chosen = tuple(table.choose())
     return Scanned(chosen, tuple(table.accounted(chosen)))
 
@@ -193,11 +200,13 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
 
 
 class _Scan:
-    def __init__(self, correct, expected, confidence, groups, seed, settings, error=1.0) -> None:
+    def __init__(self, correct, expected, confidence, groups, seed, settings, error=1.0, dependence=None) -> None:
         self.correct, self.expected, self.confidence = correct, expected, confidence
         self.groups, self.settings = groups, settings
         self.rng = np.random.default_rng((seed, 31))
-        self.stratum = cut_into_strata(confidence, settings.stratum_width(len(correct)), self.rng)
+        self.width = settings.stratum_width(len(correct))
+        self.width *= 1 if dependence is None else dependence.rows_per_unit(confidence)
+        self.stratum = cut_into_strata(confidence, self.width, self.rng)
         self.size = np.bincount(self.stratum)
         residual = correct - expected
         self.residual = centred(residual, self.stratum)
@@ -205,6 +214,9 @@ class _Scan:
         self.weight = (squares / np.maximum(self.size - 1, 1))[self.stratum]
         self.total = groups.member.T @ self.residual
         self.variance = self._variances()
+        self.effect = np.ones(len(groups))
+        if dependence is not None:
+            self.effect = dependence.design_effects(groups.member, residual, expected * (1 - expected))
         self.counts = np.asarray(groups.member.sum(0)).ravel()
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
@@ -311,7 +323,7 @@ class _Scan:
     @cached_property
     def by_themselves(self) -> np.ndarray:
         """Z of every candidate, 0 where it has no variance."""
-        return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.variance, 1.0)), 0.0)
+        return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
 
     def _given_chosen(self) -> np.ndarray:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
@@ -323,7 +335,7 @@ class _Scan:
             total = total - solved.T @ self.total[self.chosen]
             variance = variance - np.einsum("km,km->m", across, solved)
         left = self.usable & (variance > np.maximum(self.settings.variance_left * self.variance, _NO_VARIANCE))
-        return np.where(left, total / np.sqrt(np.where(left, variance, 1.0)), 0.0)
+        return np.where(left, total / np.sqrt(np.where(left, self.effect * variance, 1.0)), 0.0)
 
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
@@ -350,6 +362,6 @@ class _Scan:
         if p_value >= self.settings.exact_below or large:
             return p_value
         chosen = [self.groups.rows(other) for other in (self.chosen if given is None else given)]
-        width = self.settings.stratum_width(len(self.correct))
-        strata = strata_within(self.confidence, chosen, width, self.rng)
-        return max(p_value, exact_p_value(self.correct, self.groups.rows(group), strata, self.expected))
+        strata = strata_within(self.confidence, chosen, self.width, self.rng)
+        exact = exact_p_value(self.correct, self.groups.rows(group), strata, self.expected)
+        return max(p_value, deflated(exact, float(self.effect[group])))
