@@ -110,7 +110,8 @@ def test_the_document_comes_back_as_it_went():
     text = Summary.model_validate(content()).to_json()
     assert parse_summary(text).to_json() == text
     assert set(json.loads(text)) == {
-        *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample", "groups"
+        *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample",
+        "groups",
     }  # fmt: skip
 
 

@@ -36,6 +36,7 @@ def command(
     out: OutFile,
     confidence: options.Confidence = None,
     embeddings: options.Embeddings = None,
+    embedding_rows: options.EmbeddingRows = None,
     features: options.Features = None,
     text: options.Text = None,
     where: options.Where = None,
@@ -55,10 +56,10 @@ def command(
         progress("loading")
         from miscal.discovery.correcting import calibrate_file
 
-        columns = {"embeddings": embeddings, "features": features, "text": text, "where": where}
+        inputs = {"embeddings": embeddings, "embedding_rows": embedding_rows, "features": features, "text": text}
         done = calibrate_file(
             model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
-            progress=progress, confidence=confidence, encoding=encoding, **columns,
+            progress=progress, confidence=confidence, encoding=encoding, where=where, **inputs,
         )  # fmt: skip
     print_correction(done, out)
 

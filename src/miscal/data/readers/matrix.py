@@ -84,6 +84,33 @@ def matrix_rows(source: Any, start: int, stop: int) -> np.ndarray:
     return _with_slices(source, lambda whole, shape: np.array(whole[start:stop]))
 
 
+def matrix_rows_at(source: Any, index: np.ndarray) -> np.ndarray:
+    """Read the rows of embeddings with these numbers, as a copy.
+
+    Parameters
+    ----------
+    source : path or array
+        As for :func:`read_matrix`. Of a .npy file no other row is read; of a .safetensors file all rows from the first
+        to the last of them are.
+    index : int array of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
+    Examples
+    --------
+    >>> matrix_rows_at(np.array([[0.0], [1.0], [2.0]]), np.array([2, 0, 2])).ravel().tolist()
+    [2.0, 0.0, 2.0]
+    """
+    if isinstance(source, np.ndarray):
+        return source[index]
+    if matrix_file(source).suffix.lower() == ".npy":
+        return _with_slices(source, lambda whole, shape: np.array(whole[index]))
+    first, last = (int(index.min()), int(index.max()) + 1) if len(index) else (0, 0)
+    return matrix_rows(source, first, last)[index - first]
+
+
 def _with_slices(source: Any, use: Callable[[Any, tuple[int, ...]], Any]) -> Any:
     """Open a file for as long as it is used; what was mapped is let go afterwards."""
     path = matrix_file(source)

@@ -17,7 +17,7 @@ from miscal.data.encoders import Encoder, Unknown
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
 from miscal.data.readers.mapped import float32_rows
-from miscal.data.readers.matrix import matrix_rows, matrix_shape
+from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.rows import (
     XSource,
@@ -124,7 +124,8 @@ class NewSource:
             raise InputError("the data have no rows; give one row per prediction")
         if self.inputs.kind == "embeddings":
             shape = matrix_shape(self.inputs.embeddings)
-            refuse_lengths(shape, n)
+            if self.inputs.rows is None:
+                refuse_lengths(shape, n)
             # the encoder's own words for another width
             self.encoder.transform(np.zeros((1, shape[1]), np.float32))
         return found
@@ -145,11 +146,24 @@ class NewSource:
         if self.where is not None:
             kept, counts["undecided"] = conditions.decided(self.where, self._typed(frame, asked))
             frame, row = frame.filter(kept), row[kept]
-        X = None
-        if self.inputs.kind == "embeddings":
+        faults, X = _Faults(row), None
+        if self.inputs.rows is not None:
+            X = self._picked(frame[self.inputs.rows], faults)
+        elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = float32_rows(X if kept.all() else X[kept])
-        return self._checked(frame, row, X, counts | {"asked": len(row)})
+        return self._checked(frame, faults, X, counts | {"asked": len(row)})
+
+    def _picked(self, series: pl.Series, faults: _Faults) -> np.ndarray:
+        """Embeddings of the rows that a column names, NaN where it names none."""
+        name, (n, width) = label("embedding_rows", series.name), matrix_shape(self.inputs.embeddings)
+        number = _numbers(series, name, self.source.typed, faults, repr(series.name))
+        there = (number >= 0) & (number < n) & (number == np.floor(number))
+        reason = f"{series.name!r} is no row number of the embeddings, from 0 to {n - 1}"
+        faults.add(name, ~there & ~np.isnan(number), f"no row numbers of the embeddings, from 0 to {n - 1}", reason)
+        X = np.full((len(number), width), np.nan, np.float32)
+        X[there] = float32_rows(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
+        return X
 
     def _typed(self, frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
         """Give columns that a condition looks at the type that all their values have."""
@@ -157,8 +171,8 @@ class NewSource:
             return frame
         return frame.with_columns(frame[name].cast(self.source.types[name]) for name in names)
 
-    def _checked(self, frame: pl.DataFrame, row: np.ndarray, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
-        faults = _Faults(row)
+    def _checked(self, frame: pl.DataFrame, faults: _Faults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
+        row = faults.row
         f, counts["clipped"] = self._confidences(frame[self.confidence], faults)
         frame = self._inputs(frame, X, faults)
         if self.on_invalid == "error":
@@ -327,7 +341,7 @@ def _refuse_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.nda
 
 def _x_columns(inputs: XSource) -> tuple[str, ...]:
     if inputs.kind == "embeddings":
-        return ()
+        return () if inputs.rows is None else (inputs.rows,)
     return inputs.features if inputs.kind == "features" else (str(inputs.text),)
 
 
@@ -346,6 +360,7 @@ def open_new_rows(
     confidence: str | None = None,
     fitted_on: str | None = None,
     embeddings: Any = None,
+    embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
     text: str | None = None,
     where: str | None = None,
@@ -367,6 +382,8 @@ def open_new_rows(
         have a column of a usual name that holds something else.
     embeddings : path or array, optional
         For a model fitted on embeddings.
+    embedding_rows : str, optional
+        Column that says which row of the embeddings, from 0, belongs to each row; by default they lie in one order.
     features : str or sequence of str, optional
         For a model fitted on feature columns: by default its own columns; if given, they must be those, in order.
     text : str, optional
@@ -391,7 +408,7 @@ def open_new_rows(
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
     opened = open_pieces(source, encoding=encoding)
     column = _confidence_column(opened, confidence, fitted_on)
-    inputs = _needed(opened, encoder, embeddings, features, text, {column: "confidence"})
+    inputs = _needed(opened, encoder, embeddings, embedding_rows, features, text, {column: "confidence"})
     if where is not None:
         conditions.columns_of(where, opened.columns)
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
@@ -443,6 +460,7 @@ def _needed(
     source: RowSource,
     encoder: Encoder,
     embeddings: Any,
+    rows: str | None,
     features: str | Sequence[str] | None,
     text: str | None,
     reserved: dict[str, str],
@@ -455,7 +473,7 @@ def _needed(
             find(name, source.columns, what="features")
     if text is None and kind == "text":
         text = encoder.column  # type: ignore[attr-defined]
-    inputs = choose_inputs(source, embeddings=embeddings, features=features, text=text, reserved=reserved)
+    inputs = choose_inputs(source, embeddings=embeddings, features=features, text=text, reserved=reserved, rows=rows)
     if kind == "text" and embeddings is None and features is None:
         return XSource("text", text=inputs.text)
     if inputs.kind != kind:

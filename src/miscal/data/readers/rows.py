@@ -189,7 +189,8 @@ def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
     if len(shape) != 2 or shape[0] != n:
         raise InputError(
             f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
-            "give one row of embeddings per row of data, in the same order, before any --where"
+            "give one row of embeddings per row of data, in the same order, before any --where, or name the column "
+            "that says which row of the embeddings belongs to each (--embedding-rows)"
         )
     _refuse_no_matrix(shape)
 

@@ -1,0 +1,152 @@
+"""Rows that come in groups: what must hold of every statement about them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csc_array
+from scipy.stats import binomtest
+
+from miscal.base.errors import InputError
+from miscal.calibration.dependence import Dependence, deflated, effect_of_groups, fewness, units_of
+from miscal.calibration.metrics import (
+    global_scores,
+    mean_interval,
+    measure_ece,
+    measure_gap,
+    measure_smece,
+    reliability_curve,
+)
+
+
+def rows(n=300, size=5, correlation=0.5, seed=0):
+    """Outcomes of mean f; those of one group correlate, given f."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) // size
+    f = rng.uniform(0.2, 0.9, group.max() + 1)[group]
+    shared = rng.random(n) < np.sqrt(correlation)
+    y = np.where(shared, rng.random(group.max() + 1)[group], rng.random(n)) < f
+    return y.astype(float), f, group
+
+
+def by_loops(dependence, weight, residual, variance):
+    """Compute the two variances of sum a e pair by pair, and their larger one over that of independent rows."""
+    model = seen = independent = 0.0
+    parts = {}
+    for i, a in enumerate(weight):
+        independent += a**2 * variance[i]
+        parts[dependence.group[i]] = parts.get(dependence.group[i], 0.0) + a**2 * variance[i]
+        for j, b in enumerate(weight):
+            if dependence.group[i] == dependence.group[j]:
+                rho = 1.0 if i == j else dependence.correlation
+                model += rho * a * b * np.sqrt(variance[i] * variance[j])
+                seen += a * b * residual[i] * residual[j]
+    groups = sum(parts.values()) ** 2 / sum(part**2 for part in parts.values())
+    return max(1.0, max(model, seen) / independent * fewness(max(groups, 1.0)))
+
+
+@given(st.integers(0, 10_000))
+def test_the_design_effect_equals_two_nested_loops(seed):
+    rng = np.random.default_rng(seed)
+    n = 12
+    dependence = Dependence(rng.integers(0, 5, n), rng.random())
+    weight, residual, variance = rng.normal(size=n), rng.uniform(-1, 1, n), rng.uniform(0.01, 0.25, n)
+    assert dependence.design_effect(weight, residual, variance) == pytest.approx(
+        by_loops(dependence, weight, residual, variance)
+    )
+    member = (rng.random((n, 3)) < 0.7).astype(float)
+    member[0] = 1.0
+    many = dependence.design_effects(csc_array(member), residual, variance)
+    assert many == pytest.approx([by_loops(dependence, one, residual, variance) for one in member.T])
+
+
+def test_the_correlation_is_that_of_the_outcomes_given_their_rates():
+    y, f, group = rows(n=20_000, correlation=0.3)
+    assert Dependence.of(group, y - f, f * (1 - f)).correlation == pytest.approx(0.3, abs=0.03)
+    y, f, group = rows(n=20_000, correlation=0.0)
+    assert Dependence.of(group, y - f, f * (1 - f)).correlation < 0.02
+
+
+def test_where_wrong_answers_are_too_rare_to_show_it_rows_are_taken_to_hang_together():
+    f = np.full(100, 0.999)
+    assert Dependence.of(np.arange(100) // 2, 1 - f, f * (1 - f)).correlation > 0.9
+
+
+def test_groups_of_one_row_are_no_groups():
+    y, f, _ = rows()
+    every = np.arange(len(y))
+    assert Dependence.of(every, y - f, f * (1 - f)) is None
+    assert Dependence.of(None, y - f, f * (1 - f)) is None
+    assert effect_of_groups(y - f, every) == 1.0
+    assert deflated(0.01, 1.0) == 0.01
+    first, unit = units_of(every, f)
+    assert np.array_equal(f[first][unit], f)
+
+
+MEASURES = {
+    "all metrics": lambda y, f, groups: global_scores(y, f, groups=groups, n_draws=50),
+    "smECE": lambda y, f, groups: measure_smece(y, f, groups=groups, n_draws=50),
+    "ECE": lambda y, f, groups: measure_ece(y, f, groups=groups, n_draws=50),
+    "gap": lambda y, f, groups: measure_gap(y, f, np.where(f > 0.5, "over", "under"), groups=groups, n_draws=50),
+    "curve": lambda y, f, groups: [a.tolist() for a in vars(reliability_curve(y, f, groups=groups)).values()],
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_only_which_rows_are_together_matters_and_groups_of_one_row_change_nothing(name):
+    measure = MEASURES[name]
+    y, f, group = rows()
+    assert measure(y, f, None) == measure(y, f, np.arange(len(y)))
+    named = measure(y, f, group)
+    assert named == measure(y, f, [f"question {g:03d}" for g in group])
+    assert named != measure(y, f, None)
+    with pytest.raises(InputError, match=r"groups.*300"):
+        measure(y, f, group[:-1])
+
+
+def test_copies_of_a_row_named_as_one_group_prove_no_more_than_the_row():
+    y, f, _ = rows(n=200, size=1)
+    copies = np.repeat(np.arange(200), 4)
+    once, again = mean_interval(y - f), mean_interval((y - f)[copies], groups=copies)
+    assert again.value == pytest.approx(once.value)
+    assert again.interval == pytest.approx(once.interval)
+    assert again.p_value == pytest.approx(once.p_value)
+    wrong = np.where(np.arange(200) % 3 == 0, 1 - y, y)
+    once, again = (
+        measure_smece(wrong[rows], f[rows], groups=groups, n_draws=400)
+        for rows, groups in ((np.arange(200), None), (copies, copies))
+    )
+    assert again.value == pytest.approx(once.value, abs=1e-3)
+    assert again.floor == pytest.approx(once.floor, rel=0.15)
+    assert again.p_value >= once.p_value / 2
+    assert again.interval[0] <= once.interval[0] + 0.01
+    # as independent rows they would prove much more
+    assert measure_smece(wrong[copies], f[copies], n_draws=400).floor < 0.75 * once.floor
+
+
+def test_weights_and_groups_go_together():
+    y, f, group = rows()
+    weight = np.where(group % 3 == 0, 0.0, 1.0 + group % 2)
+    kept = weight > 0
+    with_zeros = global_scores(y, f, sample_weight=weight, groups=group, n_draws=50)
+    assert with_zeros == global_scores(y[kept], f[kept], sample_weight=weight[kept], groups=group[kept], n_draws=50)
+
+
+def test_the_interval_of_a_mean_is_that_of_the_groups_means():
+    y, f, group = rows()
+    means = np.bincount(group, y - f) / 5
+    by_groups, by_means = mean_interval(y - f, groups=group), mean_interval(means)
+    assert by_groups.interval == pytest.approx(by_means.interval)
+    assert by_groups.p_value == pytest.approx(by_means.p_value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 5, 20])
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6])
+def test_smece_of_a_calibrated_model_is_rarely_told_from_0(size, correlation):
+    found = [
+        measure_smece(y, f, groups=group, n_draws=100)
+        for y, f, group in (rows(400, size, correlation, seed) for seed in range(200))
+    ]
+    for wrong in (sum(one.p_value <= 0.05 for one in found), sum(one.interval[0] > 0 for one in found)):
+        assert binomtest(int(wrong), 200, 0.05, alternative="greater").pvalue > 1e-3
