@@ -65,6 +65,7 @@ def tables(
         for method in methods:
             _audit(rows, rng, _key(labels) | {"method": method})
         _interpreted(rows, rng, _key(labels) | {"method": methods[-1]})
+    _duels(rows, rng, done, methods)
     _transfer(rows, rng, done, methods)
     for labels in broken:
         why = "mmlu.jsonl: no such file; give the path of the questions"
@@ -250,6 +251,15 @@ def _interpreted(rows, rng, base) -> None:
             null = {"null_mean": 0.2, "null_std": 0.01, "p_value": 0.005}
             asked = {"space": space, "by": by, "neighbours": 10, "n": 300}
             rows["purity"].append(base | asked | {"purity": pure, **null})
+
+
+def _duels(rows, rng, pairs, methods) -> None:
+    for pair in pairs if len(methods) > 1 else ():
+        saved = float(rng.normal(0.004, 0.006))
+        losses = {"log_loss_auto": 0.58, "log_loss_paper": 0.58 + saved, "saved": saved}
+        ends = {"saved_low": saved - 0.006, "saved_high": saved + 0.006}
+        labels = {name: pair[name] for name in ("pair", "dataset", "model")}
+        rows["duels"].append(labels | {"n": 1000} | losses | ends)
 
 
 def _transfer(rows, rng, pairs, methods) -> None:

@@ -51,23 +51,23 @@ def test_every_cell_is_computed_once(toy, plan, tmp_path):
     steps_told = []
     done = study(plan, tmp_path / "out", progress=steps_told.append)
     # 4 pairs read, 2 splits, 4 pairs x 2 methods fitted and measured
-    assert (done.n_computed, done.n_done, done.n_cells, done.failures) == (22, 22, 22, ())
+    assert (done.n_computed, done.n_done, done.n_cells, done.failures) == (26, 26, 26, ())
     assert (done.page, done.lines) == (tmp_path / "out" / "index.html", ("a verdict",))
-    assert len([step for step in steps_told if step.seconds is not None]) == 22
-    assert [step.done for step in steps_told if step.seconds is not None] == list(range(1, 23))
+    assert len([step for step in steps_told if step.seconds is not None]) == 26
+    assert [step.done for step in steps_told if step.seconds is not None] == list(range(1, 27))
     left = [step.left for step in steps_told if step.left is not None]
     assert left[-1] == 0.0
     again = study(plan, tmp_path / "out")
-    assert (again.n_computed, again.n_done) == (0, 22)
+    assert (again.n_computed, again.n_done) == (0, 26)
 
 
 def test_kinds_of_cells_can_be_left_to_a_later_call_with_what_rests_on_them(toy, plan, tmp_path):
     told = []
     first = study(plan, tmp_path / "out", skip=["discover"], progress=told.append)
     # 4 pairs read and 2 splits; what is measured rests on the fits
-    assert (first.n_computed, first.n_done, first.n_cells, first.failures) == (6, 6, 22, ())
+    assert (first.n_computed, first.n_done, first.n_cells, first.failures) == (6, 6, 26, ())
     assert told[-1].left == 0.0
-    assert study(plan, tmp_path / "out").n_computed == 16
+    assert study(plan, tmp_path / "out").n_computed == 20
     with pytest.raises(InputError, match=r"skip must name kinds of cells, of score, read, .*; got 'audits'"):
         study(plan, tmp_path / "out", skip=["audits"])
 
@@ -137,7 +137,7 @@ def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_pat
     grown = plan | {"pairs": [*plan["pairs"], entry(data, models=("ccc",))], "interpret": ["two.a"]}
     done = study(grown, tmp_path / "out")
     # read, 2 fits, 2 measures; the split of the set, whose new questions are dealt; 2 interpretations
-    assert done.n_computed == 8
+    assert done.n_computed == 9
     second = untimed(tmp_path / "out")
     assert first["deferral"] == [row for row in second["deferral"] if row[0] != "one.ccc"]
     assert [row[0] for row in second["purity"]] == ["two.a", "two.a"]
@@ -197,8 +197,8 @@ def test_a_failed_pair_is_named_and_the_others_go_on(toy, plan, data, tmp_path):
     answers("missing", seed=6).write_parquet(data / "one.missing.parquet")
     again = study(poisoned, tmp_path / "out")
     assert ("one.missing", "read") not in failures(again)
-    # the pair that came back: read, split, and two fits with their measures
-    assert again.n_computed == 6
+    # the pair that came back: read, split, two fits with their measures, and what sets them beside each other
+    assert again.n_computed == 7
     assert len(read_tables(tmp_path / "out")["deferral"]) == 20
 
 
@@ -233,8 +233,8 @@ def run_toy(plan, out, folder, *more) -> subprocess.CompletedProcess:
 def test_the_command_says_where_the_page_is_and_fails_by_its_status(plan, data, tmp_path):
     ended = run_toy(plan, tmp_path / "out", tmp_path)
     assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "a verdict")
-    assert ended.stdout.splitlines()[1].startswith("22 of 22 cells computed now, 22 done in all: ")
-    assert len(ended.stderr.splitlines()) == 22
+    assert ended.stdout.splitlines()[1].startswith("26 of 26 cells computed now, 26 done in all: ")
+    assert len(ended.stderr.splitlines()) == 26
     poisoned = plan | {"pairs": [*plan["pairs"], entry(data, models=("missing",))]}
     ended = run_toy(poisoned, tmp_path / "out", tmp_path)
     assert ended.returncode == 2
@@ -261,7 +261,7 @@ def test_a_signal_ends_it_with_one_line(plan, tmp_path, number):
         process.stderr.readline()
         # Ctrl-C goes to every process of the terminal
         os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-        said = [line for line in process.stderr.read().splitlines() if " of 22 " not in line]
+        said = [line for line in process.stderr.read().splitlines() if " of 26 " not in line]
     assert process.returncode == 128 + number
     assert said == ["miscal: stopped; no file was left half-written; run the same command again to go on from here"]
 
@@ -300,7 +300,7 @@ def test_a_survey_counts_what_is_done_and_computes_nothing(toy, plan, data, tmp_
     assert not (tmp_path / "out").exists()
     study(plan | {"pairs": plan["pairs"][:1]}, tmp_path / "out")
     counts = {one.kind: (one.n, one.n_done) for one in survey(plan, tmp_path / "out").shares}
-    assert counts == {"read": (4, 2), "split": (2, 1), "discover": (8, 4), "measure": (8, 4)}
+    assert counts == {"read": (4, 2), "split": (2, 1), "discover": (8, 4), "measure": (8, 4), "duel": (4, 2)}
 
 
 def test_the_paper_s_study_is_about_as_large_as_its_embeddings(tmp_path):

@@ -50,12 +50,22 @@ def interpret(job):
     return steps.Found({"purity": [dict.fromkeys(TABLES["purity"].columns) | named]})
 
 
+def duel(job):
+    pair = job.pair
+    auto, paper = (
+        json.loads((job.folder.run(pair.pair, method) / "toy.json").read_text()) for method in ("auto", "paper")
+    )
+    named = {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model}
+    losses = {"log_loss_auto": auto, "log_loss_paper": paper, "saved": paper - auto}
+    return steps.Found({"duels": [dict.fromkeys(TABLES["duels"].columns) | named | losses]})
+
+
 def draw_pages(out: Path):
     (out / "index.html").write_text("a page")
     return out / "index.html", ("a verdict",)
 
 
-TOYS = {"discover": fit, "measure": measure, "interpret": interpret}
+TOYS = {"discover": fit, "measure": measure, "interpret": interpret, "duel": duel}
 
 
 def install() -> None:

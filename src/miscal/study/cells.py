@@ -2,7 +2,7 @@
 
 A pair goes through ``score`` (where a model is asked) and ``read``; a data set through ``split``, drawn once for all
 its models; then a pair under a method through ``discover`` and ``measure``, and where the plan asks for it
-``interpret`` and ``audit``. ``transfer`` compares two pairs.
+``interpret`` and ``audit``. ``duel`` compares both methods on a pair, ``transfer`` two pairs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from miscal.study.plan import READ_OPTIONS, Pair, Plan, safe_name
 
-KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "transfer")
+KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "duel", "transfer")
 """Kinds of cells, in the order in which a pair meets them."""
 
 _JOINT = "@"
@@ -100,7 +100,12 @@ def _of_dataset(plan: Plan, dataset: str) -> list[Cell]:
         settings = {"split": plan.split, "seed": plan.seed}
         splits = [Cell("split", (dataset,), settings=settings, after=tuple(cell.name for cell in reads))]
     fits = [cell for pair in pairs for method in pair.methods for cell in _of_pair(plan, pair, method)]
-    return [*scores, *reads, *splits, *fits]
+    duels = [
+        Cell("duel", (p.pair,), needs=tuple(name_of("discover", p.pair, method=method) for method in p.methods))
+        for p in pairs
+        if len(p.methods) > 1
+    ]
+    return [*scores, *reads, *splits, *fits, *duels]
 
 
 def _of_pair(plan: Plan, pair: Pair, method: str) -> list[Cell]:

@@ -11,7 +11,7 @@ Seconds are these formulas; they say whether a plan takes minutes, hours or week
 - ``measure``: as long as the measures of a discovery, from the same table; with `raw` twice that.
 - ``interpret``: as long as the map of a discovery, from the same table.
 - ``audit``: as many fits as it draws and compares.
-- ``transfer``: a second.
+- ``duel`` and ``transfer``: a second.
 
 `CORE` is what one core of a server of 2023 reaches in products of matrices in float32 with miscal's own smoothing,
 1e11 operations a second; with it the paper's grid takes 7 hours at 70,000 rows and 4,096 columns.
@@ -159,6 +159,7 @@ _SECONDS: dict[str, Callable[[Cell, Pair, Size], float | None]] = {
     "measure": _measure,
     "interpret": _interpret,
     "audit": _audit,
+    "duel": _second,
     "transfer": _second,
 }
 

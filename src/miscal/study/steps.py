@@ -144,6 +144,16 @@ def audit(job: Job) -> Found:
     return Found(audit(studied(job), **asked, options=_options(job), n_jobs=job.n_jobs, device=job.pair.device))
 
 
+def duel(job: Job) -> Found:
+    """Compare both methods on the rows that testify in both."""
+    from miscal.study.duel import duel_rows
+
+    pair, folder = job.pair, job.folder
+    auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))
+    unit = pl.read_parquet(folder.keys(pair.pair))["unit"].to_numpy()
+    return Found({"duels": duel_rows(labels_of(pair), auto, paper, unit)})
+
+
 def transfer(job: Job) -> Found:
     """Compare the fields and corrections of two pairs."""
     from miscal.study.transfer import RunOf, transfer_rows
@@ -162,6 +172,7 @@ STEPS: dict[str, Callable[[Job], Found]] = {
     "measure": measure,
     "interpret": interpret,
     "audit": audit,
+    "duel": duel,
     "transfer": transfer,
 }
 """What computes each kind of cell."""

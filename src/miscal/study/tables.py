@@ -259,6 +259,17 @@ TABLES: Mapping[str, Table] = {
             "delta": ("number", "the field"),
         },
     ),
+    "duels": Table(
+        "our method against the paper's on the rows of one pair that testify in both",
+        _PAIR | {
+            "n": ("whole", "rows"),
+            "log_loss_auto": ("number", "corrected by our method"),
+            "log_loss_paper": ("number", "corrected by the paper's"),
+            "saved": ("number", "log_loss_paper - log_loss_auto; positive: ours is better"),
+            "saved_low": ("number", "lower end of its 95 % interval (Student, over rows with different inputs)"),
+            "saved_high": ("number", "upper end"),
+        },
+    ),
     "transfer_fields": Table(
         "two pairs' fields on the questions that both answered",
         _METHOD | {

@@ -151,6 +151,23 @@ def verdicts(tables: Mapping[str, pl.DataFrame], n_planned: Mapping[str, int] | 
     return [method_verdict(pairs, method, planned.get(method)) for method in methods_of(pairs)]
 
 
+def duel_sentence(tables: Mapping[str, pl.DataFrame]) -> str | None:
+    """Say which method leaves the lower log loss; None where no pair has both.
+
+    Examples
+    --------
+    >>> duel_sentence({"duels": pl.DataFrame({"saved_low": [0.1, -0.1], "saved_high": [0.3, 0.2]})})[:76]
+    "Our method leaves a lower log loss than the paper's in 1 of 2 pairs and a hi"
+    """
+    n, better, worse = _told_apart(tables["duels"], "saved")
+    if not n:
+        return None
+    return (
+        f"Our method leaves a lower log loss than the paper's in {of_pairs(better, n)} and a higher one in {worse}, on "
+        f"the same rows, {BEYOND_CHANCE}."
+    )
+
+
 def sentences(verdict: MethodVerdict) -> list[str]:
     """Say a verdict in words.
 

@@ -97,12 +97,21 @@ def methods_grid(tables: Tables) -> Grid | None:
         for method in METHODS
     ]  # fmt: skip
     write = (change, score, score, change, change, lambda seconds: whole(None if seconds is None else round(seconds)))
+    between = {row["pair"]: row for row in tables["duels"].iter_rows(named=True)}
     rows = [
-        [named(row["model"]), named(row["dataset"])]
+        [named(row["model"]), named(row["dataset"]), _duel(between.get(row["pair"]))]
         + [how(row[name + end]) for name, how in zip(columns, write, strict=True) for end in ("", "_auto")]
         for row in both.iter_rows(named=True)
     ]
-    return Grid("Both methods", (Column("Model", number=False), Column("Data set", number=False), *heads), rows)
+    first = (
+        Column("Model", number=False), Column("Data set", number=False),
+        Column("Log loss, paper minus auto", hint="the same rows; positive: auto is better"),
+    )  # fmt: skip
+    return Grid("Both methods", (*first, *heads), rows)
+
+
+def _duel(row: dict | None) -> Cell:
+    return change(None) if row is None else change(row["saved"], row["saved_low"], row["saved_high"])
 
 
 def certificates_grid(tables: Tables, planned: Mapping[str, int], method: str) -> Grid | None:

@@ -9,7 +9,7 @@ from typing import Any
 from miscal.study.claims import Claim, claims
 from miscal.study.figures.figure import Tables
 from miscal.study.references import N_PAIRS, SOURCE, of_papers
-from miscal.study.verdict import MethodVerdict, of_pairs, sentences, verdicts
+from miscal.study.verdict import MethodVerdict, duel_sentence, of_pairs, sentences, verdicts
 
 SCHEMA_VERSION = 1
 
@@ -32,6 +32,8 @@ class StudySummary:
     claims : dict of str to list of Claim
         By method.
     n_failures : int
+    duel : str or None
+        Which of the two methods leaves the lower log loss, in a sentence; None where no pair has both.
     """
 
     n_pairs: int
@@ -41,11 +43,13 @@ class StudySummary:
     verdicts: list[MethodVerdict]
     claims: dict[str, list[Claim]]
     n_failures: int
+    duel: str | None = None
 
     @property
     def said(self) -> list[str]:
-        """The verdict in words: the opening, then a paragraph a method."""
-        return [self.opening, *(f"Method {v.method}: {' '.join(sentences(v))}" for v in self.verdicts)]
+        """The verdict in words: the opening, a paragraph a method, and which of two methods does better."""
+        told = [f"Method {v.method}: {' '.join(sentences(v))}" for v in self.verdicts]
+        return [self.opening, *told, *([self.duel] if self.duel else [])]
 
 
 def summarise(
@@ -76,6 +80,7 @@ def summarise(
         verdicts=found,
         claims={verdict.method: claims(tables, verdict.method) for verdict in found},
         n_failures=tables["failures"].height,
+        duel=duel_sentence(tables),
     )
 
 
