@@ -136,7 +136,8 @@ def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_pat
     answers("ccc", n=300).write_parquet(data / "one.ccc.parquet")
     grown = plan | {"pairs": [*plan["pairs"], entry(data, models=("ccc",))], "interpret": ["two.a"]}
     done = study(grown, tmp_path / "out")
-    # read, 2 fits, 2 measures; the split of the set, whose new questions are dealt; 2 interpretations
+    # read, 2 fits, 2 measures, what sets them beside each other; the split of the set, whose new questions are dealt; 2
+    # interpretations
     assert done.n_computed == 9
     second = untimed(tmp_path / "out")
     assert first["deferral"] == [row for row in second["deferral"] if row[0] != "one.ccc"]

@@ -186,6 +186,15 @@ def test_the_interval_of_the_gap_is_that_of_the_summary_and_the_learned_geometry
         assert row["gap_boot_mean_clipped"] >= max(0.0, row["gap_boot_mean"])
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_certified_is_the_limit_and_not_its_estimate(method):
+    studied = planted(method)
+    found, proof = only(pairs.measure(studied)["pairs"], geometry="learned"), studied.found.summary.certificate
+    for name, bound in (("limit_total", proof.lower_bound_total), ("limit_hidden", proof.lower_bound_hidden)):
+        assert found[name] == bound.interval[0]
+        assert 0 <= found[name] < bound.value
+
+
 def test_what_only_one_method_or_geometry_has_is_null_elsewhere():
     learned, raw = pairs.measure(planted("paper"))["pairs"]
     (auto,) = pairs.measure(planted("auto"))["pairs"]

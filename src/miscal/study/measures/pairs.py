@@ -8,7 +8,7 @@ import numpy as np
 
 from miscal.calibration.metrics import clipped, log_losses
 from miscal.discovery.comparing.estimates import clustered_mean
-from miscal.discovery.summary import Summary
+from miscal.discovery.summary import Measure, Summary
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.study.rows import FieldRows, RawGeometry
@@ -118,6 +118,11 @@ def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
     }
 
 
+def _lower(measure: Measure) -> float | None:
+    """Lower end of the interval: of a certificate, the limit itself, which is below its value."""
+    return None if measure.interval is None else measure.interval[0]
+
+
 def _learned(studied: Studied) -> dict[str, Any]:
     """Collect what a run knows of the learned geometry alone."""
     summary = studied.found.summary
@@ -130,9 +135,9 @@ def _learned(studied: Studied) -> dict[str, Any]:
         "gap_interval_high": high,
         "gap_floor": summary.gap.floor,
         "gap_p": summary.gap.p_value,
-        "limit_total": certificate.lower_bound_total.value,
+        "limit_total": _lower(certificate.lower_bound_total),
         "p_total": certificate.p_value_total,
-        "limit_hidden": certificate.lower_bound_hidden.value,
+        "limit_hidden": _lower(certificate.lower_bound_hidden),
         "p_hidden": certificate.p_value,
         "n_findings": len(findings),
         "finding": findings[0].description if findings else None,
