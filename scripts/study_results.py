@@ -64,8 +64,8 @@ def page(name: str, tables: Tables) -> str:
         "Numbers are of test rows. `gap`: smECE of the worse regime less that of all rows. `hidden, at least`: the "
         "certificate's lower limit of the mean absolute hidden miscalibration, with its p-value adjusted for the pairs "
         "(Holm). `paper - auto`: log loss after the paper's correction less that after ours, on the same rows: ours is "
-        "better where it is above 0. `saved` is the log loss of the raw confidences less that of the corrected ones, and `beyond a "
-        "map` that of the best map of the confidence alone less it. Intervals are at 95 %.",
+        "better where it is above 0. `saved` is the log loss of the raw confidences less that of the corrected ones, "
+        "and `beyond a map` that of the best map of the confidence alone less it. Intervals are at 95 %.",
         _pairs(tables),
         _corrections(tables),
         "## The paper's claims",
