@@ -134,7 +134,7 @@ def questions_of(
     ]
     for one in summary.regimes:
         if one.name != "good" and one.n > 0:
-            about = f"corrected confidences, the {one.name}-confident regime"
+            about = f"the {one.name}-confident regime"
             asked.append(_asked(REGIME, about, off(one.share, one.accuracy), one.name, sign=one.name))
     for place in findings:
         one = summary.findings[place]

@@ -189,7 +189,7 @@ def _document(run: Run, state: MonitorState, read: Read, repeated: int) -> Monit
         alpha=watch.alpha,
         group=None if state.group is None else clean_text(state.group),
         alarm=any(one.alarm and one.answered is not None for one in asked),
-        verdict=verdict(looks, asked, groups, (mean("accuracy"), mean("corrected"))),
+        verdict=verdict(looks, asked, groups),
         rows=rows,
         **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
         looks=looks,

@@ -14,7 +14,6 @@ def verdict(
     looks: Sequence[LookNumbers],
     questions: Sequence[QuestionNumbers],
     groups: Sequence[GroupNumbers],
-    means: tuple[float, float],
 ) -> tuple[str, ...]:
     """Say whether the correction still holds, and what to do if it does not.
 
@@ -22,8 +21,6 @@ def verdict(
     ----------
     looks, questions, groups
         Of the document.
-    means : (float, float)
-        Accuracy and mean corrected confidence over all rows so far.
 
     Returns
     -------
@@ -31,7 +28,7 @@ def verdict(
         Sentences, of which the first is the verdict.
     """
     raised = [one for one in questions if one.alarm and one.answered is not None]
-    said = list(_alarms(raised, groups, means)) if raised else [_calm(looks)]
+    said = list(_alarms(raised, groups, looks[-1])) if raised else [_calm(looks)]
     return (*said, *_raw(questions))
 
 
@@ -43,16 +40,14 @@ def _calm(looks: Sequence[LookNumbers]) -> str:
     )
 
 
-def _alarms(
-    raised: Sequence[QuestionNumbers], groups: Sequence[GroupNumbers], means: tuple[float, float]
-) -> Iterator[str]:
+def _alarms(raised: Sequence[QuestionNumbers], groups: Sequence[GroupNumbers], last: LookNumbers) -> Iterator[str]:
     kinds = {one.kind for one in raised}
     since = min(one.answered or 0 for one in raised)
     broken = kinds - {INPUTS, "unsupported"}
     first = "the correction no longer holds" if broken else "the inputs are no longer those of the run"
     yield f"ALARM since look {since}: {first}."
     for one in raised:
-        yield _alarm(one, {group.key: group for group in groups}, means)
+        yield _alarm(one, {group.key: group for group in groups}, last)
     if not broken:
         yield (
             "It is not shown that the corrected confidences are wrong on these inputs, but the correction was not "
@@ -60,13 +55,12 @@ def _alarms(
         )
 
 
-def _alarm(one: QuestionNumbers, groups: dict[str, GroupNumbers], means: tuple[float, float]) -> str:
-    at = f"(look {one.answered})"
+def _alarm(one: QuestionNumbers, groups: dict[str, GroupNumbers], last: LookNumbers) -> str:
+    at = f"(since look {one.answered})"
     if one.kind == TOTAL:
-        accuracy, corrected = means
         return (
-            f"Of all rows, the corrected confidences are off {at}: on average they are {corrected:.1%}, and "
-            f"{accuracy:.1%} of the outcomes are 1; {_REFIT}."
+            f"Of all rows, the corrected confidences are off {at}: at the last look they are {last.corrected:.1%} on "
+            f"average, and {last.accuracy:.1%} of the outcomes are 1; {_REFIT}."
         )
     if one.kind == HIDDEN:
         return (
@@ -80,14 +74,14 @@ def _alarm(one: QuestionNumbers, groups: dict[str, GroupNumbers], means: tuple[f
         if group.accuracy is None or group.corrected is None:
             return f"In {_name(group)}, the corrected confidences are off {at}; {_REFIT}."
         return (
-            f"In {_name(group)}, the corrected confidences are off {at}: on average {group.corrected:.1%}, and "
-            f"{group.accuracy:.1%} of {_count(group.n, 'outcome')} are 1; {_REFIT}."
+            f"In {_name(group)}, the corrected confidences are off {at}: over all looks they are {group.corrected:.1%} "
+            f"on average, and {group.accuracy:.1%} of {_count(group.n, 'outcome')} are 1; {_REFIT}."
         )
     return f"More rows are unlike all rows of the run than before {at}: they get the global correction only."
 
 
 def _name(group: GroupNumbers) -> str:
-    return f"the {group.sign}-confident regime" if group.kind == REGIME else f"the rows with {group.description}"
+    return group.description if group.kind == REGIME else f"the rows with {group.description}"
 
 
 def _raw(questions: Sequence[QuestionNumbers]) -> Iterator[str]:

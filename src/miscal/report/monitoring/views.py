@@ -27,7 +27,7 @@ TITLES = {
 }
 ASKED = {
     "raw_total": "Are the outcomes what the raw confidences say?",
-    "raw_hidden": "At equal raw confidence, do the outcomes no longer follow the field of the run?",
+    "raw_hidden": "At equal raw confidence, are rows right alike, whatever the field of the run says of them?",
     "total": "Are the outcomes what the corrected confidences say, on average and at every confidence?",
     "hidden": "At equal corrected confidence, do the outcomes not depend on the inputs?",
     "inputs": "Do the new inputs come from where those of the run come from?",
