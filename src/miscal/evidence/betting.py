@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logit, logsumexp
+from scipy.special import expit, log_expit, logit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -175,7 +175,7 @@ class Capital:
     @property
     def log_value(self) -> float:
         """Logarithm of the whole capital, the reserve included."""
-        return float(logsumexp(np.r_[self.log_active, _log_reserve(self.steps)]))
+        return float(np.logaddexp.reduce(np.r_[self.log_active, _log_reserve(self.steps)]))
 
     def after(self, log_factors: Floats, steps: Floats | None = None) -> tuple[Capital, Floats]:
         """Bet on what came next.
@@ -211,7 +211,7 @@ class Capital:
         before = np.vstack([np.zeros(bets), won[:-1]])
         terms = np.vstack([self.log_active, added[:, None] - before])
         held = won + np.logaddexp.accumulate(terms, axis=0)[1:]
-        course = logsumexp(np.column_stack([held, _log_reserve(ends)]), axis=1)
+        course = np.logaddexp.reduce(np.column_stack([held, _log_reserve(ends)]), axis=1)
         peak = max(self.log_peak, float(course.max()))
         return Capital(held[-1], float(ends[-1]), peak), course
 

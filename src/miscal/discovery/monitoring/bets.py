@@ -48,8 +48,9 @@ BLOCKS = 200
 """Blocks of a look at most, unless they would be larger than that."""
 INPUT_BLOCKS, INPUT_BLOCK = 5, 50
 """Blocks of inputs of a look at most, and rows of each at least. Not tuned."""
-USED_UP = 8
-"""A look compares with at most one in so many of the rows of the run that are left, so that they never run out."""
+HALF_USED = 5_000.0
+"""New rows after which half of the rows of the run have been compared with: more see a change sooner that comes late,
+and later one that comes early. They never run out. Not tuned."""
 TOGETHER = 1_000
 """Rows whose assignments are judged together: time grows with its square. Not tuned."""
 DRAWS = 5
@@ -312,7 +313,8 @@ def inputs(
     """
     first = np.flatnonzero(np.r_[True, np.diff(rows.unit) > 0])
     mixed = first[np.argsort(_keys(rows, first), kind="stable")]
-    taken = min(len(mixed), -(-len(reference) // USED_UP))
+    used = len(mixed) / (HALF_USED + asked.capital.steps + len(mixed))
+    taken = min(len(mixed), len(reference), max(1, round(used * len(reference))))
     parts = int(np.clip(min(len(mixed), taken) // INPUT_BLOCK, 1, INPUT_BLOCKS))
     # the larger side of a large look may be a block of thousands: it is bet on in pieces
     parts = max(parts, -(-(len(mixed) + taken) // TOGETHER))
