@@ -220,6 +220,13 @@ def test_another_place_is_another_monitor_and_a_foreign_folder_is_kept(watch, tm
     assert os.listdir(tmp_path / "mine") == ["letter.txt"]
 
 
+def test_a_run_folder_with_a_monitor_is_not_replaced(watch, made, tmp_path, capsys):
+    watch(with_groups(60, 1))
+    data = str(made.parent / "data.parquet")
+    assert main(["discover", data, "--out", str(tmp_path / "run"), "--overwrite", *OPTIONS]) == 2
+    assert "'monitor'" in capsys.readouterr().err
+
+
 def test_what_is_no_run_is_refused(tmp_path, capsys):
     with_groups(20, 1).write_parquet(tmp_path / "new.parquet")
     for run in (tmp_path, tmp_path / "none", tmp_path / "new.parquet"):

@@ -237,7 +237,7 @@ def test_a_state_comes_back_as_it_was(tmp_path):
         assert a.course == b.course
 
 
-def test_the_state_holds_no_outcome_of_any_row(tmp_path):
+def test_the_state_holds_new_rows_only_as_digests(tmp_path):
     rows = rows_of(0)
     states.save(state_of(rows), tmp_path)
     sizes = {array.shape for array in states.load_state(tmp_path / states.FOLDER, states.FORM)[1].values()}

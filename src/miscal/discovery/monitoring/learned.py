@@ -1,4 +1,4 @@
-"""Directions learned from earlier rows, kept as sums: the state of a monitor holds no outcome of any row.
+"""Directions learned from earlier rows, kept as sums, so that the state of a monitor need not hold the rows.
 
 One step of Newton's method from zero for a ridge logistic regression with an offset: with residuals r = y - p, weights
 w = p (1 - p) and columns Z, the coefficients are (Z' W Z + ridge)^-1 Z' r. Sums of Z' W Z and Z' r are all it takes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,11 @@ from miscal.base.errors import InputError
 from miscal.data.readers import open_table
 from miscal.data.readers.columns import find
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, texts
-from miscal.data.triples import check_group
 from miscal.discovery.correcting.batch import correct_rows, tally_of
 from miscal.discovery.correcting.tally import warnings
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
-from miscal.findings import cut
+from miscal.findings import EPSILON, cut
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -130,76 +130,81 @@ def read_labelled(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     opened = model.open(data, on_invalid=on_invalid, encoding=encoding, **options)
     table = open_table(data, encoding=encoding)
-    outcome = find(correct or run.summary.data.columns.correct or "correct", table.columns, what="correct")
-    if outcome == opened.confidence:
-        raise InputError(f"confidence and correct must be two columns; both are {outcome!r}")
-    if group is not None:
-        find(group, table.columns, what="group (--group COL names another column)")
-    named = [name for name in _naming(run) if name in table.columns]
-    shown = run.summary.data.columns.text
-    shown = shown if shown in table.columns else None
+    roles = _roles(run, table.columns, opened.confidence, correct, group)
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
-    wanted = dict.fromkeys(name for name in (outcome, group, shown, *named) if name is not None)
-    frame = table.load(list(wanted))[new.row]
     if len(new) == 0:
         raise InputError("no row is left to look at: correct the condition of --where, or the invalid values")
-    beside = TableRows(frame, new.row, None, (), len(new))
-    keep = np.full(len(new), True)
-    if on_invalid == "drop":
-        keep &= ~missing(beside, outcome)
-        if group is not None:
-            keep &= ~missing(beside, group)
-        if not keep.any():
-            raise InputError(f"no row is left: {label('correct', outcome)} is missing in all {len(keep)} rows")
-    refuse_missing(beside.take(keep), [name for name in (outcome, group) if name is not None])
-    told = correct_rows(model.estimator.fitted, new)
-    values = {
-        "X": new.X,
-        "confidence": new.confidence,
-        "corrected": told["corrected"].to_numpy(),
-        "visible": np.clip(model.estimator.fitted.global_map_.apply(new.confidence), 0.0, 1.0),
-        "supported": told["supported"].to_numpy(),
-        "delta": told["delta"].to_numpy(),
-    }
-    rows = _ordered(
-        {name: array[keep] for name, array in values.items()},
-        beside.take(keep),
-        outcome,
-        group,
-        named,
-        shown,
-        float(run.summary.settings.get("epsilon") or 0.05),
+    # the labels of the rows that were kept
+    beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
+    keep = _labelled(beside, roles, drop=on_invalid == "drop")
+    field = model.estimator.fitted
+    told = correct_rows(field, new)
+    visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
+    made = {"X": new.X, "confidence": new.confidence, "visible": visible}
+    made |= {name: told[name].to_numpy() for name in ("corrected", "supported", "delta")}
+    epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
+    rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
+    unlabelled = int((~keep).sum())
+    said = (f"{unlabelled:,} rows without outcome or group were left out",) if unlabelled else ()
+    return Read(
+        rows,
+        {**opened.columns, "correct": roles.correct, "group": group},
+        new.counts["dropped"] + unlabelled,
+        (*warnings(tally_of(new, told, field, opened.encoder), opened, field), *said),
     )
-    tally = tally_of(new, told, model.estimator.fitted, opened.encoder)
-    left = new.counts["dropped"] + int((~keep).sum())
-    said = (f"{int((~keep).sum()):,} rows without outcome or group were left out",) if not keep.all() else ()
-    columns = {**opened.columns, "correct": outcome, "group": group}
-    return Read(rows, columns, left, (*warnings(tally, opened, model.estimator.fitted), *said))
 
 
-def _naming(run: Run) -> list[str]:
-    """Columns that findings of the run are named by."""
-    return list(dict.fromkeys(name for one in run.summary.findings for name in one.columns))
+@dataclass(frozen=True)
+class _Roles:
+    """Columns beside those that the model needs."""
+
+    correct: str
+    group: str | None
+    named: tuple[str, ...]
+    text: str | None
+
+    @property
+    def columns(self) -> list[str]:
+        every = (self.correct, self.group, self.text, *self.named)
+        return list(dict.fromkeys(name for name in every if name is not None))
 
 
-def _ordered(
-    values: dict[str, np.ndarray],
-    beside: TableRows,
-    outcome: str,
-    group: str | None,
-    named: list[str],
-    shown: str | None,
-    epsilon: float,
-) -> NewLabelled:
-    correct = check_correct(beside.frame[outcome], name=label("correct", outcome), rows=beside.row)
-    names, unit = None, np.arange(len(correct))
+def _roles(run: Run, columns: Sequence[str], confidence: str, correct: str | None, group: str | None) -> _Roles:
+    of_run = run.summary.data.columns
+    outcome = find(correct or of_run.correct or "correct", columns, what="correct")
+    if outcome == confidence:
+        raise InputError(f"confidence and correct must be two columns; both are {outcome!r}")
     if group is not None:
-        names = check_group(beside.frame[group].cast(str).to_numpy(), name=label("group", group), rows=beside.row)
+        find(group, columns, what="group (--group COL names another column)")
+    # what findings are named by; a finding whose column is not there is left out and said
+    naming = dict.fromkeys(name for one in run.summary.findings for name in one.columns)
+    text = of_run.text if of_run.text in columns else None
+    return _Roles(outcome, group, tuple(name for name in naming if name in columns), text)
+
+
+def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.bool_]:
+    """Mark the rows with outcome and group; without `drop`, refuse others."""
+    needed = [name for name in (roles.correct, roles.group) if name is not None]
+    if not drop:
+        refuse_missing(beside, needed)
+    keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
+    if not keep.any():
+        raise InputError(
+            f"no row is left: {label('correct', roles.correct)} or the group is missing in all {len(keep)}"
+        )
+    return keep
+
+
+def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float) -> NewLabelled:
+    correct = check_correct(beside.frame[roles.correct], name=label("correct", roles.correct), rows=beside.row)
+    names, unit = None, np.arange(len(correct))
+    if roles.group is not None:
+        names = beside.frame[roles.group].cast(str).to_numpy()
         _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
         unit = np.argsort(np.argsort(first))[number]
     order = np.argsort(unit, kind="stable")
-    text = None if shown is None else texts(beside, shown)
+    text = None if roles.text is None else texts(beside, roles.text)
     return NewLabelled(
         X=values["X"][order],
         correct=correct[order],
@@ -210,7 +215,7 @@ def _ordered(
         supported=values["supported"][order],
         unit=unit[order],
         group=None if names is None else names[order],
-        columns={name: metadata_of(beside, name)[order] for name in named},
+        columns={name: metadata_of(beside, name)[order] for name in roles.named},
         text=None if text is None else tuple(text[i] for i in order),
     )
 

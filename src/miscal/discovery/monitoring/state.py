@@ -1,4 +1,4 @@
-"""What a monitor keeps between looks, as the next call finds it: sums and capitals, and no outcome of any row.
+"""What a monitor keeps between looks, as the next call finds it: sums, capitals, and of new rows only digests.
 
 It lies in the folder ``state`` of the monitor, checked by sha256 like a saved model.
 """
