@@ -5,14 +5,15 @@
 Made-up rows whose correction is known to be right: three normal inputs, confidences f, rates sigmoid(logit v(f) + h), h
 = 0.6 on one half of the inputs and -0.6 on the other; the correction is that rate. Nothing is fitted, so that a monitor
 is all that is measured, with its own code: every question that can raise an alarm, one finding of a tenth of the rows,
-and 5,000 rows of a run to compare inputs with. Where a question is bet on row by row, its capital is looked at after
-every row.
+and a run of 7,500 rows, 5,000 of which inputs are compared with. Where a question is bet on row by row, its capital is
+looked at after every row.
 
-    calm          f uniform, v(f) = f; 1,000 calls with 20 rows. The worlds below: 50 calls with 200 rows
+    calm          f uniform, v(f) = f; 1,000 calls with 20 rows. The worlds below: 10 calls with 1,000 rows
     grouped       the same, in groups of five answers with one input, of intra-class correlation 0.3, named as groups
     not-named     the same, not named: what it costs to leave --group out
     steep         v(f) = sigmoid(4 logit f)
     five          f takes five values
+    wide          64 inputs instead of three
     tolerated     all rates are off by 0.1 in log-odds, which is the tolerance
     map-off       rates are sigmoid(1.5 logit p), p the corrected confidence: nothing is hidden in it, but it is wrong
     field-false   rates are sigmoid(3 logit f), the global map says sigmoid(1.5 logit f), and h is false: nothing hidden
@@ -34,13 +35,15 @@ import argparse
 import sys
 import time
 from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.special import expit
 from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
-from miscal.discovery.monitoring.basis import Basis
+from miscal.data.triples import Triples
+from miscal.discovery.monitoring.basis import reference_of
 from miscal.discovery.monitoring.bets import Watch
 from miscal.discovery.monitoring.questions import (
     BETS,
@@ -61,8 +64,8 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import cut
 
 FIELDS = ("kind", "world", "size", "after", "draw")
-RUN_ROWS, TENTH, HIDDEN_SIZE = 5_000, 1.2816, 0.6
-NULLS = ("calm", "grouped", "not-named", "steep", "five", "tolerated")
+RUN_ROWS, TENTH, HIDDEN_SIZE = 7_500, 1.2816, 0.6
+NULLS = ("calm", "grouped", "not-named", "steep", "five", "wide", "tolerated")
 JUDGED = {"map-off": HIDDEN, "field-false": RAW_HIDDEN}
 EXPECTED_TO_FAIL = ("not-named",)
 CHANGES = (
@@ -75,7 +78,7 @@ CHANGES = (
     ("inputs", 1.0),
 )
 MOST_ROWS, CALM_ROWS, LOOK = 20_000, 5_000, 100
-CALLS = ((50, 200), (1_000, 20))
+CALLS = ((10, 1_000), (1_000, 20))
 """Calls and rows of each: in most worlds, and in the calm one."""
 LEAST_P = 0.01
 
@@ -83,7 +86,7 @@ LEAST_P = 0.01
 def inputs_of(rng: np.random.Generator, n: int, world: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Inputs, confidences and units of n rows."""
     shared = world in ("grouped", "not-named")
-    X = rng.normal(size=(n // 5, 3)).repeat(5, 0) if shared else rng.normal(size=(n, 3))
+    X = rng.normal(size=(n // 5, 3)).repeat(5, 0) if shared else rng.normal(size=(n, 64 if world == "wide" else 3))
     values = np.array([0.5, 0.6, 0.75, 0.9, 0.99])
     f = rng.choice(values, n) if world == "five" else rng.uniform(0.2, 0.95, n)
     return X, f, np.arange(n) // 5 if world == "grouped" else np.arange(n)
@@ -121,14 +124,18 @@ def rows_of(
     return rows, {"regime:over": regime == "over", "regime:under": regime == "under", "finding:0": inside}
 
 
+def run_of(triples: Triples) -> SimpleNamespace:
+    """Return what a monitor asks of a run, for its inputs."""
+    return SimpleNamespace(summary=SimpleNamespace(seed=0), triples=lambda: triples)
+
+
 @lru_cache(maxsize=4)
 def begin(world: str) -> Watch:
     """A monitor before its first look, with the questions that raise alarms (in field-false the one judged too)."""
     rng = np.random.default_rng((7, len(world)))
-    X, f, _ = inputs_of(rng, RUN_ROWS, world)
-    if world == "grouped":
-        X, f = X[::5], f[::5]
-    basis = Basis.fit(X, f, 0)
+    X, f, unit = inputs_of(rng, RUN_ROWS, world)
+    known = Triples.of(X, confidence=f, correct=np.zeros(len(f)), group=unit if world == "grouped" else None)
+    reference = reference_of(run_of(known), X, f)
     wide = {TOTAL: 1.0, REGIME: 0.5, FINDING: 0.1}
     kinds = [*SHARES, "regime:over", "regime:under", "finding:0", *([RAW_HIDDEN] if world == "field-false" else [])]
     asked = []
@@ -137,8 +144,7 @@ def begin(world: str) -> Watch:
         share = None if kind == RAW_HIDDEN else SHARES.get(kind, (1 - sum(SHARES.values())) / 3)
         off = tolerance_of(wide[kind] * RUN_ROWS, 0.6, None) if kind in wide else 0.01 if kind == UNSUPPORTED else 0.0
         asked.append(Question(key, kind, key, share, off, Capital.begin(BETS[kind]), sign=name or None))
-    reference = basis.of(X, f).astype(np.float32)
-    return Watch.begin(SIGNIFICANCE, LEAST_HIDDEN, tuple(asked), basis, reference)
+    return Watch.begin(SIGNIFICANCE, LEAST_HIDDEN, tuple(asked), reference.basis, reference.rows)
 
 
 def answered(watch: Watch) -> list[str]:
@@ -195,7 +201,10 @@ def fitted_draw(world: str, size: float, after: int, draw: int) -> dict:
     rng = np.random.default_rng((draw, n, 5))
     known, _ = rows_of(rng, n, "calm")
     field = MiscalibrationField(random_state=draw, n_jobs=1).fit(known.X, known.correct, confidence=known.confidence)
-    basis = Basis.fit(known.X, known.confidence, 0)
+    triples = Triples.of(known.X, confidence=known.confidence, correct=known.correct)
+    reference = reference_of(
+        SimpleNamespace(summary=SimpleNamespace(seed=0), triples=lambda: triples), X=None, confidence=None
+    )
     plan = begin("calm")
     wide = {TOTAL: 1.0, REGIME: 0.5, FINDING: 0.1}
     asked = tuple(
@@ -204,9 +213,7 @@ def fitted_draw(world: str, size: float, after: int, draw: int) -> dict:
                  Capital.begin(BETS[one.kind]), sign=one.sign)
         for one in plan.questions
     )  # fmt: skip
-    watch = Watch.begin(
-        SIGNIFICANCE, LEAST_HIDDEN, asked, basis, basis.of(known.X, known.confidence).astype(np.float32)
-    )
+    watch = Watch.begin(SIGNIFICANCE, LEAST_HIDDEN, asked, reference.basis, reference.rows)
     first: dict[str, int] = {}
     for look in range(100):
         new, members = rows_of(rng, LOOK, "calm")

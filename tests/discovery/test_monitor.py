@@ -1,14 +1,16 @@
 """Laws of a monitor, on rows made by hand and on runs that are folders: no field is fitted but in the slow tests."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError
+from miscal.data.triples import Triples
 from miscal.discovery.monitoring import state as states
-from miscal.discovery.monitoring.basis import Basis
+from miscal.discovery.monitoring.basis import Basis, reference_of
 from miscal.discovery.monitoring.bets import Watch, blocks, conditional_log_factors
 from miscal.discovery.monitoring.learned import Learned
 from miscal.discovery.monitoring.membership import members
@@ -150,6 +152,22 @@ def test_rows_of_the_run_are_compared_with_once_and_never_run_out():
         watch = looked(rows_of(seed), watch=watch)
         left.append(len(watch.reference))
     assert all(a > b > 0 for a, b in pairwise(left))
+
+
+def test_directions_learned_from_rows_of_the_run_do_not_tell_the_others_apart():
+    """Wide inputs without any direction: the components fit the rows that they were learned from, and no others."""
+    rng = np.random.default_rng(0)
+    known = Triples.of(rng.normal(size=(600, 64)), confidence=rng.uniform(0.2, 0.9, 600), correct=np.zeros(600))
+    run = SimpleNamespace(summary=SimpleNamespace(seed=0), triples=lambda: known)
+    reference = reference_of(run, known.X, known.confidence)
+    assert len(reference.rows) == 400
+    begun = begin()
+    watch = Watch.begin(ALPHA, 0.0, begun.questions, reference.basis, reference.rows)
+    for seed in range(8):
+        rows = rows_of(seed, 200)
+        wide = NewLabelled(**{**vars(rows), "X": rng.normal(size=(200, 64)).astype(np.float32)})
+        watch = looked(NewLabelled(**{**vars(wide), "confidence": rng.uniform(0.2, 0.9, 200)}), watch=watch)
+    assert question(watch, "inputs").capital.log_peak < np.log(20)
 
 
 def test_one_row_is_a_look():

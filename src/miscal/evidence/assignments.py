@@ -49,21 +49,21 @@ def tilted_log_factor(outcome: Floats, offset: Floats, tilts: Floats, stratum: I
     """
     hits, rows = np.bincount(stratum, outcome), np.bincount(stratum)
     mixed = ((hits > 0) & (hits < rows))[stratum]
-    if not mixed.any():
+    if not mixed.any() or not tilts.any():
         return np.zeros(tilts.shape[1])
     number = np.unique(stratum[mixed], return_inverse=True)[1]
     outcome, offset, tilts = outcome[mixed], np.clip(offset[mixed], -WIDEST, WIDEST), tilts[mixed]
-    place = _places(number)
-    plain = _log_polynomials(offset, outcome, number, place).sum()
-    factors = [
-        float(outcome @ tilt) + plain - _log_polynomials(offset + tilt, outcome, number, place).sum()
-        for tilt in np.clip(tilts, -WIDEST, WIDEST).T
-    ]
-    return np.array(factors)
+    tilts = np.clip(tilts, -WIDEST, WIDEST).T
+    # the hypothesis and all bets at once, each with strata of its own
+    every = len(tilts) + 1
+    scores = np.concatenate([offset, (offset + tilts).ravel()])
+    strata = (number + (number.max() + 1) * np.arange(every)[:, None]).ravel()
+    polynomials = _log_polynomials(scores, np.tile(outcome, every), strata).reshape(every, -1).sum(1)
+    return tilts @ outcome + polynomials[0] - polynomials[1:]
 
 
 def _places(stratum: Ints) -> tuple[Ints, Ints]:
-    """Line and column of each row in a table with one line per stratum."""
+    """Place each row in a table with one line per stratum: its line and column."""
     order = np.argsort(stratum, kind="stable")
     starts = np.searchsorted(stratum[order], np.arange(stratum.max() + 1))
     column = np.empty(len(stratum), dtype=np.int64)
@@ -71,14 +71,14 @@ def _places(stratum: Ints) -> tuple[Ints, Ints]:
     return stratum, column
 
 
-def _log_polynomials(score: Floats, outcome: Floats, stratum: Ints, place: tuple[Ints, Ints]) -> Floats:
+def _log_polynomials(score: Floats, outcome: Floats, stratum: Ints) -> Floats:
     """Logarithm of the elementary symmetric polynomial of exp(score) of each stratum, of degree its number of ones."""
     rows, ones = np.bincount(stratum), np.bincount(stratum, outcome)
     scale = np.log(ones) - np.log(rows - ones) - np.bincount(stratum, score) / rows
     odds = score + scale[stratum]
     # log(1 + exp(odds)) is minus log_expit(-odds)
     known = np.bincount(stratum, -log_expit(-odds)) - ones * scale
-    return known + np.log(_probability_of_ones(odds, place, ones.astype(np.int64)))
+    return known + np.log(_probability_of_ones(odds, _places(stratum), ones.astype(np.int64)))
 
 
 def _probability_of_ones(odds: Floats, place: tuple[Ints, Ints], ones: Ints) -> Floats:

@@ -112,7 +112,7 @@ class Reference:
 
 
 def reference_of(run: Run, X: np.ndarray, confidence: Floats) -> Reference:
-    """Take rows of a run as reference; without its data, coordinates are those of the first new rows.
+    """Take rows of a run as reference, and others for coordinates; without its data these are of the first new rows.
 
     Parameters
     ----------
@@ -134,7 +134,9 @@ def reference_of(run: Run, X: np.ndarray, confidence: Floats) -> Reference:
     one = np.arange(len(triples))
     if triples.group is not None:
         one = np.sort(np.unique(triples.group.astype(str), return_index=True)[1])
-    chosen = rng.permutation(one)[:MOST_REFERENCE]
-    # standardised by rows that are not all compared with: what is fixed before any new row is fair
-    basis = Basis.fit(triples.X[chosen], triples.confidence[chosen], seed)
-    return Reference(basis, basis.of(triples.X[chosen], triples.confidence[chosen]).astype(np.float32))
+    order = rng.permutation(one)
+    # directions fit the rows that they were learned from better than any others, so no such row is compared with
+    learned, compared = np.split(order[: 2 * MOST_REFERENCE], [min(len(order) // 3, MOST_REFERENCE)])
+    basis = Basis.fit(triples.X[learned], triples.confidence[learned], seed)
+    compared = compared[:MOST_REFERENCE]
+    return Reference(basis, basis.of(triples.X[compared], triples.confidence[compared]).astype(np.float32))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import Summary
 from miscal.evidence.betting import Capital
 
@@ -133,7 +134,8 @@ def questions_of(
         _asked(UNSUPPORTED, "rows unlike all rows of the run", unsupported),
     ]
     for one in summary.regimes:
-        if one.name != "good" and one.n > 0:
+        # what was measured on a few rows is allowed to be off by so much that nothing would be seen
+        if one.name != "good" and one.n >= MIN_ROWS:
             about = f"the {one.name}-confident regime"
             asked.append(_asked(REGIME, about, off(one.share, one.accuracy), one.name, sign=one.name))
     for place in findings:
