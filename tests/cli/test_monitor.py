@@ -78,7 +78,7 @@ def test_a_broken_correction_ends_with_3_now_and_at_later_looks(watch):
     assert watch(with_groups(200, 1)).status == 0
     ended = watch(with_groups(300, 2, share=0.3))
     assert ended.status == 3
-    assert ended.out.startswith("ALARM since look 2: the correction no longer holds")
+    assert ended.out.startswith("ALARM since look 2: the correction does not hold")
     assert "miscal discover" in ended.out
     later = watch(with_groups(60, 3))
     assert (later.status, later.out.partition(":")[0]) == (3, "ALARM since look 2")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logit
+from scipy.special import log_expit, logit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -252,14 +252,3 @@ def running_interval(total: float, n: float, level: float = 0.95) -> tuple[float
     variance = n / 4 + INTERVAL_AT
     radius = np.sqrt(variance * (np.log(variance / INTERVAL_AT) - 2 * np.log(1 - level))) / n
     return float(total / n - radius), float(total / n + radius)
-
-
-def shifted(confidence: Floats, shift: float) -> Floats:
-    """Confidences with a shift added to their log-odds.
-
-    Examples
-    --------
-    >>> shifted(np.array([0.5]), 1.0).round(3).tolist()
-    [0.731]
-    """
-    return expit(clipped_logit(confidence) + shift)

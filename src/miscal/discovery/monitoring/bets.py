@@ -169,7 +169,17 @@ class Watch:
 
 
 def blocks(rows: NewLabelled) -> Iterator[slice]:
-    """Cut rows into blocks of whole groups, in order."""
+    """Cut rows into blocks of whole groups, in order.
+
+    Parameters
+    ----------
+    rows : NewLabelled
+
+    Yields
+    ------
+    slice
+        At most 200 blocks of 200 to 1,000 groups; one block of all rows where there are fewer.
+    """
     least, most = BLOCK
     size = min(max(-(-rows.units // BLOCKS), least), most)
     edges = np.linspace(0, rows.units, -(-rows.units // size) + 1).round()
@@ -178,13 +188,34 @@ def blocks(rows: NewLabelled) -> Iterator[slice]:
 
 
 def beyond(shifts: tuple[float, ...], tolerance: float) -> Floats:
-    """Shifts, counted from the tolerance on their side."""
+    """Shifts, counted from the tolerance on their side.
+
+    Examples
+    --------
+    >>> beyond((-0.5, 0.25), 0.1).tolist()
+    [-0.6, 0.35]
+    """
     given = np.array(shifts)
     return given + np.sign(given) * tolerance
 
 
 def total(asked: Question, rows: NewLabelled, p: Floats, learned: Learned) -> tuple[Capital, Learned]:
-    """Bet that outcomes differ from confidences: by a shift, by a slope, or as earlier rows did."""
+    """Bet that outcomes differ from confidences: by a shift, by a slope, or as earlier rows did.
+
+    Parameters
+    ----------
+    asked : Question
+        With the tolerance: rates whose log-odds are within it are right.
+    rows : NewLabelled
+    p : (n,) float64 in [0, 1]
+        The confidences that are tested.
+    learned : Learned
+        Shift and slope of earlier rows.
+
+    Returns
+    -------
+    Capital, Learned
+    """
     capital, odds = asked.capital, clipped_logit(p)
     columns = np.column_stack([np.ones(len(p)), odds])
     for at in blocks(rows):
@@ -199,7 +230,19 @@ def total(asked: Question, rows: NewLabelled, p: Floats, learned: Learned) -> tu
 
 
 def group(asked: Question, rows: NewLabelled, inside: Mask) -> Capital:
-    """Bet that the outcomes of a group are shifted from its corrected confidences."""
+    """Bet that the outcomes of a group are shifted from its corrected confidences.
+
+    Parameters
+    ----------
+    asked : Question
+    rows : NewLabelled
+    inside : (n,) bool
+        The rows of the group; the others are not bet on.
+
+    Returns
+    -------
+    Capital
+    """
     if not inside.any():
         return asked.capital
     shifts = beyond(SHIFTS, asked.tolerance)
@@ -208,7 +251,18 @@ def group(asked: Question, rows: NewLabelled, inside: Mask) -> Capital:
 
 
 def raw_hidden(asked: Question, rows: NewLabelled) -> Capital:
-    """Bet that at equal confidence the rows are right more often where the run's hidden field is larger."""
+    """Bet that at equal confidence the rows are right more often where the run's hidden field is larger.
+
+    Parameters
+    ----------
+    asked : Question
+    rows : NewLabelled
+        The field is the difference in log-odds of corrected confidence and global map; 0 without support.
+
+    Returns
+    -------
+    Capital
+    """
     offset = clipped_logit(rows.visible)
     field = np.where(rows.supported, clipped_logit(rows.corrected) - offset, 0.0)
     capital = asked.capital
@@ -222,7 +276,23 @@ def raw_hidden(asked: Question, rows: NewLabelled) -> Capital:
 def hidden(
     asked: Question, rows: NewLabelled, z: Floats, learned: Learned, tolerance: float
 ) -> tuple[Capital, Learned]:
-    """Bet that at equal corrected confidence the rows differ by their inputs as earlier rows did."""
+    """Bet that at equal corrected confidence the rows differ by their inputs as earlier rows did.
+
+    Parameters
+    ----------
+    asked : Question
+    rows : NewLabelled
+    z : (n, k + 1) float64
+        Coordinates, the last of which is that of the confidence.
+    learned : Learned
+        Residuals of earlier rows on inputs.
+    tolerance : float >= 0
+        Shift in log-odds of single rows that is not bet on.
+
+    Returns
+    -------
+    Capital, Learned
+    """
     p = rows.corrected
     offset = clipped_logit(p)
     field = np.where(rows.supported, offset - clipped_logit(rows.visible), 0.0)
@@ -310,6 +380,25 @@ def inputs(
 
     One row of each group. The rows of the run are used once each. Given how many rows of a block are new, all
     assignments are equally likely where both come from one distribution.
+
+    Parameters
+    ----------
+    asked : Question
+    rows : NewLabelled
+    z : (n, k + 1) float64
+        Coordinates of the new rows.
+    learned : Learned
+        What told new rows from old ones before, by coordinates and their squares.
+    reference : (m, k + 1) float32
+        Coordinates of rows of the run that were not yet used.
+    tolerance : float >= 0
+        Log-odds of being new that are not bet on.
+
+    Returns
+    -------
+    Capital, Learned
+    (m', k + 1) float32
+        The rows of the run that are left.
     """
     first = np.flatnonzero(np.r_[True, np.diff(rows.unit) > 0])
     mixed = first[np.argsort(_keys(rows, first), kind="stable")]

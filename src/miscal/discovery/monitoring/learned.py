@@ -66,7 +66,19 @@ class Learned:
         return Learned(kept * self.gram + (Z * weight[:, None]).T @ Z, kept * self.moment + Z.T @ residual)
 
     def score(self, Z: Floats, skipped: int = 0) -> Floats:
-        """Shift in log-odds that the rows Z are expected to have, (n,); the first columns may be left out."""
+        """Shift in log-odds that rows are expected to have.
+
+        Parameters
+        ----------
+        Z : (n, k) float64
+        skipped : int, default 0
+            So many of the first columns were learned beside the others and are left out.
+
+        Returns
+        -------
+        (n,) float64
+            Positive: more ones than stated. 0 where nothing was learned.
+        """
         k = len(self.moment)
         coefficients = np.linalg.solve(self.gram + np.eye(k) * k / EXPECTED**2, self.moment)
         return Z[:, skipped:] @ coefficients[skipped:]

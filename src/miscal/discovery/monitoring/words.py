@@ -35,8 +35,8 @@ def verdict(
 def _calm(looks: Sequence[LookNumbers]) -> str:
     rows = sum(one.rows for one in looks)
     return (
-        f"No alarm: in {_count(rows, 'row')} and {_count(len(looks), 'look')}, nothing shows that the correction no "
-        "longer holds. Few rows show little, and a small change takes many rows to be seen."
+        f"No alarm: in {_count(rows, 'row')} and {_count(len(looks), 'look')}, nothing shows that the correction does "
+        "not hold. Few rows show little, and a small change takes many rows to be seen."
     )
 
 
@@ -44,7 +44,7 @@ def _alarms(raised: Sequence[QuestionNumbers], groups: Sequence[GroupNumbers], l
     kinds = {one.kind for one in raised}
     since = min(one.answered or 0 for one in raised)
     broken = kinds - {INPUTS, "unsupported"}
-    first = "the correction no longer holds" if broken else "the inputs are no longer those of the run"
+    first = "the correction does not hold" if broken else "the inputs are no longer those of the run"
     yield f"ALARM since look {since}: {first}."
     for one in raised:
         yield _alarm(one, {group.key: group for group in groups}, last)
