@@ -36,7 +36,8 @@ Tolerance = Annotated[
 Group = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", help="Column of groups whose rows count as one. Default: that of the run. Fixed at first."
+        metavar="COL",
+        help="Column of groups whose rows count as one. Default: that of the run. Fixed at the first look.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print monitor.json instead of text.")]
