@@ -14,6 +14,7 @@ looked at after every row.
     steep         v(f) = sigmoid(4 logit f)
     five          f takes five values
     wide          64 inputs instead of three
+    exact         as calm, with --tolerance 0; 10 calls with 1,000 rows
     tolerated     all rates are off by 0.1 in log-odds, which is the tolerance
     map-off       rates are sigmoid(1.5 logit p), p the corrected confidence: nothing is hidden in it, but it is wrong
     field-false   rates are sigmoid(3 logit f), the global map says sigmoid(1.5 logit f), and h is false: nothing hidden
@@ -49,13 +50,13 @@ from miscal.discovery.monitoring.questions import (
     BETS,
     FINDING,
     HIDDEN,
-    LEAST_HIDDEN,
     RAW_HIDDEN,
     REGIME,
     SHARES,
     TOTAL,
     UNSUPPORTED,
     Question,
+    hidden_tolerance,
     tolerance_of,
 )
 from miscal.discovery.monitoring.rows import NewLabelled
@@ -65,7 +66,7 @@ from miscal.findings import cut
 
 FIELDS = ("kind", "world", "size", "after", "draw")
 RUN_ROWS, TENTH, HIDDEN_SIZE = 7_500, 1.2816, 0.6
-NULLS = ("calm", "grouped", "not-named", "steep", "five", "wide", "tolerated")
+NULLS = ("calm", "grouped", "not-named", "steep", "five", "wide", "exact", "tolerated")
 JUDGED = {"map-off": HIDDEN, "field-false": RAW_HIDDEN}
 EXPECTED_TO_FAIL = ("not-named",)
 CHANGES = (
@@ -137,14 +138,15 @@ def begin(world: str) -> Watch:
     known = Triples.of(X, confidence=f, correct=np.zeros(len(f)), group=unit if world == "grouped" else None)
     reference = reference_of(run_of(known), X, f)
     wide = {TOTAL: 1.0, REGIME: 0.5, FINDING: 0.1}
+    given = 0.0 if world == "exact" else None
     kinds = [*SHARES, "regime:over", "regime:under", "finding:0", *([RAW_HIDDEN] if world == "field-false" else [])]
     asked = []
     for key in kinds:
         kind, _, name = key.partition(":")
         share = None if kind == RAW_HIDDEN else SHARES.get(kind, (1 - sum(SHARES.values())) / 3)
-        off = tolerance_of(wide[kind] * RUN_ROWS, 0.6, None) if kind in wide else 0.01 if kind == UNSUPPORTED else 0.0
+        off = tolerance_of(wide[kind] * RUN_ROWS, 0.6, given) if kind in wide else 0.01 if kind == UNSUPPORTED else 0.0
         asked.append(Question(key, kind, key, share, off, Capital.begin(BETS[kind]), sign=name or None))
-    return Watch.begin(SIGNIFICANCE, LEAST_HIDDEN, tuple(asked), reference.basis, reference.rows)
+    return Watch.begin(SIGNIFICANCE, hidden_tolerance(given), tuple(asked), reference.basis, reference.rows)
 
 
 def answered(watch: Watch) -> list[str]:
@@ -213,7 +215,7 @@ def fitted_draw(world: str, size: float, after: int, draw: int) -> dict:
                  Capital.begin(BETS[one.kind]), sign=one.sign)
         for one in plan.questions
     )  # fmt: skip
-    watch = Watch.begin(SIGNIFICANCE, LEAST_HIDDEN, asked, reference.basis, reference.rows)
+    watch = Watch.begin(SIGNIFICANCE, hidden_tolerance(None), asked, reference.basis, reference.rows)
     first: dict[str, int] = {}
     for look in range(100):
         new, members = rows_of(rng, LOOK, "calm")

@@ -37,7 +37,7 @@ Group = Annotated[
     str | None,
     typer.Option(
         metavar="COL",
-        help="Column of groups whose rows count as one. Default: that of the run. Fixed at the first look.",
+        help="Column of groups whose rows count as one; fixed at the first look. Default: that of the run.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print monitor.json instead of text.")]
