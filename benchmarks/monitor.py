@@ -82,6 +82,8 @@ MOST_ROWS, CALM_ROWS, LOOK = 20_000, 5_000, 100
 CALLS = ((10, 1_000), (1_000, 20))
 """Calls and rows of each: in most worlds, and in the calm one."""
 LEAST_P = 0.01
+SHARE_OF = {TOTAL: 1.0, REGIME: 0.5, FINDING: 0.1}
+"""Share of the rows that a question is about: what the run learned from there sets its tolerance."""
 
 
 def inputs_of(rng: np.random.Generator, n: int, world: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -137,14 +139,19 @@ def begin(world: str) -> Watch:
     X, f, unit = inputs_of(rng, RUN_ROWS, world)
     known = Triples.of(X, confidence=f, correct=np.zeros(len(f)), group=unit if world == "grouped" else None)
     reference = reference_of(run_of(known), X, f)
-    wide = {TOTAL: 1.0, REGIME: 0.5, FINDING: 0.1}
     given = 0.0 if world == "exact" else None
     kinds = [*SHARES, "regime:over", "regime:under", "finding:0", *([RAW_HIDDEN] if world == "field-false" else [])]
     asked = []
     for key in kinds:
         kind, _, name = key.partition(":")
         share = None if kind == RAW_HIDDEN else SHARES.get(kind, (1 - sum(SHARES.values())) / 3)
-        off = tolerance_of(wide[kind] * RUN_ROWS, 0.6, given) if kind in wide else 0.01 if kind == UNSUPPORTED else 0.0
+        off = (
+            tolerance_of(SHARE_OF[kind] * RUN_ROWS, 0.6, given)
+            if kind in SHARE_OF
+            else 0.01
+            if kind == UNSUPPORTED
+            else 0.0
+        )
         asked.append(Question(key, kind, key, share, off, Capital.begin(BETS[kind]), sign=name or None))
     return Watch.begin(SIGNIFICANCE, hidden_tolerance(given), tuple(asked), reference.basis, reference.rows)
 
@@ -208,10 +215,9 @@ def fitted_draw(world: str, size: float, after: int, draw: int) -> dict:
         SimpleNamespace(summary=SimpleNamespace(seed=0), triples=lambda: triples), X=None, confidence=None
     )
     plan = begin("calm")
-    wide = {TOTAL: 1.0, REGIME: 0.5, FINDING: 0.1}
     asked = tuple(
         Question(one.key, one.kind, one.label, one.share,
-                 tolerance_of(wide[one.kind] * n, 0.6, None) if one.kind in wide else one.tolerance,
+                 tolerance_of(SHARE_OF[one.kind] * n, 0.6, None) if one.kind in SHARE_OF else one.tolerance,
                  Capital.begin(BETS[one.kind]), sign=one.sign)
         for one in plan.questions
     )  # fmt: skip
