@@ -145,13 +145,9 @@ def begin(world: str) -> Watch:
     for key in kinds:
         kind, _, name = key.partition(":")
         share = None if kind == RAW_HIDDEN else SHARES.get(kind, (1 - sum(SHARES.values())) / 3)
-        off = (
-            tolerance_of(SHARE_OF[kind] * RUN_ROWS, 0.6, given)
-            if kind in SHARE_OF
-            else 0.01
-            if kind == UNSUPPORTED
-            else 0.0
-        )
+        off = 0.01 if kind == UNSUPPORTED else 0.0
+        if kind in SHARE_OF:
+            off = tolerance_of(SHARE_OF[kind] * RUN_ROWS, 0.6, given)
         asked.append(Question(key, kind, key, share, off, Capital.begin(BETS[kind]), sign=name or None))
     return Watch.begin(SIGNIFICANCE, hidden_tolerance(given), tuple(asked), reference.basis, reference.rows)
 
