@@ -156,6 +156,7 @@ WRONG = [
     (lambda rows: rows.with_columns(pl.lit(None, pl.Int64).alias("correct")), (), "80 of 80 values are missing"),
     (lambda rows: rows.with_columns(pl.lit(float("nan")).alias("x_0")), (), "missing"),
     (lambda rows: rows.with_columns(pl.col("confidence") * 100), (), "divide by 100"),
+    (lambda rows: rows.with_columns(pl.concat_list("who").alias("who")), (), "one value for each row"),
     (lambda rows: rows.head(0), (), "no rows"),
     (lambda rows: rows, ("--where", "subject == 'chess'"), "no row"),
     (lambda rows: rows, ("--tolerance", "-1"), "at least 0"),
