@@ -200,11 +200,11 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
     correct = check_correct(beside.frame[roles.correct], name=label("correct", roles.correct), rows=beside.row)
     names, unit = None, np.arange(len(correct))
     if roles.group is not None:
-        values = beside.frame[roles.group]
-        if values.dtype.is_nested():
+        series = beside.frame[roles.group]
+        if series.dtype.is_nested():
             what = label("group", roles.group)
-            raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {values.dtype}")
-        names = values.cast(str).to_numpy()
+            raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
+        names = series.cast(str).to_numpy()
         _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
         unit = np.argsort(np.argsort(first))[number]
     order = np.argsort(unit, kind="stable")
