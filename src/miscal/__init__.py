@@ -21,18 +21,21 @@ if TYPE_CHECKING:
     from miscal.discovery.compare import compare
     from miscal.discovery.comparing.document import RunComparison
     from miscal.discovery.discover import Discovery, discover
+    from miscal.discovery.monitoring.document import Monitoring
     from miscal.discovery.run import read_run
     from miscal.discovery.saved_model import load_model
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
     from miscal.report import write_comparison, write_run
+    from miscal.report.monitoring.run import monitor
 
 __all__ = [
     "Discovery",
     "FieldEstimate",
     "MiscalError",
     "MiscalibrationField",
+    "Monitoring",
     "RunComparison",
     "Triples",
     "__version__",
@@ -41,6 +44,7 @@ __all__ = [
     "discover",
     "honest_field",
     "load_model",
+    "monitor",
     "read_run",
     "read_triples",
     "synthetic",
@@ -53,12 +57,14 @@ _HOMES = {
     "FieldEstimate": "estimators.estimate",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
+    "Monitoring": "discovery.monitoring.document",
     "RunComparison": "discovery.comparing.document",
     "Triples": "data.triples",
     "compare": "discovery.compare",
     "discover": "discovery.discover",
     "honest_field": "estimators.honest",
     "load_model": "discovery.saved_model",
+    "monitor": "report.monitoring.run",
     "read_run": "discovery.run",
     "read_triples": "data.readers",
     "write_comparison": "report",

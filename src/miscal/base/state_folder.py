@@ -59,7 +59,7 @@ def save_state(folder: str | Path, form: str, content: Mapping[str, Any], tensor
 
 
 def load_state(
-    folder: str | Path, form: str, *, beside: Collection[str] = ()
+    folder: str | Path, form: str, *, beside: Collection[str] = (), remedy: str = _REMEDY
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read learned values back.
 
@@ -71,6 +71,8 @@ def load_state(
         What it has to hold.
     beside : collection of str
         Names of further entries that may lie in the folder; they are not read.
+    remedy : str
+        What messages advise where the folder cannot be used; by default to save the model again.
 
     Returns
     -------
@@ -91,10 +93,10 @@ def load_state(
         If it holds something else, or another version of miscal wrote it.
     """
     folder = Path(folder)
-    config = _read_config(folder)
+    config = _read_config(folder, remedy)
     _refuse_strangers(folder, {CONFIG, TENSORS, *beside})
     if config["version"] != VERSION:
-        age, remedy = ("a newer", "upgrade miscal") if config["version"] > VERSION else ("an older", _REMEDY)
+        age, remedy = ("a newer", "upgrade miscal") if config["version"] > VERSION else ("an older", remedy)
         raise MismatchError(
             f"{folder} was saved by {age} miscal (format version {config['version']}; this one reads {VERSION}): "
             f"{remedy}"
@@ -102,11 +104,11 @@ def load_state(
     if config["format"] != form:
         raise MismatchError(f"{folder} holds {config['format']!r}, not {form!r}: give another folder")
     if config["sha256"]["content"] != _content_digest(config["format"], config["version"], config["content"]):
-        raise CorruptFile(f"{folder / CONFIG} has changed since it was written (its sha256 differs): {_REMEDY}")
-    return config["content"], _read_tensors(folder / TENSORS, config["sha256"][TENSORS])
+        raise CorruptFile(f"{folder / CONFIG} has changed since it was written (its sha256 differs): {remedy}")
+    return config["content"], _read_tensors(folder / TENSORS, config["sha256"][TENSORS], remedy)
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
+def _read_config(folder: Path, remedy: str) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileError(f"{folder} is not a folder: give the folder in which a model was saved")
     try:
@@ -119,7 +121,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise FileError(f"{folder} holds no saved model: there is no {CONFIG} in it") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise CorruptFile(f"{folder / CONFIG} is damaged, or was not written by miscal: {_REMEDY}") from None
+        raise CorruptFile(f"{folder / CONFIG} is damaged, or was not written by miscal: {remedy}") from None
     return config
 
 
@@ -133,21 +135,21 @@ def _refuse_strangers(folder: Path, known: set[str]) -> None:
         )
 
 
-def _read_tensors(path: Path, wanted: str) -> dict[str, np.ndarray]:
+def _read_tensors(path: Path, wanted: str, remedy: str) -> dict[str, np.ndarray]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
         blob = path.read_bytes()
     except FileNotFoundError:
-        raise CorruptFile(f"{path} is missing: {_REMEDY}") from None
+        raise CorruptFile(f"{path} is missing: {remedy}") from None
     if hashlib.sha256(blob).hexdigest() != wanted:
-        raise CorruptFile(f"{path} has changed since it was written ({len(blob)} bytes, its sha256 differs): {_REMEDY}")
+        raise CorruptFile(f"{path} has changed since it was written ({len(blob)} bytes, its sha256 differs): {remedy}")
     try:
         # the bytes that were checked, not the file a second time
         return load(blob)
     except SafetensorError as error:
-        raise CorruptFile(f"{path} is not a safetensors file ({error}): {_REMEDY}") from None
+        raise CorruptFile(f"{path} is not a safetensors file ({error}): {remedy}") from None
 
 
 def _content_digest(form: str, version: int, content: Mapping[str, Any]) -> str:

@@ -20,8 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 if all went well; 2 for an error the user can fix; 130 or 143 if stopped by a signal; 1 for a
-        bug in miscal.
+        Exit status: 0 if all went well; 3 if ``miscal monitor`` raised an alarm; 2 for an error the user can fix; 130
+        or 143 if stopped by a signal; 1 for a bug in miscal.
     """
     import sys
 

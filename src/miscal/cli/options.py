@@ -88,6 +88,11 @@ def fraction(text: object) -> float:
     return _number(float, 0, 1)(text)
 
 
+def non_negative(text: object) -> float:
+    """Parse a number of at least 0."""
+    return _number(float, 0)(text)
+
+
 def numbers(text: object) -> tuple[float, ...]:
     """Parse a comma-separated list of numbers, and say what was given.
 

@@ -12,7 +12,7 @@ from types import FrameType
 from miscal.base.errors import InternalError, MiscalError
 from miscal.base.files import FULL_DISK
 
-DONE, OUR_FAULT, USERS_TO_FIX = 0, 1, 2
+DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
 _SECRET_NAMES = re.compile(r"TOKEN|API_?KEY|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _URL_USER = re.compile(r"(?:(?<=://)|(?<=:/))[^/\s@]+@")  # paths lose one of the slashes

@@ -1,0 +1,128 @@
+"""``miscal monitor``: whether the correction still holds on what came after."""
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from miscal.cli import options
+from miscal.cli.outcome import ALARM, DONE
+
+if TYPE_CHECKING:
+    from miscal.discovery.monitoring.document import Monitoring
+
+WIDTH, SHOWN = 100, 5
+Rows = Annotated[
+    str,
+    typer.Argument(
+        metavar="NEW_LABELLED", help="A .parquet, .csv or .jsonl file of new rows with outcomes, none of them twice."
+    ),
+]
+Out = Annotated[
+    str | None, typer.Option("--out", metavar="DIR", help="Folder of the monitor. Default: monitor in RUN_DIR.")
+]
+At = Annotated[str | None, typer.Option(metavar="DATE", help="What to call this look on the page, e.g. its date.")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        metavar="T",
+        parser=options.non_negative,
+        help="Shift in log-odds up to which a corrected confidence counts as right; fixed at the first look. Default: "
+        "0.1, or two standard errors of what the run knew if that is more (0.25 for single inputs).",
+        show_default=False,
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of groups whose rows count as one; fixed at the first look. Default: that of the run.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print monitor.json instead of text.")]
+
+
+def command(
+    run: options.RunDir,
+    data: Rows,
+    out: Out = None,
+    confidence: options.Confidence = None,
+    correct: options.Correct = None,
+    embeddings: options.Embeddings = None,
+    features: options.Features = None,
+    text: options.Text = None,
+    where: options.Where = None,
+    group: Group = None,
+    at: At = None,
+    tolerance: Tolerance = None,
+    on_invalid: options.OnInvalidOption = options.OnInvalid.error,
+    encoding: options.Encoding = "utf-8",
+    json: Json = False,
+) -> int:
+    """Look whether the correction of a run still holds on labelled rows that came after.
+
+    Each call adds a look at new rows. Looks may be as many as one likes: while nothing is wrong, the probability that
+    any of them ever raises an alarm is at most 5 %.
+
+    Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
+    """
+    from miscal.cli.progress import stages
+    from miscal.report.monitoring.run import FOLDER, monitor
+
+    columns = {"confidence": confidence, "correct": correct, "embeddings": embeddings, "features": features}
+    with stages() as progress:
+        found = monitor(
+            run, data, out=out, at=at, tolerance=tolerance, group=group, progress=progress, text=text, where=where,
+            on_invalid=on_invalid.value, encoding=encoding, **columns,
+        )  # fmt: skip
+    place = Path(run) / FOLDER if out is None else Path(out)
+    print(found.to_json() if json else "\n".join(monitor_lines(found, place)), end="" if json else "\n")
+    return ALARM if found.alarm else DONE
+
+
+def monitor_lines(found: "Monitoring", out: Path) -> list[str]:
+    """Tell what a look found.
+
+    Parameters
+    ----------
+    found : Monitoring
+        All looks so far.
+    out : Path
+        The folder of the monitor.
+
+    Returns
+    -------
+    list of str
+        Lines to print: the verdict, rows, means, findings that changed, what is left out, warnings, the page.
+    """
+    last = found.looks[-1]
+    looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
+    told = [
+        f"rows        {last.rows:,} new, {found.rows:,} in {looks}{_dropped(last.dropped)}",
+        f"outcomes    {found.accuracy:.1%} are 1; mean confidence {found.corrected:.1%} corrected, "
+        f"{found.confidence:.1%} raw",
+        f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
+        *(f"not watched {one}" for one in found.left_out[:SHOWN]),
+        *_more(len(found.left_out) - SHOWN),
+        *(f"warning     {one}" for one in found.warnings),
+    ]
+    return [
+        *(line for sentence in found.verdict for line in _wrapped(sentence, 0)),
+        "",
+        *(line for one in told for line in _wrapped(one, 12)),
+        # a path is never broken: it is there to be copied
+        f"page        {out / 'monitor.html'}",
+    ]
+
+
+def _dropped(n: int) -> str:
+    return f"; {n:,} left out as invalid" if n else ""
+
+
+def _more(n: int) -> list[str]:
+    return [f"            and {n:,} more: see the page"] if n > 0 else []
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)

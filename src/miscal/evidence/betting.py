@@ -1,0 +1,254 @@
+"""Bets against a hypothesis, whose capital may be looked at any time.
+
+Capital starts at 1 and is multiplied by a factor for each row, of expectation at most 1 where the hypothesis holds,
+given the past. So it is a supermartingale, and the probability that it ever reaches 1 / alpha is at most alpha (Ville,
+1939), however often it is looked at (Shafer, 2021; Ramdas, Grünwald, Vovk and Shafer, 2023).
+
+The hypothesis is that the log-odds of an outcome lie within a tolerance of those of its confidence. A bet names other
+log-odds, and its factor is the likelihood ratio of what it names and of the nearest log-odds that the hypothesis
+allows. It is the largest in expectation at that bound (the ratio is monotone in the outcome), where it is 1.
+
+Several bets share the capital, and half of it is invested little by little, so that a change that comes late finds
+capital that has not been lost to the calm before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit, logit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RAREST = 1e-4
+"""Confidences nearer than this to 0 or 1 are taken as this near: one outcome may not win or lose everything."""
+
+INVESTED = 0.5
+"""Share of the capital that is bet from the start; the rest is kept for changes that come later. Not tuned."""
+
+HORIZON = 1_000.0
+"""Steps after which half of the reserve has been invested (a change that comes early against one that comes late).
+Not tuned."""
+
+INTERVAL_AT = 6.0
+"""Variance at which intervals over time are about the narrowest: some 200 outcomes of variance below 1/4. Not tuned."""
+
+
+def clipped_logit(confidence: Floats) -> Floats:
+    """Log-odds of confidences, those of 0 and 1 kept finite.
+
+    Parameters
+    ----------
+    confidence : (n,) float64 in [0, 1]
+
+    Returns
+    -------
+    (n,) float64 in [-9.21, 9.21]
+
+    Examples
+    --------
+    >>> clipped_logit(np.array([0.5, 1.0])).round(2).tolist()
+    [0.0, 9.21]
+    """
+    return logit(np.clip(confidence, RAREST, 1 - RAREST))
+
+
+def shift_log_factors(correct: Floats, confidence: Floats, shifts: Floats, tolerance: float = 0.0) -> Floats:
+    """Logarithms of the factors of bets that the log-odds of the outcomes are shifted from those of the confidences.
+
+    Parameters
+    ----------
+    correct : (n,) float64, 0 or 1
+    confidence : (n,) float64 in [0, 1]
+    shifts : (n, k) or (k,) float64
+        What each of k bets adds to the log-odds; positive: right more often than stated. Fixed before the outcome.
+    tolerance : float >= 0, default 0
+        Shifts up to this size belong to the hypothesis. A bet on no more than it has the factor 1.
+
+    Returns
+    -------
+    (n, k) float64
+        Their exponentials have expectations of at most 1 wherever the log-odds lie within the tolerance.
+
+    Examples
+    --------
+    >>> p, rates = np.array([0.6, 0.6]), np.array([0.6, 0.4])
+    >>> float(rates @ np.exp(shift_log_factors(np.array([1.0, 0.0]), p, np.array([1.0])))[:, 0])
+    1.0
+    """
+    score = clipped_logit(confidence)[:, None]
+    shifts = np.broadcast_to(np.asarray(shifts, dtype=np.float64), (len(score), np.shape(shifts)[-1]))
+    allowed = np.clip(shifts, -tolerance, tolerance)
+    # at a confidence of 1 no outcome is likelier than stated: the bound of the logit must not be bet against
+    open_side = np.where(shifts > 0, confidence[:, None] < 1 - RAREST, confidence[:, None] > RAREST)
+    sign = np.where(correct == 1, 1.0, -1.0)[:, None]
+    ratio = log_expit(sign * (score + shifts)) - log_expit(sign * (score + allowed))
+    return np.where(open_side & (np.abs(shifts) > tolerance), ratio, 0.0)
+
+
+def rate_log_factors(hit: NDArray[np.bool_], rate: float, odds: Floats) -> Floats:
+    """Logarithms of the factors of bets that something happens more often than at a rate.
+
+    Parameters
+    ----------
+    hit : (n,) bool
+        Whether it happened.
+    rate : float in (0, 1)
+        The largest rate that the hypothesis allows.
+    odds : (k,) float64 > 1
+        What each bet multiplies the odds by.
+
+    Returns
+    -------
+    (n, k) float64
+        Their exponentials have an expectation of at most 1 at any rate up to `rate`.
+
+    Examples
+    --------
+    >>> np.exp(rate_log_factors(np.array([True, False]), 0.2, np.array([4.0]))).round(3).tolist()
+    [[2.5], [0.625]]
+    """
+    bet = odds * rate / (1 - rate + odds * rate)
+    return np.where(hit[:, None], np.log(bet / rate), np.log((1 - bet) / (1 - rate)))
+
+
+def of_units(log_factors: Floats, unit: Ints) -> Floats:
+    """Join the factors of rows that depend on each other to one factor: their mean.
+
+    The mean of factors has an expectation of at most 1 however the rows depend on each other; their product has not.
+
+    Parameters
+    ----------
+    log_factors : (n, k) float64
+    unit : (n,) int64
+        0 .. m - 1, each of which occurs.
+
+    Returns
+    -------
+    (m, k) float64
+
+    Examples
+    --------
+    >>> np.exp(of_units(np.log(np.array([[2.0], [1.0], [0.5]])), np.array([0, 1, 0]))).tolist()
+    [[1.25], [1.0]]
+    """
+    order = np.argsort(unit, kind="stable")
+    starts = np.searchsorted(unit[order], np.arange(unit.max() + 1)) if len(unit) else np.zeros(0, dtype=np.int64)
+    if len(starts) == len(unit):
+        return log_factors[order]
+    sums = np.logaddexp.reduceat(log_factors[order], starts, axis=0)
+    return sums - np.log(np.bincount(unit))[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Capital:
+    """The capital of bets on one question; logarithms throughout.
+
+    Attributes
+    ----------
+    log_active : (k,) float64
+        What each bet holds.
+    steps : float >= 0
+        Steps so far: rows, or groups of rows that count as one.
+    log_peak : float >= 0
+        The most that it ever was.
+    """
+
+    log_active: Floats
+    steps: float = 0.0
+    log_peak: float = 0.0
+
+    @staticmethod
+    def begin(bets: int) -> Capital:
+        """Divide a capital of 1 among so many bets and the reserve.
+
+        Examples
+        --------
+        >>> abs(Capital.begin(3).log_value) < 1e-12
+        True
+        """
+        return Capital(np.full(bets, np.log(INVESTED / bets)))
+
+    @property
+    def log_value(self) -> float:
+        """Logarithm of the whole capital, the reserve included."""
+        return float(np.logaddexp.reduce(np.r_[self.log_active, _log_reserve(self.steps)]))
+
+    def after(self, log_factors: Floats, steps: Floats | None = None) -> tuple[Capital, Floats]:
+        """Bet on what came next.
+
+        Parameters
+        ----------
+        log_factors : (m, k) float64
+            Logarithms of the factors, in turn.
+        steps : (m,) float64 > 0, optional
+            How many steps each is; one by default.
+
+        Returns
+        -------
+        Capital
+        (m,) float64
+            Logarithm of the capital after each.
+
+        Examples
+        --------
+        >>> capital, course = Capital.begin(1).after(np.log(np.array([[2.0], [2.0]])))
+        >>> bool(2.4 < np.exp(course[-1]) < 2.6), capital.steps
+        (True, 2.0)
+        """
+        if len(log_factors) == 0:
+            return self, np.zeros(0)
+        ends = self.steps + np.cumsum(np.ones(len(log_factors)) if steps is None else steps)
+        starts = np.r_[self.steps, ends[:-1]]
+        bets = len(self.log_active)
+        # what leaves the reserve at each step, divided among the bets, before the factor of the step
+        added = np.log((1 - INVESTED) * HORIZON / bets) + np.log(ends - starts)
+        added -= np.log(HORIZON + starts) + np.log(HORIZON + ends)
+        won = np.cumsum(log_factors, axis=0)
+        before = np.vstack([np.zeros(bets), won[:-1]])
+        terms = np.vstack([self.log_active, added[:, None] - before])
+        held = won + np.logaddexp.accumulate(terms, axis=0)[1:]
+        course = np.logaddexp.reduce(np.column_stack([held, _log_reserve(ends)]), axis=1)
+        peak = max(self.log_peak, float(course.max()))
+        return Capital(held[-1], float(ends[-1]), peak), course
+
+
+def _log_reserve(steps: float | Floats) -> Floats:
+    return np.log((1 - INVESTED) * HORIZON) - np.log(HORIZON + np.asarray(steps))
+
+
+def running_interval(total: float, n: float, level: float = 0.95) -> tuple[float, float] | None:
+    """Interval of a mean that holds at all times together.
+
+    For values that, given the past, lie in an interval of width 1: then the sum less its conditional means is
+    sub-Gaussian with variance n / 4, and the mixture bound of Robbins (1970) holds for all n at once (Howard, Ramdas,
+    McAuliffe and Sekhon, 2021). It covers the average of the conditional means so far, which may change over time.
+
+    Parameters
+    ----------
+    total : float
+        Sum of the values.
+    n : float >= 0
+        How many there were.
+    level : float in (0, 1), default 0.95
+        Probability that it covers at every n.
+
+    Returns
+    -------
+    (float, float) or None
+        None where there are no values.
+
+    Examples
+    --------
+    >>> low, high = running_interval(20.0, 100)
+    >>> round(low, 3), round(high, 3)
+    (0.046, 0.354)
+    """
+    if n == 0:
+        return None
+    variance = n / 4 + INTERVAL_AT
+    radius = np.sqrt(variance * (np.log(variance / INTERVAL_AT) - 2 * np.log(1 - level))) / n
+    return float(total / n - radius), float(total / n + radius)

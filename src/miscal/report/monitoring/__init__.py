@@ -1,0 +1,1 @@
+"""The page of a monitor, and the folder that it lies in."""

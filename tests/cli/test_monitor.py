@@ -1,0 +1,295 @@
+"""``miscal monitor`` as a person runs it, over one small run."""
+
+import csv
+import json
+import os
+import shutil
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pytest
+
+import miscal
+from miscal.base import files
+from miscal.cli import main
+from miscal.discovery.monitoring.document import Monitoring
+from miscal.report.monitoring.run import MONITOR_FILES
+
+from .conftest import planted
+
+OPTIONS = ("--features", "x_*", "--text", "question", "--metadata", "subject", "--map", "pca", "--group", "who")
+
+
+def with_groups(n, seed, share=1.0):
+    """Rows of new groups of about two rows; `share` of the right answers stay right."""
+    rng = np.random.default_rng(seed)
+    who = pl.Series("who", [f"{seed}-{k}" for k in rng.integers(0, n // 2, n)])
+    kept = pl.Series(rng.random(n) < share).cast(pl.Int64)
+    return planted(n, seed=seed).with_columns(who, (pl.col("correct") * kept).alias("correct"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run with a finding; nobody writes into it."""
+    folder = tmp_path_factory.mktemp("monitored")
+    with_groups(240, 0).write_parquet(folder / "data.parquet")
+    assert main(["discover", str(folder / "data.parquet"), "--out", str(folder / "run"), *OPTIONS]) == 0
+    return folder / "run"
+
+
+@dataclass
+class Ended:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def watch(made, tmp_path, capsys):
+    """Call the command on a copy of the run."""
+    shutil.copytree(made, tmp_path / "run")
+
+    def call(rows, *options, name="new.parquet"):
+        if isinstance(rows, pl.DataFrame):
+            rows.write_parquet(tmp_path / name)
+        status = main(["monitor", str(tmp_path / "run"), str(tmp_path / name), *map(str, options)])
+        told = capsys.readouterr()
+        assert [p.name for p in (tmp_path / "run").iterdir() if p.name.startswith(".miscal")] == []
+        return Ended(status, told.out, told.err)
+
+    call.folder = tmp_path / "run" / "monitor"
+    return call
+
+
+def content(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_look_where_nothing_changed(watch):
+    ended = watch(with_groups(200, 1))
+    assert ended.status == 0, ended.err
+    assert ended.out.startswith("No alarm: in 200 rows and 1 look, nothing shows")
+    assert str(watch.folder / "monitor.html") in ended.out
+    assert {path.name for path in watch.folder.iterdir()} == MONITOR_FILES
+
+
+def test_a_broken_correction_ends_with_3_now_and_at_later_looks(watch):
+    assert watch(with_groups(200, 1)).status == 0
+    ended = watch(with_groups(300, 2, share=0.3))
+    assert ended.status == 3
+    assert ended.out.startswith("ALARM since look 2: the correction does not hold")
+    assert "miscal discover" in ended.out
+    later = watch(with_groups(60, 3))
+    assert (later.status, later.out.partition(":")[0]) == (3, "ALARM since look 2")
+
+
+def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
+    watch(with_groups(200, 1), "--at", "2026-01-05")
+    ended = watch(with_groups(150, 2), "--json", "--at", "=1+1")
+    text = (watch.folder / "monitor.json").read_text()
+    found = Monitoring.model_validate_json(text)
+    assert ended.out == text == found.to_json()
+    assert [(one.rows, one.at) for one in found.looks] == [(200, "2026-01-05"), (150, "=1+1")]
+    assert found.group == "who"
+    keys = {one.key for one in found.questions}
+    assert keys >= {"raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "regime:over"}
+    assert sum(one.share or 0 for one in found.questions) == pytest.approx(1)
+    assert found.groups[0].hidden.interval is not None
+    lines = list(csv.DictReader((watch.folder / "course.csv").read_text().splitlines()))
+    assert len(lines) == 2 * len(found.questions)
+    assert {one["at"] for one in lines} == {"2026-01-05", "'=1+1"}
+    last = {one["question"]: float(one["evidence"]) for one in lines if one["look"] == "2"}
+    assert last == pytest.approx({one.key: one.evidence for one in found.questions})
+
+
+def test_the_page_asks_for_nothing_from_outside_and_holds_no_markup_of_the_data(watch):
+    watch(with_groups(60, 1), "--at", "<img src=x onerror=alert(1)>")
+    page = (watch.folder / "monitor.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+    assert "<img" not in page
+
+
+def test_the_same_looks_give_the_same_bytes(watch, made, tmp_path):
+    rows = [with_groups(80, 1), with_groups(80, 2)]
+    for one in rows:
+        assert watch(one).status == 0
+    first = content(watch.folder)
+    shutil.rmtree(watch.folder)
+    for one in rows:
+        assert watch(one).status == 0
+    assert content(watch.folder) == first
+
+
+@pytest.mark.parametrize("how", ["the same file", "another format, another order", "at the head of a longer file"])
+def test_rows_that_were_counted_are_refused_and_nothing_changes(watch, tmp_path, how):
+    rows = with_groups(80, 1)
+    watch(rows, "--at", "monday")
+    before = content(watch.folder)
+    if how == "another format, another order":
+        rows.reverse().write_csv(tmp_path / "again.csv")
+        ended = watch(None, name="again.csv")
+    else:
+        ended = watch(rows if how == "the same file" else pl.concat([rows, with_groups(40, 2)]))
+    assert (ended.status, ended.out) == (2, "")
+    assert "counted before, as look 1 (monday)" in ended.err
+    assert "nothing was changed" in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert content(watch.folder) == before
+
+
+def test_a_group_that_returns_is_told(watch):
+    watch(with_groups(80, 1))
+    again = with_groups(80, 1).with_columns(pl.Series("correct", 1 - with_groups(80, 1)["correct"]))
+    ended = watch(again)
+    assert "80 of 80 rows are of groups of 'who' that came at earlier looks" in " ".join(ended.out.split())
+
+
+WRONG = [
+    (lambda rows: rows.drop("correct"), (), "correct"),
+    (lambda rows: rows.drop("x_1"), (), "x_1"),
+    (lambda rows: rows.drop("who"), (), "who"),
+    (lambda rows: rows.drop("confidence"), (), "--confidence"),
+    (lambda rows: rows.with_columns(pl.col("correct") + 1), (), "0/1"),
+    (lambda rows: rows.with_columns(pl.lit(None, pl.Int64).alias("correct")), (), "80 of 80 values are missing"),
+    (lambda rows: rows.with_columns(pl.lit(float("nan")).alias("x_0")), (), "missing"),
+    (lambda rows: rows.with_columns(pl.col("confidence") * 100), (), "divide by 100"),
+    (lambda rows: rows.with_columns(pl.concat_list("who").alias("who")), (), "one value for each row"),
+    (lambda rows: rows.head(0), (), "no rows"),
+    (lambda rows: rows, ("--where", "subject == 'chess'"), "no row"),
+    (lambda rows: rows, ("--tolerance", "-1"), "at least 0"),
+    (lambda rows: rows, ("--correct", "corect"), "did you mean 'correct'"),
+    (lambda rows: rows, ("--correct", "confidence"), "two columns"),
+]
+
+
+@pytest.mark.parametrize(("change", "options", "said"), WRONG)
+def test_rows_that_cannot_be_used_end_in_one_line_and_leave_nothing(watch, change, options, said):
+    ended = watch(change(with_groups(80, 1)), *options)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not watch.folder.exists()
+
+
+def test_invalid_rows_can_be_left_out_and_are_counted(watch):
+    rows = with_groups(80, 1).with_row_index()
+    rows = rows.with_columns(
+        pl.when(pl.col("index") < 5).then(None).otherwise(pl.col("correct")).alias("correct"),
+        pl.when(pl.col("index") == 7).then(2.0).otherwise(pl.col("confidence")).alias("confidence"),
+    ).drop("index")
+    ended = watch(rows, "--on-invalid", "drop")
+    assert ended.status == 0, ended.err
+    assert "74 new" in ended.out
+    assert json.loads((watch.folder / "monitor.json").read_text())["looks"][0]["dropped"] == 6
+
+
+def test_another_model_another_setting_and_a_damaged_state_are_refused(watch, made, tmp_path):
+    watch(with_groups(80, 1))
+    before = content(watch.folder)
+    assert "keeps it" in watch(with_groups(80, 2), "--tolerance", "0.3").err
+    assert "keeps it" in watch(with_groups(80, 2), "--group", "subject").err
+    summary = tmp_path / "run" / "summary.json"
+    kept = summary.read_text()
+    summary.write_text(kept.replace("0", "1", 1))
+    assert "changed since miscal wrote it" in watch(with_groups(80, 2)).err
+    summary.write_text(kept)
+    config = tmp_path / "run" / "model" / "input" / "config.json"
+    kept = config.read_text()
+    config.write_text(kept + "\n")
+    assert "not the one that this monitor began with" in watch(with_groups(80, 2)).err
+    config.write_text(kept)
+    state = watch.folder / "state" / "config.json"
+    kept = state.read_text()
+    state.write_text(kept.replace("0", "1", 1))
+    assert "begin a new monitor with --out" in watch(with_groups(80, 2)).err
+    state.write_text(kept)
+    assert content(watch.folder) == before
+    assert watch(with_groups(80, 2)).status == 0
+
+
+def test_another_place_is_another_monitor_and_a_foreign_folder_is_kept(watch, tmp_path):
+    watch(with_groups(80, 1))
+    assert watch(with_groups(80, 1), "--out", tmp_path / "other").status == 0
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    ended = watch(with_groups(80, 1), "--out", tmp_path / "mine")
+    assert ended.status == 2
+    assert "letter.txt" in ended.err
+    assert os.listdir(tmp_path / "mine") == ["letter.txt"]
+
+
+def test_a_run_folder_with_a_monitor_is_not_replaced(watch, made, tmp_path, capsys):
+    watch(with_groups(60, 1))
+    data = str(made.parent / "data.parquet")
+    assert main(["discover", data, "--out", str(tmp_path / "run"), "--overwrite", *OPTIONS]) == 2
+    assert "'monitor'" in capsys.readouterr().err
+
+
+def test_what_is_no_run_is_refused(tmp_path, capsys):
+    with_groups(20, 1).write_parquet(tmp_path / "new.parquet")
+    for run in (tmp_path, tmp_path / "none", tmp_path / "new.parquet"):
+        assert main(["monitor", str(run), str(tmp_path / "new.parquet")]) == 2
+        assert "miscal discover" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["new.parquet"]
+
+
+def test_without_the_data_of_the_run_inputs_are_left_out_and_it_is_said(made, tmp_path, capsys):
+    shutil.copytree(made, tmp_path / "run")
+    data = made.parent / "data.parquet"
+    data.rename(made.parent / "away.parquet")
+    try:
+        with_groups(60, 1).write_parquet(tmp_path / "new.parquet")
+        found = miscal.monitor(tmp_path / "run", tmp_path / "new.parquet")
+    finally:
+        (made.parent / "away.parquet").rename(data)
+    assert "inputs" not in {one.key for one in found.questions}
+    assert any("cannot be read" in one for one in found.left_out)
+    assert sum(one.share or 0 for one in found.questions) == pytest.approx(1)
+
+
+def test_a_second_writer_is_refused_at_once(watch):
+    watch(with_groups(60, 1))
+    with files.locked(watch.folder):
+        with_groups(60, 2).write_parquet(watch.folder.parent.parent / "new.parquet")
+        with pytest.raises(miscal.MiscalError, match="another miscal process"):
+            miscal.monitor(watch.folder.parent, watch.folder.parent.parent / "new.parquet")
+    assert watch(with_groups(60, 2)).status == 0
+
+
+def gone_on(folder, data):
+    """Repeat a look that was killed: whether it had been counted."""
+    try:
+        miscal.monitor(folder, data)
+    except miscal.MiscalError as error:
+        return "counted before, as look 2" in str(error) or pytest.fail(str(error))
+    return False
+
+
+def test_a_kill_between_any_two_writes_leaves_the_old_or_the_new_monitor(watch, tmp_path, monkeypatch):
+    """What lies on the disk before each operation is what a kill leaves there, and the same command goes on from it."""
+    watch(with_groups(60, 1))
+    snapshots = []
+
+    def before(operation):
+        def observed(*given, **named):
+            snapshots.append(tmp_path / "snapshots" / str(len(snapshots)))
+            shutil.copytree(tmp_path / "run", snapshots[-1])
+            return operation(*given, **named)
+
+        return observed
+
+    with monkeypatch.context() as patched:
+        for name in ("rename", "replace", "fsync"):
+            patched.setattr(files.os, name, before(getattr(os, name)))
+        assert watch(with_groups(60, 2)).status == 0
+    after = (watch.folder / "monitor.json").read_text()
+    counted = [gone_on(folder, tmp_path / "new.parquet") for folder in snapshots]
+    # first the old state, then the new one, and nothing between
+    assert counted == sorted(counted)
+    assert {True, False} == set(counted)
+    for folder in snapshots:
+        told = Monitoring.model_validate_json((folder / "monitor" / "monitor.json").read_text())
+        assert told.model_copy(update={"run": "run"}).to_json() == after
