@@ -10,6 +10,14 @@ from hypothesis import settings
 settings.register_profile("miscal", deadline=None, derandomize=True)
 settings.load_profile("miscal")
 
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+"""All tests, those too that `-m` leaves out: tests/test_promises.py counts them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    config.stash[COLLECTED] = list(items)
+
 
 @pytest.fixture(scope="session")
 def mmlu_file() -> Path:

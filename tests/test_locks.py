@@ -17,6 +17,7 @@ def pins(name: str) -> dict[str, str]:
     return dict(line.split("==") for line in lines if not line.startswith("#"))
 
 
+@pytest.mark.promise("S8")
 @pytest.mark.parametrize("name", [f"requirements-core{v}.lock" for v in (*VERSIONS, "-oldest")])
 def test_core_is_locked_within_its_bounds_and_without_what_extras_bring(name):
     locked = pins(name)
@@ -25,6 +26,7 @@ def test_core_is_locked_within_its_bounds_and_without_what_extras_bring(name):
     assert not {"torch", "matplotlib", "transformers", "pyarrow", "pandas"} & set(locked)
 
 
+@pytest.mark.promise("S8")
 def test_the_oldest_versions_are_the_lower_bounds():
     locked = pins("requirements-core-oldest.lock")
     for need in ASKED:
@@ -32,6 +34,7 @@ def test_the_oldest_versions_are_the_lower_bounds():
         assert locked[canonicalize_name(need.name)] == lowest, need
 
 
+@pytest.mark.promise("S8")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_lock_of_the_tests_adds_to_that_of_core(version):
     every = pins(f"requirements{version}.lock")
