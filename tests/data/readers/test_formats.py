@@ -480,8 +480,11 @@ def test_what_memory_cannot_hold_is_refused_before_reading(tmp_path, monkeypatch
 def test_the_memory_limit_is_that_of_the_process_where_it_is_the_least(monkeypatch):
     of_the_machine = table.memory_limit()
     assert 10**8 < of_the_machine <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    monkeypatch.setattr(table.resource, "getrlimit", lambda kind: (10**7, table.resource.RLIM_INFINITY))
-    assert table.memory_limit() == 10**7
+    monkeypatch.setattr(table, "_address_space", lambda: 4 * 10**9)
+    for soft, left in ((4 * 10**9 + 10**7, 10**7), (10**7, 0)):
+        limits = (soft, table.resource.RLIM_INFINITY)
+        monkeypatch.setattr(table.resource, "getrlimit", lambda kind, limits=limits: limits)
+        assert table.memory_limit() == left
     monkeypatch.setattr(table.resource, "getrlimit", lambda kind: (table.resource.RLIM_INFINITY,) * 2)
     assert table.memory_limit() >= of_the_machine
 
