@@ -64,6 +64,8 @@ def read_plan(source: str | Path | Mapping[str, Any] | Plan, *, sets: Mapping[st
         return source
     if isinstance(source, Mapping):
         return _checked(_filled(dict(source), sets or {}), Path.cwd())
+    if not isinstance(source, str | Path):
+        raise InputError(f"a plan must be a YAML file, a mapping or {paper48.NAME!r}; got a {type(source).__name__}")
     if str(source) == paper48.NAME:
         return _checked({"pairs": paper48.NAME}, Path.cwd())
     path = Path(source)

@@ -125,6 +125,18 @@ def damage(path: Path, what: str) -> Iterator[None]:
         ) from None
 
 
+def own_parquet(path: Path) -> pl.DataFrame:
+    """Read a table that miscal itself wrote.
+
+    Raises
+    ------
+    CorruptFile
+        If it is damaged, or is not there.
+    """
+    with damage(path, "Parquet"):
+        return pl.read_parquet(path)
+
+
 def memory_limit() -> int:
     """Bytes this process may use: the least of the machine, its container and what its own limit leaves."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
