@@ -4,6 +4,8 @@ The promises are in tests/promises.toml; `@pytest.mark.promise("I1", cases=50)` 
 cases one call of it tries. Counting collects the tests, which takes about as long as importing them.
 """
 
+import contextlib
+import io
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -134,7 +136,8 @@ class _Collected:
 def collect() -> list[pytest.Item]:
     """Collect the tests that have a mark, and run none."""
     seen = _Collected()
-    status = pytest.main(["--collect-only", "-p", "no:terminal", *map(str, marked_files())], plugins=[seen])
+    with contextlib.redirect_stdout(io.StringIO()):
+        status = pytest.main(["--collect-only", "-qq", *map(str, marked_files())], plugins=[seen])
     if status != pytest.ExitCode.OK:
         raise SystemExit("the tests could not be collected: run pytest --collect-only")
     return seen.items

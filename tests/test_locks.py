@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 ASKED = [Requirement(need) for need in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]]
@@ -40,3 +41,15 @@ def test_the_lock_of_the_tests_adds_to_that_of_core(version):
     every = pins(f"requirements{version}.lock")
     for part in (f"requirements-core{version}.lock", "requirements-build.lock"):
         assert pins(part).items() <= every.items()
+
+
+@pytest.mark.promise("S8")
+@pytest.mark.parametrize(("name", "safe"), [("transformers", "5.3"), ("torch", "2.6"), ("pyarrow", "14.0.1")])
+def test_no_version_with_a_known_hole_is_allowed(name, safe):
+    """Each of the versions before ran code that came with a model or a file."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    needs = [need for group in extras.values() for need in map(Requirement, group) if need.name == name]
+    assert needs
+    for need in needs:
+        [lowest] = [Version(bound.version) for bound in need.specifier if bound.operator == ">="]
+        assert lowest >= Version(safe)
