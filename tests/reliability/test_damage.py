@@ -50,6 +50,7 @@ def flips(whole: bytes):
 WAYS = {"cut": cuts, "flipped": flips}
 cut = pytest.param("cut", marks=pytest.mark.promise("F2", cases=CUTS))
 flipped = pytest.param("flipped", marks=pytest.mark.promise("F3", cases=FLIPS))
+slowly = pytest.param("flipped", marks=[pytest.mark.slow, *flipped.marks])
 damaged = pytest.mark.parametrize("way", [cut, flipped])
 
 
@@ -115,7 +116,7 @@ def written_log(folder, kind):
 LOGS = ["lm-eval", "inspect, json", "inspect, deflated", "inspect, zstandard", "helm, statistics", "helm, requests"]
 
 
-@damaged
+@pytest.mark.parametrize("way", [cut, slowly])
 @pytest.mark.parametrize("kind", LOGS)
 def test_logs_of_other_tools(tmp_path, kind, way):
     path, read = written_log(tmp_path, kind)

@@ -217,7 +217,7 @@ def said_otherwise(found):
 
 
 @pytest.mark.promise("C4", cases=20)
-@faulty
+@mostly_slow("no space", "Ctrl-C")
 def test_a_folder_of_files_that_is_replaced(tmp_path, monkeypatch, capsys, fault):
     def write(folder, content):
         with run_folder(folder / "run", overwrite=True) as run:
@@ -239,7 +239,7 @@ def test_a_folder_of_files_that_is_replaced(tmp_path, monkeypatch, capsys, fault
 
 
 @pytest.mark.promise("C4", cases=36)
-@mostly_slow("no space")
+@mostly_slow()
 def test_the_run_of_a_discovery(tmp_path, monkeypatch, capsys, fault, found):
     (tmp_path / "old").mkdir()
     write_run(said_otherwise(found), tmp_path / "old" / "run", report=False)
@@ -259,7 +259,7 @@ def test_the_run_of_a_discovery(tmp_path, monkeypatch, capsys, fault, found):
 
 
 @pytest.mark.promise("C4", cases=5)
-@faulty
+@mostly_slow("no space")
 def test_a_report_that_is_drawn_again(tmp_path, monkeypatch, capsys, fault, found):
     write_run(found, tmp_path / "run")
     drawn = state(tmp_path)
@@ -288,7 +288,7 @@ class Audited:
 
 
 @pytest.mark.promise("C4", cases=15)
-@faulty
+@mostly_slow("no space")
 def test_an_audit_of_a_run_that_was_audited_before(tmp_path, monkeypatch, capsys, fault, found):
     write_run(found, tmp_path / "run", report=False)
 
@@ -311,7 +311,7 @@ def test_an_audit_of_a_run_that_was_audited_before(tmp_path, monkeypatch, capsys
 
 
 @pytest.mark.promise("C4", cases=11)
-@faulty
+@mostly_slow("no space", "Ctrl-C")
 def test_a_comparison(tmp_path, monkeypatch, capsys, fault):
     states = []
     for text in ("old", "new"):
@@ -327,7 +327,7 @@ def test_a_comparison(tmp_path, monkeypatch, capsys, fault):
 
 
 @pytest.mark.promise("C4", cases=4)
-@faulty
+@mostly_slow("no space", "Ctrl-C")
 def test_a_field_that_python_saves_in_place_is_whole_or_refused(tmp_path, monkeypatch, capsys, fault):
     """A folder that the caller names is written into, so a fault may leave a damaged model, never a wrong one."""
     X, f = np.random.default_rng(0).normal(size=(2, 80, 2)), np.linspace(0.1, 0.9, 80)
@@ -358,7 +358,7 @@ def model(tmp_path_factory):
 
 @pytest.mark.promise("C4", cases=39)
 @pytest.mark.parametrize("ending", [".parquet", *(pytest.param(x, marks=pytest.mark.slow) for x in (".csv", ".jsonl"))])
-@mostly_slow("no space")
+@mostly_slow()
 def test_corrections_in_pieces(tmp_path, monkeypatch, capsys, fault, ending, model):
     monkeypatch.setattr("miscal.discovery.correcting.command._PIECE_ROWS", (100, 100))
     rows().write_parquet(tmp_path / "new.parquet")
@@ -373,7 +373,7 @@ def test_corrections_in_pieces(tmp_path, monkeypatch, capsys, fault, ending, mod
 
 
 @pytest.mark.promise("C4", cases=35)
-@mostly_slow("no space", "Ctrl-C")
+@mostly_slow("no space")
 def test_scores_in_shards(tmp_path, monkeypatch, capsys, fault):
     """Shards that are finished stay; the folder is that of a whole run as soon as the command is run again."""
 
