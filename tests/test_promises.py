@@ -1,6 +1,7 @@
 """docs/reliability.md says what the tests prove, no more and no less."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,9 @@ def test_single(): pass
     arguments = ["--collect-only", "-qq", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(tmp_path)]
     assert pytest.main([*arguments, *markers, str(tmp_path)], plugins=[seen]) == 0
     return seen.items
+
+
+def test_no_marked_file_depends_on_an_extra(script):
+    """It would be left out as a whole where the extra is missing, and the counts would differ."""
+    for path in script.marked_files():
+        assert not re.search(r"^(\w+ = )?pytest\.importorskip", path.read_text("utf-8"), re.MULTILINE), path.name

@@ -290,7 +290,7 @@ def test_lengths_that_differ_are_refused_with_both(wrong):
     [
         ([1, 2], "has 2 rows"),
         ([1, -1, 1], "negative"),
-        ([0, 0, 0], "is 0"),
+        ([0, 0, 0], "is zero"),
         ([1, np.nan, 1], "row 1"),
         (["a"], "dtype"),
     ],

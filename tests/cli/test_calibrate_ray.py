@@ -18,7 +18,6 @@ def cluster():
     ray.shutdown()
 
 
-@pytest.mark.promise("C10")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_both_engines_write_the_same_bytes(models, tmp_path, ending, monkeypatch):
     monkeypatch.setattr(command, "_PIECE_ROWS", (64, 64))
