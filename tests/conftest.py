@@ -1,6 +1,8 @@
 """Settings of the whole suite."""
 
+import ipaddress
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,29 @@ from hypothesis import settings
 # The first example pays for imports; a busy machine is no failure.
 settings.register_profile("miscal", deadline=None, derandomize=True)
 settings.load_profile("miscal")
+
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+"""All tests, those too that `-m` leaves out: tests/test_promises.py counts them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    config.stash[COLLECTED] = list(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_other_machine():
+    """Refuse connections to other machines, so that no test can pass or fail by them; those in a private net pass."""
+    real = socket.socket.connect
+
+    def connect(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and ipaddress.ip_address(address[0]).is_global:
+            raise OSError(f"the tests may not reach {address[0]}")
+        return real(self, address)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(socket.socket, "connect", connect)
+        yield
 
 
 @pytest.fixture(scope="session")

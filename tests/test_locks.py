@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 ASKED = [Requirement(need) for need in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]]
@@ -17,6 +18,7 @@ def pins(name: str) -> dict[str, str]:
     return dict(line.split("==") for line in lines if not line.startswith("#"))
 
 
+@pytest.mark.promise("S8")
 @pytest.mark.parametrize("name", [f"requirements-core{v}.lock" for v in (*VERSIONS, "-oldest")])
 def test_core_is_locked_within_its_bounds_and_without_what_extras_bring(name):
     locked = pins(name)
@@ -25,6 +27,7 @@ def test_core_is_locked_within_its_bounds_and_without_what_extras_bring(name):
     assert not {"torch", "matplotlib", "transformers", "pyarrow", "pandas"} & set(locked)
 
 
+@pytest.mark.promise("S8")
 def test_the_oldest_versions_are_the_lower_bounds():
     locked = pins("requirements-core-oldest.lock")
     for need in ASKED:
@@ -32,8 +35,21 @@ def test_the_oldest_versions_are_the_lower_bounds():
         assert locked[canonicalize_name(need.name)] == lowest, need
 
 
+@pytest.mark.promise("S8")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_lock_of_the_tests_adds_to_that_of_core(version):
     every = pins(f"requirements{version}.lock")
     for part in (f"requirements-core{version}.lock", "requirements-build.lock"):
         assert pins(part).items() <= every.items()
+
+
+@pytest.mark.promise("S8")
+@pytest.mark.parametrize(("name", "safe"), [("transformers", "5.3"), ("torch", "2.6"), ("pyarrow", "14.0.1")])
+def test_no_version_with_a_known_hole_is_allowed(name, safe):
+    """Each of the versions before ran code that came with a model or a file."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    needs = [need for group in extras.values() for need in map(Requirement, group) if need.name == name]
+    assert needs
+    for need in needs:
+        [lowest] = [Version(bound.version) for bound in need.specifier if bound.operator == ">="]
+        assert lowest >= Version(safe)

@@ -25,6 +25,7 @@ def loaded_after(statement: str) -> set[str]:
     return {name.split(".")[0] for name in json.loads(told.stdout)}
 
 
+@pytest.mark.promise("D9")
 @pytest.mark.parametrize(
     "statement",
     ["import miscal", "import miscal; miscal.__version__, dir(miscal)", "import miscal.cli.app as a; a.build()"],
@@ -80,11 +81,13 @@ def _call(node: ast.Call) -> list[str]:
     return []
 
 
+@pytest.mark.promise("S4", once=True)
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
 def test_nothing_runs_what_a_file_brings(path):
     assert forbidden(ast.parse(path.read_text())) == []
 
 
+@pytest.mark.promise("S4")
 @pytest.mark.parametrize(
     "code",
     [

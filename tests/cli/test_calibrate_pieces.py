@@ -23,6 +23,7 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
 
 
+@pytest.mark.promise("D3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, monkeypatch):
     from miscal.discovery.correcting import command
@@ -41,6 +42,7 @@ def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, mo
     np.testing.assert_allclose(pieces.table["corrected"], whole.table["corrected"], atol=1e-6)
 
 
+@pytest.mark.promise("C3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
     from miscal.discovery.correcting import calibrate_file, command, engines
@@ -77,6 +79,7 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
     assert list(tmp_path.glob(".miscal-*")) == []
 
 
+@pytest.mark.promise("C7")
 def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
     from miscal.discovery.correcting import calibrate_file, command, engines
 
@@ -104,6 +107,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch)
     assert 'pip install "miscal[ray]"' in told.err
 
 
+@pytest.mark.promise("C4")
 def test_a_failure_leaves_nothing_behind(models, tmp_path):
     from miscal.discovery.correcting import calibrate_file
 
@@ -113,6 +117,7 @@ def test_a_failure_leaves_nothing_behind(models, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
 
 
+@pytest.mark.promise("C3")
 def test_a_killed_command_goes_on(models, tmp_path):
     """A signal in the middle of a real run: what was done is kept, nothing is written, and it is said."""
     big = pl.concat([rows()] * 1_000)

@@ -139,6 +139,7 @@ def tested(data):
     return found, list(RidgeField.seen)
 
 
+@pytest.mark.promise("V4")
 def test_the_fit_never_sees_a_test_row(data, tested):
     found, seen = tested
     test = set(found.table.filter(pl.col("split") == "test")["row"].to_list())
@@ -150,6 +151,7 @@ def test_the_fit_never_sees_a_test_row(data, tested):
         assert set(np.unique(split)) == {"train", "val"}
 
 
+@pytest.mark.promise("V4")
 def test_a_test_label_changes_no_estimate(data, tested):
     found, _ = tested
     split = found.table["split"].to_numpy().astype(str)
@@ -161,6 +163,7 @@ def test_a_test_label_changes_no_estimate(data, tested):
     assert again.summary.evidence == found.summary.evidence == "test"
 
 
+@pytest.mark.promise("V4")
 def test_no_value_of_a_row_has_seen_its_outcome(data, found):
     """The outcomes of one fold change no estimate of its rows, neither by K-fold nor by earlier folds."""
     fold = found.table["fold"].to_numpy()
@@ -291,6 +294,7 @@ def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
         run.triples()
 
 
+@pytest.mark.promise("D1")
 def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
     again = discover(data, map_method="pca", seed=1)
     for name, result in {"one": found, "two": again}.items():
@@ -305,6 +309,7 @@ def test_the_report_is_drawn_from_a_run(found, tmp_path):
     assert b"<html" in (tmp_path / "run" / "report.html").read_bytes()
 
 
+@pytest.mark.promise("C6")
 def test_a_run_in_use_is_refused(found, tmp_path):
     with locked(tmp_path / "run"), pytest.raises(LockedError):
         write_run(found, tmp_path / "run")
@@ -318,6 +323,7 @@ def test_settings_out_of_range_are_refused(data, setting, value):
         discover(data, **{setting: value})
 
 
+@pytest.mark.promise("I8")
 @pytest.mark.parametrize("n", [5, 50, 99])
 def test_too_few_rows_are_refused(n):
     with pytest.raises(InputError, match="too few rows"):
@@ -333,6 +339,7 @@ def test_every_field_of_the_estimate_is_merged(data):
         assert np.array_equal(getattr(merged, item.name)[split == "test"], getattr(direct, item.name)[split == "test"])
 
 
+@pytest.mark.promise("I6", "I11")
 def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     rng = np.random.default_rng(0)
     flat = Triples.of(np.ones((200, 2)), confidence=np.full(200, 0.6), correct=rng.random(200) < 0.5)
@@ -341,6 +348,7 @@ def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     assert "NaN" not in found.to_json()
 
 
+@pytest.mark.promise("I12")
 def test_test_rows_of_one_outcome_are_warned_of(found, data):
     test = np.arange(len(data)) >= len(data) - 40
     correct = np.where(test, 1, data.correct)
@@ -372,6 +380,7 @@ def told_by(folder):
     return "\n".join([*tables, *(path.read_text() for path in files if path.suffix != ".parquet")])
 
 
+@pytest.mark.promise("S11")
 def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path):
     rows = secret_rows()
     open_run, hidden = (discover(rows, map_method="pca", evidence="test", redact_text=flag) for flag in (False, True))
@@ -392,6 +401,7 @@ def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path
     assert values[0].equals(values[1])
 
 
+@pytest.mark.promise("S11")
 def test_texts_that_are_metadata_too_are_refused():
     rows = secret_rows(200)
     twice = replace(rows, metadata={"question": np.array(rows.text, dtype=object)})

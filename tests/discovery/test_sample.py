@@ -59,6 +59,7 @@ def test_the_summary_and_the_page_say_so(found):
     assert json.loads(found.summary.to_json())["n_sample"] == SIZE
 
 
+@pytest.mark.promise("V4")
 def test_outcomes_outside_the_sample_teach_nothing():
     rows = planted(2_000)
     known = fit_rows(rows, sample=600, n_jobs=1)
@@ -114,6 +115,7 @@ def test_a_sample_needs_rows_that_all_testify():
         discover(rows, sample=200, evidence="test")
 
 
+@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_where_nothing_is_hidden_samples_claim_nothing():
@@ -154,6 +156,7 @@ print(len(triples), np.isfinite(known.estimate.delta).all())
 """
 
 
+@pytest.mark.promise("F6", "I13")
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_inputs_stay_on_disk(tmp_path, dtype):

@@ -53,6 +53,7 @@ def test_the_field_keeps_its_bounds_and_its_sums(fitted):
     assert np.isfinite(e.standard_error).all()
 
 
+@pytest.mark.promise("I17")
 def test_a_row_far_from_all_data_is_unsupported_and_gets_the_global_map(fitted):
     e = fitted.estimate([[1e5, -1e5]], [0.7])
     assert not e.supported[0]
@@ -60,6 +61,7 @@ def test_a_row_far_from_all_data_is_unsupported_and_gets_the_global_map(fitted):
     assert e.corrected[0] == pytest.approx(fitted.global_map_.predict(np.array([0.7]))[0])
 
 
+@pytest.mark.promise("D3")
 def test_predictions_do_not_depend_on_the_batch(fitted):
     X, _, f, _ = planted(50, seed=3)
     whole = fitted.predict(X, confidence=f)
@@ -95,6 +97,7 @@ def test_a_perfect_model_has_no_local_structure():
     assert field.settings_["score"] == 0
 
 
+@pytest.mark.promise("I8")
 @pytest.mark.parametrize("method", ["auto", "paper"])
 def test_the_smallest_run_allowed_leaves_its_folds_enough_rows(method):
     X, y, f, _ = planted(55)
@@ -103,6 +106,7 @@ def test_the_smallest_run_allowed_leaves_its_folds_enough_rows(method):
     assert np.isfinite(estimate.delta).all()
 
 
+@pytest.mark.promise("D2")
 def test_a_generator_gives_one_answer_whatever_the_processes():
     X, y, f, _ = planted(200)
     one, two = (
@@ -123,6 +127,7 @@ def test_no_structure_means_exactly_nothing():
     assert (e.delta == 0).all()
 
 
+@pytest.mark.promise("V4")
 def test_honest_values_never_see_their_own_outcome():
     X, y, f, _ = planted(300)
     options = {"n_folds": 3}
@@ -138,6 +143,7 @@ def test_honest_values_never_see_their_own_outcome():
     assert vars(field) == vars(MiscalibrationField(n_jobs=1))
 
 
+@pytest.mark.promise("D2")
 def test_fitting_side_by_side_is_fitting():
     X, y, f, _ = planted(300)
     together = MiscalibrationField(n_jobs=2)
@@ -147,6 +153,7 @@ def test_fitting_side_by_side_is_fitting():
     assert honest.coordinates == pytest.approx(alone.transform(X), abs=1e-4)
 
 
+@pytest.mark.promise("D2")
 def test_threads_and_processes_give_the_same_estimates(monkeypatch):
     rng = np.random.default_rng(5)
     rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=rng.integers(0, 2, 120))
@@ -157,6 +164,7 @@ def test_threads_and_processes_give_the_same_estimates(monkeypatch):
     assert found[0].delta == pytest.approx(found[1].delta, abs=1e-9)
 
 
+@pytest.mark.promise("D1")
 def test_the_same_seed_gives_the_same_field(fitted):
     X, y, f, _ = planted()
     again = clone(fitted).fit(X, y, confidence=f)
@@ -182,6 +190,7 @@ def test_a_saved_field_is_the_field(fitted, tmp_path):
     assert sorted(p.name for p in (tmp_path / "model").iterdir()) == ["config.json", "tensors.safetensors"]
 
 
+@pytest.mark.promise("I13")
 def test_wide_inputs_with_one_informative_direction():
     X, y, f, _ = planted(1500, d=40)
     X[:, 0] *= 3
@@ -192,6 +201,7 @@ def test_wide_inputs_with_one_informative_direction():
     assert field.transform(fresh).shape[0] == 500
 
 
+@pytest.mark.promise("I11")
 @pytest.mark.parametrize("X", [np.zeros((200, 3)), np.ones((200, 1)), np.repeat(np.arange(4.0), 50)[:, None]])
 def test_inputs_that_are_all_alike_end_in_numbers(X):
     rng = np.random.default_rng(0)

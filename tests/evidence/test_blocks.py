@@ -146,6 +146,7 @@ def test_numbers_of_blocks_must_be_whole():
             certify(y, f, field, wrong)
 
 
+@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("n", [200, 1_000])
@@ -159,6 +160,7 @@ def test_size_of_fields_learned_from_earlier_blocks(n):
         assert binomtest(sum(rejected), 600, 0.05, alternative="greater").pvalue > 0.01
 
 
+@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("n", [200, 1_000])

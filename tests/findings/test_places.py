@@ -61,6 +61,7 @@ def test_all_right_answers_of_a_stratum_prove_nothing():
     assert places(np.ones(600), np.full(600, 0.99), np.full(600, 0.9), [("first", TYPICAL)]) == []
 
 
+@pytest.mark.promise("V5")
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [300, 1_000])
 @pytest.mark.parametrize("error", [0.0, 0.05, -0.05])

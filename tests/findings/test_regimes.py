@@ -52,6 +52,7 @@ def test_a_field_that_cannot_be_cut_is_refused(arguments, message):
         cut(**arguments)
 
 
+@pytest.mark.promise("V6")
 @given(st.integers(1, 60), st.floats(0, 1), st.data())
 def test_the_residual_agrees_with_the_binomial_test_of_scipy(n, confidence, data):
     hits = data.draw(st.integers(0, n))
@@ -82,10 +83,12 @@ def test_right_answers_of_a_sure_model_prove_nothing():
     assert binomial_residual(np.ones(10), np.full(10, 0.95)).p_value > 0.9
 
 
+@pytest.mark.promise("I12")
 def test_an_empty_slice_has_no_residual():
     assert binomial_residual(np.array([]), np.array([])).to_dict() == {"value": None, "interval": None, "p_value": None}
 
 
+@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 30, 300])
 @pytest.mark.parametrize("spread", [0.1, 1.0])

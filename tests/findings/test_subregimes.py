@@ -134,6 +134,7 @@ def test_exemplars_are_given_by_the_row_numbers_of_the_data(world, found):
         assert [row + 10_000 for row in part.exemplars] == list(same.exemplars)
 
 
+@pytest.mark.promise("I10")
 def test_the_order_of_rows_is_irrelevant(world, found):
     shuffle = np.random.default_rng(5).permutation(4000)
     take = {key: values[shuffle] for key, values in world.items() if isinstance(values, np.ndarray)}
@@ -150,6 +151,7 @@ def test_the_names_of_metadata_values_do_not_move_the_cut(world, found):
     assert adjusted_rand_score(found.name.astype(str), again.name.astype(str)) == 1.0
 
 
+@pytest.mark.promise("V4")
 def test_outcomes_of_rows_cut_on_and_delta_of_rows_tested_change_nothing(world, found):
     test = world["tested"]
     assert found_in(world, correct=np.where(test, world["correct"], 1 - world["correct"])).table == found.table
@@ -180,6 +182,7 @@ def test_a_residual_of_the_wrong_sign_confirms_nothing(world):
     assert [part.confirmed for part in wrong.table] == [False, False, True]
 
 
+@pytest.mark.promise("I12")
 def test_empty_and_small_regimes_have_no_parts(world):
     delta = np.where(np.arange(4000) < 20, -0.3, 0.0)
     result = found_in(world, delta=delta)
@@ -187,6 +190,7 @@ def test_empty_and_small_regimes_have_no_parts(world):
     assert all(name is None for name in result.name)
 
 
+@pytest.mark.promise("I11")
 def test_identical_inputs_are_one_part(world):
     same = found_in(world, coordinates=np.ones((4000, 2)), features=np.ones((4000, 6)), delta=np.full(4000, -0.2))
     assert len(same.table) == 1
@@ -319,6 +323,7 @@ def test_what_does_not_fit_is_refused(world, changes):
         found_in(world, regime=cut(world["delta"]), **changes)
 
 
+@pytest.mark.promise("V5")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_noise_confirms_no_part_beyond_the_nominal_rate():

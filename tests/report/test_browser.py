@@ -261,6 +261,7 @@ def test_zoom_changes_the_view_and_comes_back(visit):
     assert seen.colours_drawn() == before
 
 
+@pytest.mark.promise("S1")
 def test_hostile_texts_do_nothing(visit):
     plain, hostile = visit(payload="x"), visit(payload=HOSTILE)
     for seen in (plain, hostile):
@@ -275,6 +276,7 @@ def test_hostile_texts_do_nothing(visit):
     assert hostile.page.evaluate("window.hit") is None
 
 
+@pytest.mark.promise("S2")
 def test_the_policy_stops_what_is_not_ours(browser, make_run):
     """The watch itself works: a foreign script and a request are refused and seen."""
     seen = Visit(browser, make_run(300))

@@ -159,6 +159,7 @@ def test_an_undefined_number_is_a_dash():
     )
 
 
+@pytest.mark.promise("S1")
 @pytest.mark.parametrize("payload", PAYLOADS)
 @pytest.mark.parametrize("same_rows", [True, False])
 def test_payloads_add_no_element(payload, same_rows):
@@ -170,6 +171,7 @@ def test_payloads_add_no_element(payload, same_rows):
     assert all(link.startswith("#") or link == "data:," for link in links)
 
 
+@pytest.mark.promise("S2")
 def test_the_policy_names_exactly_our_style():
     text = build(comparison())
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")

@@ -133,6 +133,7 @@ def test_colours_and_names_of_regimes_are_written_once():
     assert not re.findall(r"well calibrated|no local estimate", assets)
 
 
+@pytest.mark.promise("S11")
 def test_redaction_reaches_the_typed_summary(make_run):
     def name_a_part(summary):
         summary["verdict"] = f'Less often right on "{summary["subregimes"][0]["name"]}".'
@@ -194,6 +195,7 @@ def test_a_registered_metric_is_a_column_that_marks_its_best(make_run, monkeypat
     assert "best: 0.640" in page.visible
 
 
+@pytest.mark.promise("I12")
 @pytest.mark.parametrize("kind", ["full", "empty"])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_nothing_reads_none_or_nan(make_run, kind, n):
@@ -202,6 +204,7 @@ def test_nothing_reads_none_or_nan(make_run, kind, n):
     assert not [a for a in page.attributes if a[2] and re.search(r"\b(None|nan|inf)\b", a[2]) and a[1] != "class"]
 
 
+@pytest.mark.promise("I12")
 def test_empty_cases_are_said_in_words(make_run):
     visible = page_of(make_run(500, kind="empty")).visible
     for words in (
@@ -265,6 +268,7 @@ def test_null_numbers_everywhere_still_make_a_page(make_run):
     assert "too few test rows for a reliability curve" in visible
 
 
+@pytest.mark.promise("S11")
 def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
     run = make_run(500)
     full, hidden = (render(run, redact_text=flag).read_text(encoding="utf-8") for flag in (False, True))
@@ -274,11 +278,13 @@ def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
     assert "part 1" in hidden
 
 
+@pytest.mark.promise("D1")
 def test_the_same_run_gives_the_same_bytes(make_run):
     run = make_run(400)
     assert render(run).read_bytes() == render(run).read_bytes()
 
 
+@pytest.mark.promise("F9")
 def test_a_sample_is_stated(make_run, monkeypatch):
     monkeypatch.setattr("miscal.report.map_data.MAX_ROWS", 200)
     page = page_of(make_run(1000))
@@ -286,6 +292,7 @@ def test_a_sample_is_stated(make_run, monkeypatch):
     assert json.loads(page.data[0])["n"] == 200
 
 
+@pytest.mark.promise("F9")
 def test_large_runs_stay_below_ten_megabytes(make_run):
     """More rows than any map shows, with texts and metadata as large as they get."""
     run = make_run(2000)
@@ -315,12 +322,14 @@ def check_embedding(value):
     assert json.loads(page.data[0]) == value
 
 
+@pytest.mark.promise("S1")
 @settings(max_examples=300, deadline=None)
 @given(TEXTS)
 def test_data_comes_back_from_the_page_and_ends_no_element(value):
     check_embedding(value)
 
 
+@pytest.mark.promise("S1")
 @pytest.mark.slow
 @settings(max_examples=3000, deadline=None)
 @given(TEXTS)
@@ -340,12 +349,14 @@ def check_harmless(page, plain_tags):
     assert all(link.startswith("#") or link == "data:," for link in links)
 
 
+@pytest.mark.promise("S1")
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_in_every_sink_add_no_element(make_run, plain_tags, payload):
     page = Page(build(read_source(make_run(120, payload=payload))))
     check_harmless(page, plain_tags)
 
 
+@pytest.mark.promise("S1")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.text(st.sampled_from("<>&\"'`/=-!{}% scriptonea\u2028\u00e9\\"), min_size=1, max_size=40))
 def test_random_markup_in_every_sink_adds_no_element(make_run, plain_tags, payload):
@@ -353,6 +364,7 @@ def test_random_markup_in_every_sink_adds_no_element(make_run, plain_tags, paylo
     check_harmless(Page(build(read_source(make_run(120, payload=payload)))), plain_tags)
 
 
+@pytest.mark.promise("S12")
 def test_long_names_and_texts_are_cut_and_their_number_told(make_run):
     run = make_run(120, payload="y" * 100_000)
     page = render(run)
@@ -360,11 +372,13 @@ def test_long_names_and_texts_are_cut_and_their_number_told(make_run):
     assert "characters)" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.promise("F5")
 def test_lone_surrogates_are_shown_as_replacement_characters(make_run):
     run = make_run(120, edit=lambda summary: summary.update(warnings=["bad \ud800 byte \x00"]))
     assert "bad \ufffd byte \ufffd" in page_of(run).visible
 
 
+@pytest.mark.promise("S2")
 def test_the_policy_names_exactly_our_code(make_run):
     text = render(make_run(120)).read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
@@ -377,6 +391,7 @@ def test_the_policy_names_exactly_our_code(make_run):
     assert f"style-src '{digest(style)}'" in policy
 
 
+@pytest.mark.promise("S2")
 def test_the_page_names_no_other_place(make_run):
     text = render(make_run(120)).read_text(encoding="utf-8")
     assert not re.findall(r"""(?:https?:)?//[a-z]+\.|\bimport\s*\(|@import|url\(""", text)
@@ -400,6 +415,7 @@ def paths(value, before=()):
         yield from paths(value[0], (*before, 0))
 
 
+@pytest.mark.promise("F3")
 def test_a_missing_key_is_a_typed_error_or_harmless(make_run):
     run = make_run(120)
     original = (run / "summary.json").read_text()
@@ -426,6 +442,7 @@ def test_the_missing_key_is_named(make_run):
         render(make_run(120, edit=lambda summary: summary["regimes"][0].pop("residual")))
 
 
+@pytest.mark.promise("F3")
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema_version": 1}', "\ufeff{}", "[" * 100_000])
 def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
     run = make_run(120)
@@ -434,11 +451,13 @@ def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
         render(run)
 
 
+@pytest.mark.promise("C16")
 def test_a_newer_summary_is_refused(make_run):
     with pytest.raises(MismatchError, match="newer"):
         render(make_run(120, edit=lambda summary: summary.update(schema_version=99)))
 
 
+@pytest.mark.promise("F1")
 @pytest.mark.parametrize("name", ["summary.json", "field.parquet", "map.parquet"])
 def test_a_missing_file_is_named(make_run, name):
     run = make_run(120)
@@ -447,6 +466,7 @@ def test_a_missing_file_is_named(make_run, name):
         render(run)
 
 
+@pytest.mark.promise("F2")
 @pytest.mark.parametrize("name", ["field.parquet", "map.parquet"])
 @pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
 def test_a_truncated_table_is_a_corrupt_file(make_run, name, kept):
@@ -457,6 +477,7 @@ def test_a_truncated_table_is_a_corrupt_file(make_run, name, kept):
         render(run)
 
 
+@pytest.mark.promise("F1")
 def test_a_missing_column_is_named(make_run):
     run = make_run(120)
     pl.read_parquet(run / "map.parquet").drop("learned_2").write_parquet(run / "map.parquet")
@@ -464,6 +485,7 @@ def test_a_missing_column_is_named(make_run):
         render(run)
 
 
+@pytest.mark.promise("C4")
 def test_a_failed_run_leaves_the_old_page(make_run):
     run = make_run(120)
     before = render(run).read_bytes()
@@ -474,6 +496,7 @@ def test_a_failed_run_leaves_the_old_page(make_run):
     assert sorted(os.listdir(run)) == ["field.parquet", "map.parquet", "report.html", "summary.json"]
 
 
+@pytest.mark.promise("C13")
 def test_an_unwritable_place_is_a_file_error(make_run):
     run = make_run(120)
     (run / "report.html").mkdir()

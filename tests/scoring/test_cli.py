@@ -83,6 +83,7 @@ def started(arguments):
     )
 
 
+@pytest.mark.promise("C8")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, status, tmp_path):
     arguments = [*arguments, "--batch-tokens", "1", "--threads", "1"]
@@ -100,6 +101,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, 
     assert len(pl.read_parquet(tmp_path / "out" / "triples.parquet")) == 120
 
 
+@pytest.mark.promise("C8")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("delay", [0.2, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (0.0, 0.1, 1.0))])
 def test_ctrl_c_ends_the_workers_without_a_word(arguments, delay):

@@ -75,12 +75,14 @@ def test_options_of_the_other_engine_are_refused(monkeypatch):
         executor("local", workers=2)
 
 
+@pytest.mark.promise("C10")
 def test_processes_equal_this_process(tmp_path, llama_folder):
     spec = ModelSpec(str(llama_folder), dtype="float32", threads=1)
     here = run(spec, tmp_path / "here", Local())
     assert run(spec, tmp_path / "there", Processes(["cpu"])) == here
 
 
+@pytest.mark.promise("C12")
 @pytest.mark.slow
 def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
@@ -90,6 +92,7 @@ def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
     assert (tmp_path / "died").exists()
 
 
+@pytest.mark.promise("C12")
 @pytest.mark.slow
 def test_a_batch_that_always_kills_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
@@ -118,6 +121,7 @@ def cluster():
     ray.shutdown()
 
 
+@pytest.mark.promise("C10")
 @pytest.mark.slow
 @needs_ray
 @pytest.mark.filterwarnings("ignore")
@@ -126,6 +130,7 @@ def test_ray_equals_local_byte_for_byte(tmp_path, llama_folder, cluster):
     assert run(spec, tmp_path / "ray", Ray()) == run(spec, tmp_path / "local", Local())
 
 
+@pytest.mark.promise("C10")
 @pytest.mark.slow
 @needs_ray
 @pytest.mark.filterwarnings("ignore")

@@ -121,6 +121,7 @@ def test_unusable_tasks_are_refused_in_words(tmp_path):
         rows_to_questions([], "task")
 
 
+@pytest.mark.promise("C15")
 def test_an_unreadable_row_becomes_a_row_to_mark():
     rows = [
         {"question": "?", "choices": choices, "answer_index": 0}
@@ -136,6 +137,7 @@ def test_an_unreadable_row_becomes_a_row_to_mark():
     )
 
 
+@pytest.mark.promise("C15")
 @pytest.mark.parametrize("answer", ["x", None, 0.5, float("nan"), float("inf"), 10**400, -2, [1]])
 def test_an_answer_that_is_no_position_becomes_a_row_to_mark(answer):
     question = rows_to_questions([{"question": "?", "choices": ["a", "b"], "answer_index": answer}], "task")[0]

@@ -241,6 +241,7 @@ def test_pairs_without_numbers_are_left_out(drawn, name):
     drawn(name, bare)
 
 
+@pytest.mark.promise("S1")
 @pytest.mark.parametrize("name", list(MODULES))
 def test_hostile_names_are_drawn(drawn, name):
     pairs = [
@@ -254,6 +255,7 @@ def test_hostile_names_are_drawn(drawn, name):
             figure.draw_without_rendering()
 
 
+@pytest.mark.promise("D1")
 def test_the_same_tables_give_the_same_bytes(tmp_path, made):
     written = []
     for place in ("one", "other"):

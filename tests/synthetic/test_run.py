@@ -136,6 +136,7 @@ def test_cost_is_given_for_every_cell(everything):
     assert (costs["cpu_seconds"] > 0).all()
 
 
+@pytest.mark.promise("C2", "C3")
 def test_a_killed_run_goes_on_where_it_was(tmp_path, everything):
     out = tmp_path / "run"
     arguments = ("selection", "--out", out, "--amplitudes", "0.4,1.0", "--frequencies", "1,3", "--jobs", "1")
@@ -165,6 +166,7 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(output, "write_all", lambda folder, _: (folder.path / "index.html", ()))
 
 
+@pytest.mark.promise("D2")
 @pytest.mark.usefixtures("undrawn")
 def test_processes_change_no_number(tmp_path, everything):
     out = tmp_path / "run"
@@ -176,6 +178,7 @@ def test_processes_change_no_number(tmp_path, everything):
         assert (one.r, one.candidates, one.rows, one.facts) == (two.r, two.candidates, two.rows, two.facts)
 
 
+@pytest.mark.promise("C7")
 def test_other_settings_are_refused(tmp_path, everything, monkeypatch):
     monkeypatch.setattr(fits, "compute", lambda *_: pytest.fail("nothing may be computed"))
     out, _ = everything
@@ -253,6 +256,7 @@ def test_the_largest_network_is_the_largest_in_any_order():
     assert {cell.amplitude for cell in whole} == {0.4, 1.0}
 
 
+@pytest.mark.promise("C16")
 def test_cells_of_another_version_are_not_mixed_with_new_ones(tmp_path, monkeypatch):
     run(toy("clusters"), tmp_path, n_jobs=1)
     monkeypatch.setattr("miscal.synthetic.store.metadata.version", lambda _: "99.0")
@@ -274,6 +278,7 @@ def test_the_store_keeps_the_last_record_of_a_key_and_its_version(tmp_path, monk
         again[(1,)]
 
 
+@pytest.mark.promise("F3")
 def test_a_damaged_store_is_refused(tmp_path):
     (tmp_path / "results.jsonl").write_text('{"seed"\n{"seed": 1}\n')
     with pytest.raises(CorruptFile, match="damaged line"):

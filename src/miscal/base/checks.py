@@ -331,6 +331,8 @@ def check_lengths(**arrays: Any) -> int:
 
 
 def _n_rows(values: Any, name: str) -> int:
+    # some carriers tell their shape only as an array
+    values = np.asarray(values) if hasattr(values, "__array__") and not hasattr(values, "__len__") else values
     shape = getattr(values, "shape", None)
     if shape is not None and len(shape) == 0:
         raise InputError(f"{name} must have one entry per row; got a single value")
@@ -397,5 +399,5 @@ def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndar
         bad = array < 0
         raise InputError(f"{name} must not be negative; got {int(bad.sum())} negative values of {n} ({row_list(bad)})")
     if not array.any():
-        raise InputError(f"{name} is 0 in all {n} rows; at least one must be positive")
+        raise InputError(f"{name} is zero in all {n} rows; at least one must be positive")
     return array

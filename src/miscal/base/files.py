@@ -8,6 +8,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,37 @@ from miscal.base.errors import FileError, InputError, LockedError, MiscalError, 
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 """Numbers of the operating system's errors that mean that disk or quota are full."""
+
+
+_OF_RUST = re.compile(r"\(os error (\d+)\)")
+
+
+def system_error(error: BaseException) -> OSError | None:
+    """Return the operating system's error behind an error, if there is one.
+
+    Libraries written in Rust (polars, safetensors) tell a full disk in words alone, by errors of their own.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+
+    Returns
+    -------
+    OSError or None
+        With its number.
+
+    Examples
+    --------
+    >>> system_error(RuntimeError("IO error: No space left on device (os error 28)")).errno
+    28
+    >>> system_error(ValueError("no such column")) is None
+    True
+    """
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    told = _OF_RUST.search(str(error)) if isinstance(error, Exception) else None
+    return OSError(int(told[1]), os.strerror(int(told[1]))) if told else None
 
 
 def _sibling(out: Path, kind: str) -> Path:
@@ -77,10 +109,13 @@ def disk_errors(what: str) -> Iterator[None]:
         yield
     except MiscalError:
         raise
-    except OSError as error:
-        if error.errno in FULL_DISK:
+    except Exception as error:
+        cause = system_error(error)
+        if cause is None and not isinstance(error, OSError):
+            raise
+        if cause is not None and cause.errno in FULL_DISK:
             raise ResourceError(f"{what}: the disk is full; free some space and run the same command again") from error
-        raise FileError(f"{what}: {error.strerror or error}") from error
+        raise FileError(f"{what}: {cause.strerror if cause else error}") from error
 
 
 @contextlib.contextmanager

@@ -8,15 +8,16 @@
 Anything else in the folder is refused, and there is no other loader to fall back on.
 """
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from miscal.base.errors import CorruptFile, FileError, MismatchError, TrustError
+from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError, TrustError
 
 VERSION = 3
 CONFIG, TENSORS = "config.json", "tensors.safetensors"
@@ -112,7 +113,7 @@ def _read_config(folder: Path, remedy: str) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileError(f"{folder} is not a folder: give the folder in which a model was saved")
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"), parse_constant=_no_constant)
         shapes = {"format": str, "version": int, "content": dict, "sha256": dict}
         if not all(isinstance(config[key], kind) for key, kind in shapes.items()):
             raise ValueError
@@ -123,6 +124,42 @@ def _read_config(folder: Path, remedy: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise CorruptFile(f"{folder / CONFIG} is damaged, or was not written by miscal: {remedy}") from None
     return config
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is never written")
+
+
+@contextlib.contextmanager
+def rebuilding(folder: str | Path) -> Iterator[None]:
+    """Refuse saved values from which nothing can be built: checksums can be renewed by whoever changes a file.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the values come from.
+
+    Raises
+    ------
+    CorruptFile
+        For whatever Python says of keys that are missing and values that do not fit.
+
+    Examples
+    --------
+    >>> with rebuilding("model"):
+    ...     {}["field"]
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.CorruptFile: model holds values that do not fit together (KeyError: 'field'): save the model ...
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise CorruptFile(
+            f"{folder} holds values that do not fit together ({type(error).__name__}: {error}): {_REMEDY}"
+        ) from error
 
 
 def _refuse_strangers(folder: Path, known: set[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from miscal.base.errors import InternalError, MiscalError
-from miscal.base.files import FULL_DISK
+from miscal.base.files import FULL_DISK, system_error
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
@@ -126,7 +126,8 @@ def _fixable(error: BaseException) -> str | None:
         return _usage(error)
     if isinstance(error, MemoryError):
         return "memory ran out: give fewer rows or features, or use a larger machine"
-    return _system(error) if isinstance(error, OSError) else None
+    cause = system_error(error)
+    return _system(cause) if cause else None
 
 
 def _usage(error: BaseException) -> str:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miscal.base.errors import CorruptFile
 from miscal.data.readers import reread
+from miscal.data.readers.table import own_parquet
 from miscal.discovery.discover import Discovery
 from miscal.discovery.run_folder import check_seal, seal
 from miscal.discovery.saved_model import SavedModel, load_model, save_model
@@ -90,13 +90,8 @@ def read_run(folder: str | Path) -> Run:
     MismatchError
         If a newer miscal wrote it.
     """
-    import polars as pl
-
     folder = Path(folder)
     check_seal(folder)
     summary = read_summary(folder)
-    try:
-        tables = [pl.read_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise CorruptFile(f"{folder}: a table cannot be read ({error}); run `miscal discover` again") from None
+    tables = [own_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
     return Run(folder, summary, *tables)

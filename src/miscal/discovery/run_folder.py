@@ -93,16 +93,18 @@ def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
         yield folder
 
 
-def seal(folder: str | Path) -> None:
+def seal(folder: str | Path, *, but: Collection[str] = ()) -> None:
     """Write the manifest of a run folder: the sha256 of each file that must not change.
 
     Parameters
     ----------
     folder : str or Path
         The folder, with its files in place.
+    but : collection of str
+        Files that are about to be replaced. Left out until they are, so that the run is whole at every moment.
     """
     folder = Path(folder)
-    sums = {name: digest(folder / name) for name in CHECKED if (folder / name).exists()}
+    sums = {name: digest(folder / name) for name in CHECKED if name not in but and (folder / name).exists()}
     replace_file(folder / MANIFEST, (json.dumps({"sha256": sums}, indent=1) + "\n").encode())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import InputError
-from miscal.base.state_folder import load_state, save_state
+from miscal.base.state_folder import load_state, rebuilding, save_state
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import NewSource, open_new_rows
 from miscal.estimators.saved import SavedEstimator, load_estimator
@@ -148,4 +148,8 @@ def load_model(folder: str | Path) -> SavedModel:
     if not (folder / INPUT).is_dir():
         return SavedModel(estimator, None)
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)
-    return SavedModel(estimator, encoder_from_state(content["encoder"], arrays), content["confidence"])
+    with rebuilding(folder / INPUT):
+        encoder, column = encoder_from_state(content["encoder"], arrays), content["confidence"]
+        if encoder.n_features != estimator.n_features or not isinstance(column, str | None):
+            raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
+    return SavedModel(estimator, encoder, column)

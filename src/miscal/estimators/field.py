@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
@@ -20,7 +20,7 @@ from miscal.estimators.registry import make_estimator
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
 
-class MiscalibrationField(BaseEstimator):
+class MiscalibrationField(TransformerMixin, BaseEstimator):
     """Estimate the signed miscalibration field delta(x) = E[Y - f | X = x].
 
     Parameters

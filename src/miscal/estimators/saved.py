@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from miscal.base.state_folder import load_state, save_state
+from miscal.base.state_folder import load_state, rebuilding, save_state
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import estimator_class
 
@@ -53,5 +53,6 @@ def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> Saved
         If the folder holds no field, a damaged one, foreign files, or something else.
     """
     content, arrays = load_state(folder, _FORM, beside=beside)
-    fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-    return SavedEstimator(content["method"], fitted, content["n_features"])
+    with rebuilding(folder):
+        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
+        return SavedEstimator(content["method"], fitted, int(content["n_features"]))

@@ -44,7 +44,7 @@ FILTERS = {
 }
 
 
-def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
+def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None = None) -> Path:
     """Draw ``RUN_DIR/report.html`` from ``summary.json``, ``field.parquet`` and ``map.parquet``.
 
     The page is one file without any outside resource; its content security policy allows nothing but its own styles
@@ -56,6 +56,9 @@ def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
         What `miscal discover` left.
     redact_text : bool, default False
         Leave the texts of rows, and the keywords taken from them, off the page.
+    name : str, optional
+        What the page is called if the data are no file; by default as the folder, which has another name while a run
+        is being written.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
     miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder that `miscal discover` wrote
     """
     folder = Path(run_dir)
-    page = build(read_source(folder, redact_text=redact_text))
+    page = build(read_source(folder, redact_text=redact_text, name=name))
     return _write(folder / "report.html", page)
 
 

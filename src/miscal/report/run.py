@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from miscal.base.files import whole_folder
+from miscal.base.files import resolve, whole_folder
 from miscal.discovery.run_folder import check_target, run_folder
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def write_run(
 
         write_files(discovery, folder)
         if report:
-            render(folder)
+            render(folder, name=resolve(out).name)
     return discovery
 
 

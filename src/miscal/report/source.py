@@ -66,7 +66,7 @@ class Source:
         return legend.regime_names(p_values.get("good"), self.epsilon)
 
 
-def read_source(folder: Path, *, redact_text: bool = False) -> Source:
+def read_source(folder: Path, *, redact_text: bool = False, name: str | None = None) -> Source:
     """Read and check a run folder.
 
     Parameters
@@ -75,6 +75,8 @@ def read_source(folder: Path, *, redact_text: bool = False) -> Source:
         What `miscal discover` left.
     redact_text : bool, default False
         Leave texts and keywords off the page.
+    name : str, optional
+        What to call the run if its data are no file; by default as its folder.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def read_source(folder: Path, *, redact_text: bool = False) -> Source:
     summary = printable(read_summary(folder))
     path = summary.data.path
     source = Source(
-        name=(Path(path).name if path else "") or folder.resolve().name,
+        name=(Path(path).name if path else "") or name or folder.resolve().name,
         summary=summary,
         field=_narrow(_read_table(folder / "field.parquet", FIELD_COLUMNS)),
         map=_read_map(folder, summary.map),

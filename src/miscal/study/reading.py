@@ -23,6 +23,8 @@ EACH = "each"
 _FILLED = ("dataset", "model", "family", "billions", "pair")
 """Keys whose values fill ``{key}`` in the strings of a pair."""
 
+# a few lines of nested aliases stand for as many values as one likes
+_MOST_VALUES = 1_000_000
 _SET = re.compile(r"\$\{(\w+)\}")
 _FILES = ("data", "embeddings")
 _SCORE_FILES = ("model", "task", "prompt_file")
@@ -62,6 +64,8 @@ def read_plan(source: str | Path | Mapping[str, Any] | Plan, *, sets: Mapping[st
         return source
     if isinstance(source, Mapping):
         return _checked(_filled(dict(source), sets or {}), Path.cwd())
+    if not isinstance(source, str | Path):
+        raise InputError(f"a plan must be a YAML file, a mapping or {paper48.NAME!r}; got a {type(source).__name__}")
     if str(source) == paper48.NAME:
         return _checked({"pairs": paper48.NAME}, Path.cwd())
     path = Path(source)
@@ -73,16 +77,31 @@ def read_plan(source: str | Path | Mapping[str, Any] | Plan, *, sets: Mapping[st
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileError(f"the plan {path} does not exist; give a YAML file, or the name {paper48.NAME}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"the plan {path} cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise FileError(f"the plan {path} is not YAML: {' '.join(str(error).split())}") from None
+    content = _yaml(text, f"the plan {path}")
     if not isinstance(content, dict):
         raise InputError(f"the plan {path} must be a mapping with the key pairs; it is {_kind(content)}")
     return content
+
+
+def _yaml(text: str, what: str) -> Any:
+    """Read YAML by the safe loader; aliases may stand for a value, not for ever more of them."""
+    try:
+        content = yaml.safe_load(text)
+        # a date that does not exist is a ValueError of its own
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise FileError(f"{what} is not YAML: {' '.join(str(error).split())}") from None
+    left = [content]
+    for _ in range(_MOST_VALUES):
+        if not left:
+            return content
+        value = left.pop()
+        left.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+    raise FileError(f"{what} holds over {_MOST_VALUES:,} values once its aliases are filled in: write out fewer")
 
 
 def _kind(value: Any) -> str:
@@ -102,7 +121,7 @@ def _filled(value: Any, sets: Mapping[str, str]) -> Any:
         if name not in sets:
             raise InputError(f"the plan leaves {name} open, as ${{{name}}} in {value!r}: give it with --set {name}=...")
     if _SET.fullmatch(value):
-        return yaml.safe_load(sets[value[2:-1]])
+        return _yaml(sets[value[2:-1]], f"--set {value[2:-1]}")
     return _SET.sub(lambda found: sets[found[1]], value)
 
 

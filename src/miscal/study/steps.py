@@ -14,6 +14,7 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
 from miscal.data.readers import read_triples
 from miscal.data.readers.registry import open_table
+from miscal.data.readers.table import own_parquet
 from miscal.data.splits import kept_units
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery, discover
@@ -88,9 +89,9 @@ def split(job: Job) -> Found:
     known_pairs = [pair.pair for pair in job.plan.on(dataset) if folder.is_done(name_of("read", pair.pair))]
     if not known_pairs:
         raise InputError(f"no pair on {dataset} could be read, so there is nothing to split")
-    tables = [pl.read_parquet(folder.keys(pair)) for pair in known_pairs]
+    tables = [own_parquet(folder.keys(pair)) for pair in known_pairs]
     place = folder.split(dataset)
-    before = dict(pl.read_parquet(place).iter_rows()) if place.exists() else {}
+    before = dict(own_parquet(place).iter_rows()) if place.exists() else {}
     parts = [(table["key"].to_list(), table["unit"].to_numpy()) for table in tables]
     sides = draw_split(parts, kind=job.plan.split, seed=job.plan.seed, known=before)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -204,10 +205,10 @@ def split_triples(job: Job) -> Triples:
     triples = read_pair(pair, job.folder)
     if pair.evidence_under(job.cell.method) == "all":
         return triples
-    keys = pl.read_parquet(job.folder.keys(pair.pair))["key"].to_list()
+    keys = own_parquet(job.folder.keys(pair.pair))["key"].to_list()
     if len(keys) != len(triples):
         raise MismatchError(f"the data of {pair.pair} have changed since they were read: give another --out")
-    sides = dict(pl.read_parquet(job.folder.split(pair.dataset)).iter_rows())
+    sides = dict(own_parquet(job.folder.split(pair.dataset)).iter_rows())
     return replace(triples, split=np.array([sides[key] for key in keys], dtype="<U5"))
 
 

@@ -45,7 +45,7 @@ def _read(path: Path, name: str) -> pl.DataFrame:
         return pl.DataFrame(schema=schema(name))
     try:
         return pl.read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema(name).items())
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.files import write_whole
+from miscal.data.writing import defused
 from miscal.study.cells import Cell
 from miscal.study.folder import StudyFolder
 from miscal.study.tables import TABLES, schema
@@ -38,7 +39,7 @@ def write_tables(folder: StudyFolder, cells: Sequence[Cell], failures: Sequence[
     for name, some in rows.items():
         table = frame(name, some)
         write_whole(place / f"{name}.parquet", table.write_parquet)
-        write_whole(place / f"{name}.csv", table.write_csv)
+        write_whole(place / f"{name}.csv", defused(table).write_csv)
 
 
 def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

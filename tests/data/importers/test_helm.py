@@ -77,6 +77,7 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path):
     assert sum("1 rows left out" in note for note in found.notes) == 3
 
 
+@pytest.mark.promise("F3")
 def test_damaged_state(tmp_path):
     folder = run_folder(tmp_path, [stats("a", max_prob=0.5, exact_match=1)], [])
     (folder / "scenario_state.json").write_text("{}")

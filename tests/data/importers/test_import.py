@@ -51,6 +51,7 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["data.parquet"]
 
 
+@pytest.mark.promise("C4")
 def test_existing_files_are_kept_unless_told(tmp_path):
     logs = logs_of("lm-eval", tmp_path / "logs")
     out = tmp_path / "data.parquet"
@@ -169,6 +170,7 @@ def changed(value, at, junk):
     return value
 
 
+@pytest.mark.promise("F3")
 @pytest.mark.parametrize("kind", RECORDS)
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())

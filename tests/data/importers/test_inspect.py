@@ -172,6 +172,7 @@ def test_run_that_broke_off(tmp_path):
     assert any("did not finish" in note for note in found.notes)
 
 
+@pytest.mark.promise("F7")
 @pytest.mark.parametrize("claim", [10, 100_000])
 def test_bombs_and_lies_about_size(tmp_path, claim):
     members = {"header.json": b" " * 1_000_000}
@@ -181,6 +182,7 @@ def test_bombs_and_lies_about_size(tmp_path, claim):
         imported(written_archive(tmp_path / "x.eval", members, claim=archive.MAX_MEMBER + 1))
 
 
+@pytest.mark.promise("F3")
 def test_damage(tmp_path):
     path = log_eval(tmp_path / "x.eval", [ONE])
     data = path.read_bytes()

@@ -116,6 +116,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.promise("I15")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_triples(name, tmp_path):
@@ -132,6 +133,7 @@ def test_every_format_gives_the_same_triples(name, tmp_path):
     assert got.row.tolist() == list(range(N))
 
 
+@pytest.mark.promise("F5")
 def test_a_csv_in_another_encoding_is_read_when_named(tmp_path):
     path = write_latin_csv(frame(), tmp_path)
     assert read_triples(path, features="x_*", encoding="latin-1").text[0].endswith("é")
@@ -154,6 +156,7 @@ def test_a_dataset_dict_brings_its_parts_as_split(tmp_path):
     np.testing.assert_array_equal(in_memory.X, got.X)
 
 
+@pytest.mark.promise("S6")
 @pytest.mark.parametrize("name", ["../outside.arrow", "/etc/passwd", "a/b.arrow", "..", "", None, 3, "a\\b"])
 def test_a_dataset_that_points_outside_its_folder_is_refused(name, tmp_path):
     (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
@@ -177,6 +180,7 @@ def test_a_scored_folder_brings_its_embeddings(tmp_path):
     assert {f["path"].rsplit("/", 1)[1] for f in got.source["files"]} == {"triples.parquet", "embeddings.safetensors"}
 
 
+@pytest.mark.promise("F3")
 def test_a_scored_folder_that_changed_is_refused_until_its_files_are_named(tmp_path):
     scored(tmp_path)
     names = ("triples.parquet", "embeddings.safetensors")
@@ -189,6 +193,7 @@ def test_a_scored_folder_that_changed_is_refused_until_its_files_are_named(tmp_p
     assert named.text[0].startswith(f"row {N - 1}")
 
 
+@pytest.mark.promise("F3")
 @pytest.mark.parametrize("content", ["", "[]", '{"files": 3}', "\x00"])
 def test_a_scored_folder_with_a_damaged_manifest_is_refused(content, tmp_path):
     scored(tmp_path)
@@ -197,6 +202,7 @@ def test_a_scored_folder_with_a_damaged_manifest_is_refused(content, tmp_path):
         read_triples(tmp_path)
 
 
+@pytest.mark.promise("I14")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8"])
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
 def test_embeddings_of_every_type_become_float32(dtype, suffix, tmp_path):
@@ -209,6 +215,7 @@ def test_embeddings_of_every_type_become_float32(dtype, suffix, tmp_path):
     assert got.X.dtype == np.float32
 
 
+@pytest.mark.promise("I14")
 def test_bfloat16_embeddings(tmp_path):
     import torch
     from safetensors.torch import save_file as save_torch
@@ -219,6 +226,7 @@ def test_bfloat16_embeddings(tmp_path):
     np.testing.assert_array_equal(read_triples(frame(), embeddings=X).X, X.float().numpy())
 
 
+@pytest.mark.promise("D5", "C7")
 def test_the_same_rows_can_be_read_again_until_the_file_changes(tmp_path):
     np.save(tmp_path / "e.npy", np.random.default_rng(0).normal(size=(N, 3)))
     path = write_csv(frame(), tmp_path)
@@ -240,6 +248,7 @@ def test_the_same_rows_can_be_read_again_until_the_file_changes(tmp_path):
 # --- damage -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("F2", cases=50)
 def test_a_parquet_file_cut_anywhere_is_corrupt(tmp_path):
     whole = write_parquet(frame(), tmp_path).read_bytes()
     for cut in np.random.default_rng(0).integers(1, len(whole), 50):
@@ -248,6 +257,7 @@ def test_a_parquet_file_cut_anywhere_is_corrupt(tmp_path):
             read_triples(tmp_path / "cut.parquet", features="x_*")
 
 
+@pytest.mark.promise("F2", cases=50)
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
 def test_embeddings_cut_anywhere_are_corrupt(suffix, tmp_path):
     X = np.ones((N, 4), dtype=np.float32)
@@ -270,6 +280,7 @@ def test_a_jsonl_file_cut_inside_a_line_names_the_line(tmp_path):
             read_triples(tmp_path / "cut.jsonl", features="x_*")
 
 
+@pytest.mark.promise("F2")
 def test_a_csv_file_cut_inside_its_last_row_is_corrupt(tmp_path):
     whole = frame().drop("text").write_csv()
     (tmp_path / "cut.csv").write_text(whole[: whole.rindex(",") - 1])
@@ -277,6 +288,7 @@ def test_a_csv_file_cut_inside_its_last_row_is_corrupt(tmp_path):
         read_triples(tmp_path / "cut.csv", features="x_*")
 
 
+@pytest.mark.promise("F3", cases=100)
 def test_a_flipped_bit_in_parquet_is_refused_by_name_or_gives_whole_and_valid_triples(tmp_path):
     whole = bytearray(write_parquet(frame(), tmp_path).read_bytes())
     rng = np.random.default_rng(0)
@@ -303,6 +315,7 @@ def test_a_flipped_bit_in_parquet_is_refused_by_name_or_gives_whole_and_valid_tr
     assert read > 5  # flips in text or in the low bits of numbers, which no checksum guards
 
 
+@pytest.mark.promise("F3")
 @pytest.mark.parametrize("name", ["d.parquet", "d.csv", "d.jsonl", "e.npy", "e.safetensors"])
 @pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x00" * 50, b"hello\n", b"PAR1", b"PK\x03\x04zip", b"{]"])
 def test_files_that_are_not_what_their_name_says(name, content, tmp_path):
@@ -336,6 +349,7 @@ JSON_LINES = {
 }
 
 
+@pytest.mark.promise("F4")
 @pytest.mark.parametrize("case", JSON_LINES)
 def test_bad_json_lines_are_named(case, tmp_path):
     line, error, message = JSON_LINES[case]
@@ -345,6 +359,7 @@ def test_bad_json_lines_are_named(case, tmp_path):
         read_triples(path, embeddings=np.zeros((2, 1)))
 
 
+@pytest.mark.promise("F4")
 def test_other_odd_json_files(tmp_path):
     path = tmp_path / "d.json"
     path.write_text('[{"a": 1}]')
@@ -355,6 +370,7 @@ def test_other_odd_json_files(tmp_path):
         open_table(path)
 
 
+@pytest.mark.promise("F5")
 def test_a_lone_surrogate_becomes_the_replacement_character(tmp_path):
     records = frame().to_dicts()
     lines = [json.dumps(record | {"text": "a\ud800b"}) for record in records]
@@ -362,6 +378,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character(tmp_path):
     assert read_triples(tmp_path / "d.jsonl", features="x_*").text[0] == "a\ufffdb"
 
 
+@pytest.mark.promise("F1")
 def test_csv_headers_that_cannot_be_used(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,a\n1,2,3\n")
     with pytest.raises(InputError, match="more than once in the header: 'a'"):
@@ -374,6 +391,7 @@ def test_csv_headers_that_cannot_be_used(tmp_path):
 # --- paths --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("F8", cases=18)
 def test_paths_that_cannot_be_opened(tmp_path):
     write_csv(frame(), tmp_path)
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
@@ -401,6 +419,7 @@ def test_paths_that_cannot_be_opened(tmp_path):
             read_triples(source)
 
 
+@pytest.mark.promise("F8")
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(tmp_path):
     path = write_csv(frame(), tmp_path)
@@ -412,12 +431,14 @@ def test_a_file_that_may_not_be_read(tmp_path):
 # --- embeddings ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("I7", cases=4)
 def test_embeddings_must_match_the_data_before_the_condition(tmp_path):
     for n in (0, 1, N - 1, N + 1):
         with pytest.raises(InputError, match=rf"the data have {N} rows, the embeddings have shape \({n}, 2\)|0 sample"):
             read_triples(frame(), embeddings=np.zeros((n, 2)), where="x_2 < 1000")
 
 
+@pytest.mark.promise("S4")
 def test_python_objects_are_never_unpickled(tmp_path):
     class Evil:
         def __reduce__(self):
@@ -441,6 +462,7 @@ def test_embeddings_of_other_shapes_and_names(tmp_path):
         read_triples(frame(), embeddings=tmp_path / "e.npz")
 
 
+@pytest.mark.promise("F7")
 def test_what_memory_cannot_hold_is_refused_before_reading(tmp_path, monkeypatch):
     pl.DataFrame(
         {"confidence": pl.repeat(0.5, 2_000_000, eager=True), "correct": pl.repeat(1, 2_000_000, eager=True)}
@@ -454,11 +476,15 @@ def test_what_memory_cannot_hold_is_refused_before_reading(tmp_path, monkeypatch
         read_triples(frame(), embeddings=tmp_path / "e.npy")
 
 
+@pytest.mark.promise("F7")
 def test_the_memory_limit_is_that_of_the_process_where_it_is_the_least(monkeypatch):
     of_the_machine = table.memory_limit()
     assert 10**8 < of_the_machine <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    monkeypatch.setattr(table.resource, "getrlimit", lambda kind: (10**7, table.resource.RLIM_INFINITY))
-    assert table.memory_limit() == 10**7
+    monkeypatch.setattr(table, "_address_space", lambda: 4 * 10**9)
+    for soft, left in ((4 * 10**9 + 10**7, 10**7), (10**7, 0)):
+        limits = (soft, table.resource.RLIM_INFINITY)
+        monkeypatch.setattr(table.resource, "getrlimit", lambda kind, limits=limits: limits)
+        assert table.memory_limit() == left
     monkeypatch.setattr(table.resource, "getrlimit", lambda kind: (table.resource.RLIM_INFINITY,) * 2)
     assert table.memory_limit() >= of_the_machine
 

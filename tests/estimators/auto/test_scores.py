@@ -25,6 +25,7 @@ def logistic_data(n=400, p=3, seed=0):
     return A, y, offset
 
 
+@pytest.mark.promise("V6")
 def test_the_ridge_path_agrees_with_scikit_learn():
     A, y, _ = logistic_data()
     ours = ridge_path(A, y, np.zeros(len(y)), penalties=(10.0, 1.0), scale=np.ones(3), max_steps=50)
@@ -115,6 +116,7 @@ def learning(inputs, y, offset, folds, landmarks):
     return LearningRows(Query(inputs, offset, offset), y, np.arange(len(y)), folds, landmarks)
 
 
+@pytest.mark.promise("V4")
 @pytest.mark.parametrize("view", ["none", "level"])
 def test_out_of_fold_shifts_do_not_see_their_own_fold(view):
     X, f, y, _, folds = scored()
@@ -155,6 +157,7 @@ def test_where_rows_say_nothing_the_stack_keeps_its_prior():
     assert stack_weights(nothing, y, np.zeros(2), prior=np.array([1.0, 0.0])) == pytest.approx([1.0, 0.0])
 
 
+@pytest.mark.promise("I11")
 def test_scaling_ignores_units_and_constant_columns():
     X, f, *_ = scored()
     rng = np.random.default_rng
@@ -165,6 +168,7 @@ def test_scaling_ignores_units_and_constant_columns():
     assert (scaled.x[:, 2] == 0).all()
 
 
+@pytest.mark.promise("I13")
 def test_wide_inputs_are_cut_to_components_that_keep_distances():
     rng = np.random.default_rng(0)
     low = rng.normal(size=(300, 5))

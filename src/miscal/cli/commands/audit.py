@@ -68,6 +68,7 @@ def command(
         run = read_run(run_dir)
         found = audit_run(run, **chosen, n_draws=draws, n_seeds=seeds, progress=progress).to_dict()
         text = writer.dumps(found, indent=1, allow_nan=False) + "\n"
+        seal(run_dir, but=["audit.json"])
         replace_file(Path(run_dir) / "audit.json", text.encode())
         seal(run_dir)
     print(text if json else "\n".join(audit_lines(found, Path(run_dir))), end="" if json else "\n")

@@ -99,8 +99,19 @@ class FeatureColumns:
     def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
         """Rebuild from the saved form."""
         encoder = cls(config["columns"])
-        encoder.parts = tuple(dict(part) for part in config["parts"])
+        encoder.parts = tuple(_checked(part) for part in config["parts"])
+        if len(encoder.parts) != len(encoder.columns) or not all(isinstance(column, str) for column in encoder.columns):
+            raise ValueError("each feature needs a name and what it holds")
         return encoder
+
+
+def _checked(part: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what `_part` never returns."""
+    categories = part.get("categories", ["none"])
+    texts = isinstance(categories, list) and categories and all(isinstance(one, str) for one in categories)
+    if part["type"] not in ("number", "list", "category") or not texts or not isinstance(part.get("width", 1), int):
+        raise ValueError(f"a feature is a number, a list of some width, or a category of texts; got {part}")
+    return dict(part)
 
 
 def _names(column: str, part: dict[str, Any]) -> list[str]:

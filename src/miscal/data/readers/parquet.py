@@ -13,6 +13,7 @@ from miscal.data.readers.table import Table, damage, fits, not_empty, width
 
 MAGIC = b"PAR1"
 NAMES = (".parquet", ".pq")
+_SAMPLE = 32
 
 
 def accepts(source: Any) -> bool:
@@ -30,10 +31,25 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     def load(columns: Sequence[str]) -> pl.DataFrame:
         with damage(path, "Parquet"):
             table = pl.scan_parquet(path, glob=False)
-            fits(path, table.select(pl.len()).collect().item(), width({c: schema[c] for c in columns}))
+            n_rows, wanted = table.select(pl.len()).collect().item(), {c: schema[c] for c in columns}
+            fits(path, n_rows, width(wanted) + _text_bytes(table, wanted, n_rows))
             return table.select(columns).collect()
 
     return Table("parquet", tuple(schema), load, (path,))
+
+
+def _text_bytes(table: pl.LazyFrame, schema: dict[str, Any], n_rows: int) -> int:
+    """Estimate the bytes of a row's texts by some rows at the beginning, in the middle and at the end.
+
+    Texts that repeat take next to nothing in the file, whose own sizes therefore say nothing.
+    """
+    texts = [name for name, kind in schema.items() if kind == pl.String]
+    if not texts or not n_rows:
+        return 0
+    lengths = table.select(pl.col(texts).str.len_bytes())
+    places = {0, n_rows // 2, max(0, n_rows - _SAMPLE)}
+    seen = [lengths.slice(place, _SAMPLE).collect().sum_horizontal().mean() for place in places]
+    return int(max(mean or 0 for mean in seen))
 
 
 def _check_magic(path: Path) -> None:

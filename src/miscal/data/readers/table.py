@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import os
 import resource
 import stat
+import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +102,10 @@ def not_empty(path: Path) -> Path:
 # --- damage and size ----------------------------------------------------------------------------------------------
 
 
+# the last two: numpy reads the header of a .npy file as Python's own words
+_OF_PARSERS = (OSError, ValueError, EOFError, OverflowError, SyntaxError, tokenize.TokenError)
+
+
 @contextlib.contextmanager
 def damage(path: Path, what: str) -> Iterator[None]:
     """Turn whatever a parser says of a broken file into CorruptFile."""
@@ -109,7 +115,9 @@ def damage(path: Path, what: str) -> Iterator[None]:
         raise ResourceError(f"{path} does not fit into memory") from None
     except InputError:
         raise
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, EOFError) as error:
+    except (*_OF_PARSERS, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if getattr(error, "errno", None) == errno.ENOMEM:
+            raise ResourceError(f"{path} does not fit into memory") from None
         first = str(error).strip().splitlines()
         raise CorruptFile(
             f"{path} cannot be read as {what}: {first[0] if first else type(error).__name__}; "
@@ -117,14 +125,34 @@ def damage(path: Path, what: str) -> Iterator[None]:
         ) from None
 
 
+def own_parquet(path: Path) -> pl.DataFrame:
+    """Read a table that miscal itself wrote.
+
+    Raises
+    ------
+    CorruptFile
+        If it is damaged, or is not there.
+    """
+    with damage(path, "Parquet"):
+        return pl.read_parquet(path)
+
+
 def memory_limit() -> int:
-    """Bytes this process may use: the least of the machine, its container and the process's own limit."""
+    """Bytes this process may use: the least of the machine, its container and what its own limit leaves."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     with contextlib.suppress(OSError, ValueError):
         # "max", which stands for no limit, is no number
         limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return min([*limits, soft] if soft != resource.RLIM_INFINITY else limits)
+    return min([*limits, max(0, soft - _address_space())] if soft != resource.RLIM_INFINITY else limits)
+
+
+def _address_space() -> int:
+    """Bytes of addresses in use, libraries included: that limit counts these too."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def fits(path: Path, n_rows: int, row_bytes: int) -> None:

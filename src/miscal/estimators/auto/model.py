@@ -286,7 +286,7 @@ class AutoModel:
             place=part(Placement, "place"),
             local=part(LocalShift, "local"),
             portfolio=part(Portfolio, "portfolio"),
-            support=Support(arrays["landmarks"], content["reach"]),
+            support=Support(arrays["landmarks"], float(content["reach"])),
             candidates=tuple(ScoreCandidate(**c) for c in content["candidates"]),
             evidence=StructureEvidence(**content["evidence"]),
         )

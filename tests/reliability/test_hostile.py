@@ -1,0 +1,223 @@
+"""Hostile texts through the whole of discover, secrets in every output, patterns and texts made to take long."""
+
+import csv
+import io
+import re
+import socket
+from itertools import pairwise
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.base.errors import InputError, MiscalError
+from miscal.cli import main
+from miscal.data.encoders.tfidf import TextTfidfSvd
+from miscal.data.readers import read_triples
+from miscal.data.writing import defused, write_table
+from miscal.discovery.discover import discover
+from miscal.report import write_run
+from miscal.study.reading import read_plan
+from miscal.study.writing import write_tables
+
+from ..cli.new_rows import rows
+from ..data.test_writing import STARTS
+from ..report.test_render import PAYLOADS, Page
+
+# --- pages --------------------------------------------------------------------------------------------------------
+
+
+def hostile_rows(payloads):
+    """Rows in which every payload is a text, a value, and the name of a column."""
+    table, n = rows(190), len(payloads)
+    return table.with_columns(
+        text=pl.Series([f"{payloads[k % n]} {text}" for k, text in enumerate(table["text"])]),
+        kind=pl.Series([payloads[k % n] for k in range(len(table))]),
+        **{payload: pl.Series([f"{payload} {k % 2}" for k in range(len(table))]) for payload in payloads},
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.promise("S1", cases=3 * len(PAYLOADS))
+def test_a_run_on_hostile_rows_adds_no_element_to_its_page(tmp_path):
+    """Texts, values and names of columns, through keywords, names of parts and findings."""
+    pages = []
+    for payloads in ([payload.strip() for payload in PAYLOADS], [f"word{k}" for k in range(len(PAYLOADS))]):
+        folder = tmp_path / payloads[0].replace("/", "_")
+        folder.mkdir()
+        path = folder / (payloads[0].replace("/", "_") + ".parquet")
+        hostile_rows(payloads).write_parquet(path)
+        metadata = ["kind", *payloads]
+        triples = read_triples(path, features="age,count", metadata=metadata)
+        write_run(discover(triples, evidence="test", map_method="pca"), folder / "run")
+        pages.append(Page((folder / "run" / "report.html").read_text(encoding="utf-8")))
+    hostile, plain = pages
+    assert set(hostile.tags) == set(plain.tags)
+    assert hostile.tags.count("script") == plain.tags.count("script")
+    names = {name for _, name, _ in hostile.attributes}
+    assert not {name for name in names if name.startswith("on")} | ({"srcdoc"} & names)
+
+
+# --- csv ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("S3")
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.text(alphabet=STARTS + " 'a1,\"\u3000\xa0;|", max_size=8), min_size=1, max_size=4, unique=True))
+def test_no_cell_and_no_header_of_a_csv_starts_a_formula(texts):
+    table = pl.DataFrame({f"{text}{k}": [text] for k, text in enumerate(texts)})
+    for line in csv.reader(io.StringIO(defused(table).write_csv())):
+        for cell in line:
+            assert not cell or cell[0] not in STARTS
+            assert cell.startswith("'") or not re.match(rf"[\s\0]*[{re.escape(STARTS)}]", cell)
+
+
+@pytest.mark.promise("S3")
+@pytest.mark.parametrize("start", [*STARTS, " =", "\u3000@"])
+def test_tables_of_a_study_and_of_corrections(tmp_path, start):
+    text = f"{start}HYPERLINK(1)"
+    folder = SimpleNamespace(path=tmp_path, is_done=lambda name: False)
+    failure = {"pair": text, "dataset": text, "model": text, "step": "read", "message": text}
+    write_tables(folder, [], [failure])
+    write_table(pl.DataFrame({text: [text], "n": [-1]}), tmp_path / "t.csv")
+    for path in (tmp_path / "tables" / "failures.csv", tmp_path / "t.csv"):
+        cells = [cell for line in csv.reader(io.StringIO(path.read_bytes().decode(), newline="")) for cell in line]
+        assert not [cell for cell in cells if cell[0] in STARTS and cell != "-1"]
+        assert f"'{text}" in cells
+
+
+# --- secrets ------------------------------------------------------------------------------------------------------
+
+CANARIES = {
+    "HF_TOKEN": "hf_canary_one",
+    "OPENAI_API_KEY": "sk-canary-two",
+    "AWS_SECRET_ACCESS_KEY": "canary/three+x",
+    "DB_PASSWORD": "canary-four",
+    "SOME_CREDENTIALS": "canary-five",
+}
+USER = "canary:six@"
+FAILURES = {
+    "no such data": ["discover", "{secret}.parquet", "--out", "run"],
+    "no such column": ["discover", "d.parquet", "--out", "run", "--confidence", "{secret}"],
+    "no such feature": ["discover", "d.parquet", "--out", "run", "--features", "{secret}*"],
+    "a condition": ["discover", "d.parquet", "--out", "run", "--where", "kind == {secret}"],
+    "no such run": ["report", "{secret}"],
+    "no such model": ["calibrate", "{secret}", "d.parquet", "--out", "c.csv"],
+    "no such command": ["{secret}"],
+    "an address": ["discover", f"https://{USER}host/d.parquet", "--out", "run"],
+    "a log": ["import", "lm-eval", "{secret}", "--out", "l.parquet"],
+    "a plan": ["study", "{secret}.yaml", "--out", "study"],
+}
+
+
+@pytest.mark.promise("S9", cases=len(CANARIES))
+@pytest.mark.parametrize("debug", [False, True], ids=["plain", "debug"])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_no_failure_tells_a_secret(tmp_path, monkeypatch, capfd, failure, debug):
+    monkeypatch.chdir(tmp_path)
+    rows(120).write_parquet("d.parquet")
+    for name, value in CANARIES.items():
+        monkeypatch.setenv(name, value)
+    for value in CANARIES.values():
+        arguments = [word.format(secret=value) for word in FAILURES[failure]]
+        assert main([*arguments, "--debug"] if debug and failure != "no such command" else arguments) == 2
+    said = capfd.readouterr()
+    for secret in [*CANARIES.values(), "canary:six"]:
+        assert secret not in said.out + said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["d.parquet"]
+
+
+@pytest.mark.slow
+@pytest.mark.promise("S9", cases=len(CANARIES))
+def test_no_file_of_a_run_holds_a_secret_of_the_environment(tmp_path, monkeypatch):
+    for name, value in CANARIES.items():
+        monkeypatch.setenv(name, value)
+    write_run(discover(read_triples(rows(120), features="age,count"), evidence="test"), tmp_path / "run")
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"canary" not in written
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("S10")
+@pytest.mark.parametrize(
+    "content",
+    [
+        "!!python/object/apply:os.system ['touch pwned']",
+        "pairs: !!python/object/new:subprocess.Popen [['touch', 'pwned']]",
+        "a: &a [*a, *a]",
+        "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnop")),
+        "[" * 5_000,
+        "a: 2021-99-99",
+        "unknown: 1\npairs: []",
+        "pairs: [",
+        "- just\n- a list",
+        "",
+    ],
+)
+def test_a_plan_runs_nothing_and_knows_its_keys(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.yaml").write_text(content)
+    with pytest.raises(MiscalError):
+        read_plan(str(tmp_path / "plan.yaml"))
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.promise("S10")
+@pytest.mark.parametrize("value", ["[", "!!python/name:os.system", "2021-99-99"])
+def test_what_is_set_on_the_command_line_is_data_too(tmp_path, value):
+    (tmp_path / "plan.yaml").write_text("pairs: ${PAIRS}\n")
+    with pytest.raises(MiscalError, match="--set PAIRS"):
+        read_plan(tmp_path / "plan.yaml", sets={"PAIRS": value})
+
+
+# --- length -------------------------------------------------------------------------------------------------------
+
+LONG = 1_000_000
+TEXTS = {"one letter": "a", "blanks": " ", "marks": "\u0301", "brackets": "(", "formula": "\t", "lines": "\n"}
+
+
+@pytest.mark.promise("S12")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_million_characters_take_no_time(name):
+    """Readers, encoder, csv: each sees a text as long as a book of one character."""
+    text = TEXTS[name] * LONG
+    table = rows(120)
+    table = table.with_columns(text=pl.Series([text, *table["text"][1:]]))
+    triples = read_triples(table, features="age,count", text="text")
+    assert len(triples) == 120
+    TextTfidfSvd().fit(table["text"].to_list()).transform([text])
+    assert defused(table.select("text")).height == 120
+
+
+@pytest.mark.promise("S12")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("pattern", ["a" + "*a" * 60 + "b", "*" * 5_000 + "b", "[a" * 500, "?" * 5_001])
+def test_patterns_of_columns_take_no_time(pattern):
+    table = rows(120).with_columns(pl.lit(1.0).alias("a" * 5_000))
+    with pytest.raises(InputError):
+        read_triples(table, features=pattern)
+
+
+@pytest.mark.promise("S12")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["x" * LONG, "x" * 1_000 + "\n" * LONG])
+def test_a_name_of_a_million_characters_is_cut_in_messages(name, capfd, tmp_path):
+    rows(120).write_parquet(tmp_path / "d.parquet")
+    status = main(["discover", str(tmp_path / "d.parquet"), "--out", str(tmp_path / "run"), "--confidence", name])
+    assert status == 2
+    assert capfd.readouterr().err.count("\n") == 1
+
+
+# --- network ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("S11")
+@pytest.mark.parametrize("address", [("8.8.8.8", 443), ("2001:4860:4860::8888", 443)])
+def test_the_suite_can_reach_no_other_machine(address):
+    with pytest.raises(OSError, match="the tests may not reach"):
+        socket.create_connection(address, timeout=1)
