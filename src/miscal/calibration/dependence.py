@@ -20,6 +20,7 @@ freedom less than there are groups, to the normal one (Korn and Graubard, Survey
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ from scipy.sparse import csc_array, csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Sums = Any
+"""A number, or one for each of many sets of rows."""
 
 _PAIRS_SEEN = 2.0
 """Added to both sums over (ordered) pairs: one more pair that agrees wholly. Where wrong answers are so rare that
@@ -85,6 +88,17 @@ class Dependence:
         most = _squares(number, np.sqrt(variance)) - float(variance.sum())
         return cls(number, float(np.clip((pairs + _PAIRS_SEEN) / (most + _PAIRS_SEEN), 0.0, 1.0)))
 
+    @classmethod
+    def given(cls, groups: NDArray | None, correct: Floats, expected: Floats) -> Dependence | None:
+        """Estimate how strongly the outcomes of a group hang together, given their rates; all of shape (n,).
+
+        Examples
+        --------
+        >>> Dependence.given(np.arange(4) // 2, np.array([1.0, 1.0, 0.0, 0.0]), np.full(4, 0.5)).correlation
+        1.0
+        """
+        return cls.of(groups, correct - expected, expected * (1 - expected))
+
     def take(self, rows: NDArray) -> Dependence:
         """Return the groups of some rows, by number or by a boolean mask; the correlation stays."""
         return replace(self, group=self.group[rows])
@@ -120,9 +134,10 @@ class Dependence:
         if base <= 0:
             return 1.0
         scaled = weight * np.sqrt(variance)
-        model = (1 - self.correlation) * float(scaled @ scaled) + self.correlation * _squares(self.group, scaled)
-        seen = _squares(self.group, weight * residual)
-        return float(max(1.0, max(model, seen) / base * fewness(self.effective_groups(scaled))))
+        own, together = float(scaled @ scaled), _squares(self.group, scaled)
+        parts = np.bincount(self.group, scaled**2)
+        groups = own**2 / max(float(parts @ parts), np.finfo(float).tiny)
+        return float(self._effect(own, together, _squares(self.group, weight * residual), base, groups))
 
     def design_effects(self, member: csc_array, residual: Floats, variance: Floats) -> Floats:
         """Design effects of the sums of residuals over many sets of rows, (m,); `member` is (n, m), of 0 and 1.
@@ -142,18 +157,21 @@ class Dependence:
             return np.asarray(sums.multiply(sums).sum(0)).ravel()
 
         base = np.maximum(member.T @ variance, np.finfo(float).tiny)
-        model = (1 - self.correlation) * base + self.correlation * squares(np.sqrt(variance))
         groups = base**2 / np.maximum(squares(variance), np.finfo(float).tiny)
-        return np.maximum(1.0, np.maximum(model, squares(residual)) / base * fewness(np.maximum(groups, 1.0)))
+        return self._effect(base, squares(np.sqrt(variance)), squares(residual), base, groups)
+
+    def _effect(self, own: Sums, together: Sums, seen: Sums, base: Sums, groups: Sums) -> Sums:
+        """Larger of the two variances over that of independent rows, `base`, made larger where groups are few.
+
+        `own` and `together` are the two sums of the model, `seen` the squares of the groups' sums, and `groups` as many
+        groups of equal parts of the variance as say as much.
+        """
+        model = (1 - self.correlation) * own + self.correlation * together
+        return np.maximum(1.0, np.maximum(model, seen) / base * fewness(np.maximum(groups, 1.0)))
 
     def rows_per_unit(self, confidence: Floats) -> int:
         """How many rows of one group share a confidence on average, rounded up: strata hold so many times more rows."""
         return int(np.ceil(len(confidence) / len(units_of(self.group, confidence)[0])))
-
-    def effective_groups(self, part: Floats) -> float:
-        """As many groups of equal parts of the variance as say as much, at least 1; `part` is (n,) float64."""
-        shares = np.bincount(self.group, part**2)
-        return float(max(1.0, shares.sum() ** 2 / max(float(shares @ shares), np.finfo(float).tiny)))
 
 
 def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], dependence: Dependence | None) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import MIN_ROWS, clipped
+from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import ALL, testifying
 from miscal.discovery.json_values import plain
@@ -161,7 +162,7 @@ def audit_run(
             confidence,
             cut(delta, rows.epsilon, supported),
             min_rows=rows.min_rows,
-            groups=None if rows.triples.group is None else rows.triples.group[testifying(rows.triples)],
+            groups=take_groups(rows.triples.group, testifying(rows.triples)),
             random_state=run.summary.seed,
         ),
     )

@@ -1,5 +1,6 @@
 """The claim of a run: what the rows that testify allow to be said of its field."""
 
+from miscal.calibration.metrics.rows import take_groups
 from miscal.discovery.estimating import HonestRows
 from miscal.evidence.claim import Claim, claim
 
@@ -32,6 +33,6 @@ def claim_of(rows: HonestRows, *, seed: int) -> Claim:
         structure=bool(rows.model.structure_),
         expected=rows.expected[tested],
         block=None if block is None else block[tested],
-        groups=None if triples.group is None else triples.group[tested],
+        groups=take_groups(triples.group, tested),
         random_state=seed,
     )

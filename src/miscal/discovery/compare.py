@@ -11,6 +11,7 @@ import numpy as np
 
 from miscal.base.errors import FileError, InputError
 from miscal.base.threads import one_thread
+from miscal.calibration.metrics.rows import take_groups
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.comparing import estimates, groups, words
 from miscal.discovery.comparing.document import (
@@ -144,11 +145,9 @@ class Measured:
     def side(self, side: Side) -> Global:
         if np.array_equal(np.sort(side.at), np.arange(len(side.rows))):
             return self.run(side.rows)
-        return global_numbers(side.correct, side.confidence, seed=self.seed, groups=_named_groups(side))
-
-
-def _named_groups(side: Side) -> np.ndarray | None:
-    return None if side.rows.group is None else side.rows.group[side.at]
+        return global_numbers(
+            side.correct, side.confidence, seed=self.seed, groups=take_groups(side.rows.group, side.at)
+        )
 
 
 def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
@@ -216,7 +215,7 @@ def compare_rows(
         measures=measures,
         curves=CurveSides(
             **{
-                name: reliability(side.correct, side.confidence, _named_groups(side))
+                name: reliability(side.correct, side.confidence, take_groups(side.rows.group, side.at))
                 for name, side in zip("ab", (sides.a, sides.b), strict=True)
             }
         ),

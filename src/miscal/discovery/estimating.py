@@ -95,7 +95,7 @@ class HonestRows:
     def dependence(self) -> Dependence | None:
         """How strongly the rows of a group that testify hang together; None where all are independent."""
         testify = self.testifies
-        return dependence_of(self.groups, self.triples.correct[testify], self.expected[testify])
+        return Dependence.given(self.groups, self.triples.correct[testify], self.expected[testify])
 
     @property
     def teaches(self) -> np.ndarray:
@@ -104,11 +104,6 @@ class HonestRows:
             return self.sample
         split = self.triples.split
         return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
-
-
-def dependence_of(groups: np.ndarray | None, correct: np.ndarray, expected: np.ndarray) -> Dependence | None:
-    """Estimate how strongly rows of a group hang together; all arrays of shape (n,), `expected` is E[y | f]."""
-    return Dependence.of(groups, correct - expected, expected * (1 - expected))
 
 
 def testifying(triples: Triples) -> np.ndarray:

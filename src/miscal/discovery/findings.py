@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from miscal.discovery.estimating import ALL, TEST, HonestRows, dependence_of, expected_outcome
+from miscal.calibration.dependence import Dependence
+from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
 from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.summary import FindingNumbers, FindingsMethod
 from miscal.findings.ledger import (
@@ -100,7 +101,7 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
     clusters = clusters_of(triples.X, own_units=readable(names, settings), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
-    dependence = dependence_of(triples.group, triples.correct, expected[witness])
+    dependence = Dependence.given(triples.group, triples.correct, expected[witness])
     witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row, dependence)
     found = find(witnesses, groups, field=field, seed=seed, settings=settings)
     findings, accounted = (tuple(_printable(one) for one in part) for part in (found.findings, found.accounted))

@@ -8,6 +8,7 @@ import numpy as np
 from miscal.calibration import metrics
 from miscal.calibration.dependence import Dependence, effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
 from miscal.discovery.json_values import interval, number
 from miscal.discovery.summary import (
@@ -224,7 +225,7 @@ def _regime(
     judged: Judged,
     seed: int | None,
 ) -> Regime:
-    y, f, group = correct[rows], confidence[rows], _of(groups, rows)
+    y, f, group = correct[rows], confidence[rows], take_groups(groups, rows)
     return Regime(
         name=name,
         n=len(y),
@@ -235,10 +236,6 @@ def _regime(
         smece=SmoothEce(value=None) if seed is None else smooth_ece(y, f, seed=seed, groups=group),
         brier=_average((y - f) ** 2),
     )
-
-
-def _of(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
-    return None if groups is None else groups[rows]
 
 
 def _average(values: np.ndarray) -> float | None:
@@ -307,8 +304,8 @@ def curves(
     return Curves(
         **{
             name: CurvePair(
-                raw=reliability(correct[rows], confidence[rows], _of(groups, rows)),
-                corrected=reliability(correct[rows], corrected[rows], _of(groups, rows)),
+                raw=reliability(correct[rows], confidence[rows], take_groups(groups, rows)),
+                corrected=reliability(correct[rows], corrected[rows], take_groups(groups, rows)),
             )
             for name, rows in slices.items()
         }

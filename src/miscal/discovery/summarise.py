@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.dependence import effect_of_mean
+from miscal.calibration.dependence import Dependence, effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
@@ -16,7 +16,7 @@ from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
 from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
-from miscal.discovery.estimating import ALL, HonestRows, dependence_of
+from miscal.discovery.estimating import ALL, HonestRows
 from miscal.discovery.json_values import plain
 from miscal.discovery.summary import (
     CertificateNumbers,
@@ -186,7 +186,7 @@ def _unnamed_groups(rows: HonestRows) -> list[str]:
         return []
     testify = rows.testifies
     correct, expected = rows.triples.correct[testify], rows.expected[testify]
-    alike = dependence_of(own_ids(rows.triples)[testify], correct, expected)
+    alike = Dependence.given(own_ids(rows.triples)[testify], correct, expected)
     if alike is None:
         return []
     wider = float(np.sqrt(effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), alike)))

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from miscal.base.checks import check_confidence, check_correct, check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.dependence import Dependence
+from miscal.calibration.metrics.rows import check_groups
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit, UnseenRows
 from miscal.evidence.power import Design, detectable_size
@@ -142,7 +143,7 @@ def certificate(
         _check_field(hidden, "hidden"),
         rate,
         None if block is None else _check_block(block, n),
-        Dependence.of(None if groups is None else _check_groups(groups, n), y - rate, rate * (1 - rate)),
+        Dependence.given(check_groups(groups, None, n), y, rate),
     )
     rng = np.random.default_rng(random_state)
     return Certificate(
@@ -190,10 +191,3 @@ def _check_block(values: ArrayLike, n: int) -> np.ndarray:
             f"block must be one whole number per row, {n} in all; got shape {block.shape} of {block.dtype}"
         )
     return block.astype(np.int64)
-
-
-def _check_groups(values: ArrayLike, n: int) -> np.ndarray:
-    group = np.asarray(values)
-    if group.shape != (n,):
-        raise InputError(f"groups must have one value per row, {n} in all; its shape is {group.shape}")
-    return group

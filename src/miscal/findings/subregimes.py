@@ -411,7 +411,7 @@ def _judge(rows: _Rows, part: np.ndarray, parents: list[str], settings: Findings
     correct, expected = rows.correct[tested], rows.expected[tested]
     regions = [part[tested] == index for index in range(len(parents))]
     group = None if rows.group is None else rows.group[tested]
-    dependence = Dependence.of(group, correct - expected, expected * (1 - expected))
+    dependence = Dependence.given(group, correct, expected)
     signs = [SIGNS[parent] for parent in parents]
     return judge(correct, rows.confidence[tested], expected, regions, signs, settings, dependence=dependence)
 

@@ -135,6 +135,28 @@ def environment() -> Environment:
     return templates(HERE / "assets", FILTERS)
 
 
+def plain_page(template: str, styles: tuple[str, ...], **values: object) -> str:
+    """Render a page without program or outside resource.
+
+    Parameters
+    ----------
+    template : str
+        Its file among the assets.
+    styles : tuple of str
+        Its style files there.
+    **values
+        What the template shows.
+
+    Returns
+    -------
+    str
+        One HTML file.
+    """
+    style = stylesheet(styles)
+    own = {"style": Markup(style), "style_hash": digest(style)}  # noqa: S704 - our own files
+    return environment().get_template(template).render(**values, **own).lstrip()
+
+
 @cache
 def _compiled(template: str) -> Template:
     return environment().from_string(template)

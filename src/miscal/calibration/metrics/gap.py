@@ -37,7 +37,7 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.rows import check_groups, check_rows
+from miscal.calibration.metrics.rows import check_groups, check_rows, take_groups
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SLICES = ("over", "under")
@@ -266,7 +266,9 @@ def measure_gap(
     group = check_groups(groups, sample_weight, len(y))
     in_slice = {name: label == SLICES.index(name) for name in found.slices}
     everyone = np.ones(len(y), dtype=bool)
-    effects = [effect_given_confidence(y[rows], f[rows], _of(group, rows)) for rows in (everyone, *in_slice.values())]
+    effects = [
+        effect_given_confidence(y[rows], f[rows], take_groups(group, rows)) for rows in (everyone, *in_slice.values())
+    ]
     cells = merge(y, f, weight, label, effect=max(effects))
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -274,7 +276,7 @@ def measure_gap(
     tested = None
     if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
         # no smECE is below its |mean residual|, so neither is a slice's upper end
-        limits = [mean_limit(y[rows], f[rows], weight[rows], _of(group, rows)) for rows in in_slice.values()]
+        limits = [mean_limit(y[rows], f[rows], weight[rows], take_groups(group, rows)) for rows in in_slice.values()]
         least_high = max(limits) - found.smece
         tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
     if tested and tested[0] > 0:
@@ -286,7 +288,7 @@ def measure_gap(
                 y[rows],
                 f[rows],
                 sample_weight=weight[rows],
-                groups=_of(group, rows),
+                groups=take_groups(group, rows),
                 n_draws=n_draws,
                 random_state=random_state,
             )
@@ -296,10 +298,6 @@ def measure_gap(
         interval = min(0.0, low), tested[1] if tested else high
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
-
-
-def _of(group: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
-    return None if group is None else group[rows]
 
 
 def _combined(ends: dict[str, tuple[float, float]]) -> tuple[float, float]:

@@ -73,6 +73,17 @@ def check_groups(groups: Any, sample_weight: Any, n: int) -> np.ndarray | None:
     return np.unique(kept, return_inverse=True)[1]
 
 
+def take_groups(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Return the groups of some rows, by number or by a boolean mask; None where no groups are named.
+
+    Examples
+    --------
+    >>> take_groups(np.array([0, 0, 1]), np.array([True, False, True])), take_groups(None, np.array([True]))
+    (array([0, 1]), None)
+    """
+    return None if groups is None else groups[rows]
+
+
 def weighted_residuals(correct: Any, confidence: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the checked confidences, which must not be written to, and w_i r_i with weights that sum to 1.
 

@@ -1,11 +1,8 @@
 """The page of a comparison, put together from views of its pairs."""
 
-from markupsafe import Markup
-
 from miscal.discovery.comparing.document import RunComparison
 from miscal.report.comparison.views import pair_view, run_view
-from miscal.report.inline import digest
-from miscal.report.page import environment, stylesheet
+from miscal.report.page import plain_page
 from miscal.report.source import printable
 from miscal.report.texts import listed
 
@@ -74,22 +71,16 @@ def build(comparison: RunComparison) -> str:
         One HTML file without program or outside resource; the same comparison gives the same text.
     """
     shown = printable(comparison)
-    style = stylesheet(STYLES)
     pairs = [pair_view(pair) for pair in shown.pairs]
     single = [(f"{name}-1", label) for name, label in SECTIONS.items()] + [("runs", "Runs"), ("glossary", "Glossary")]
     several = [(f"pair-{k}", f"{pair.a} and {pair.b}"[:40]) for k, pair in enumerate(shown.pairs, start=1)]
-    return (
-        environment()
-        .get_template("compare.html")
-        .render(
-            title=listed([run.name for run in shown.runs], "and"),
-            pairs=pairs,
-            runs=[run_view(run) for run in shown.runs],
-            contents=single if len(pairs) == 1 else [*several[:6], single[-1]],
-            glossary=GLOSSARY,
-            style=Markup(style),  # noqa: S704 - our own files
-            style_hash=digest(style),
-            version=shown.versions.get("miscal"),
-        )
-        .lstrip()
+    return plain_page(
+        "compare.html",
+        STYLES,
+        title=listed([run.name for run in shown.runs], "and"),
+        pairs=pairs,
+        runs=[run_view(run) for run in shown.runs],
+        contents=single if len(pairs) == 1 else [*several[:6], single[-1]],
+        glossary=GLOSSARY,
+        version=shown.versions.get("miscal"),
     )

@@ -1,11 +1,8 @@
 """The page of a monitor, drawn from its document."""
 
-from markupsafe import Markup
-
 from miscal.discovery.monitoring.document import Monitoring
-from miscal.report.inline import digest
 from miscal.report.monitoring.views import charts, group_rows
-from miscal.report.page import environment, stylesheet
+from miscal.report.page import plain_page
 from miscal.report.source import printable
 
 STYLES = ("base.css", "tables.css", "figures.css", "print.css", "monitor.css")
@@ -53,18 +50,12 @@ def build(document: Monitoring) -> str:
         One HTML file without program or outside resource; the same document gives the same text.
     """
     shown = printable(document)
-    style = stylesheet(STYLES)
-    return (
-        environment()
-        .get_template("monitor.html")
-        .render(
-            document=shown,
-            charts=charts(shown),
-            groups=group_rows(shown),
-            glossary=GLOSSARY,
-            style=Markup(style),  # noqa: S704 - our own files
-            style_hash=digest(style),
-            version=shown.versions.get("miscal"),
-        )
-        .lstrip()
+    return plain_page(
+        "monitor.html",
+        STYLES,
+        document=shown,
+        charts=charts(shown),
+        groups=group_rows(shown),
+        glossary=GLOSSARY,
+        version=shown.versions.get("miscal"),
     )
