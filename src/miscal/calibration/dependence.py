@@ -1,4 +1,4 @@
-"""Rows whose outcomes hang together, and how much that adds to the variance of a sum of their residuals.
+"""Rows that hang together or count unequally, and how much that adds to the variance of a sum of their residuals.
 
 Several answers to one question, or several visits of one patient, say less than as many independent rows. If the
 residuals of one group correlate by rho (the intra-class correlation), a sum of a_i e_i has, in place of the variance
@@ -15,6 +15,12 @@ sqrt(v_i v_j)). Groups need not be alike, though, so the variance that the group
 (sum of a_i e_i)^2 (the sandwich of Liang and Zeger, Biometrika 73, 1986), is taken where it is larger. Neither is known
 well from few groups, so the design effect is multiplied by the squared ratio of Student's quantile, with one degree of
 freedom less than there are groups, to the normal one (Korn and Graubard, Survey Methodology 24, 1998).
+
+Rows may also stand for unequally many of the rows that a statement is about: survey weights, or importance weights. A
+weight w_i then enters every sum as a factor of a_i. Only the ratios of weights matter: they do not say how often a row
+was seen. n rows of unequal weight say less of a mean than n alike, by the design effect n sum w_i^2 / (sum w_i)^2
+(Kish, 1965), or, where the rows that vary most have the largest weights, by more. Weights must not depend on the
+outcome, given input and confidence.
 """
 
 from __future__ import annotations
@@ -41,21 +47,26 @@ _TWO_SIDED = 0.975
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Rows in groups, and how strongly the outcomes of a group hang together.
+    """Rows in groups, how strongly the outcomes of a group hang together, and how much each row counts.
 
     Attributes
     ----------
-    group : (n,) int64
-        Number of each row's group.
+    group : (n,) int64, or None
+        Number of each row's group; None: all rows are independent.
     correlation : float in [0, 1]
         Intra-class correlation of the residuals.
+    weight : (n,) float64 >= 0, or None
+        For how many rows each stands, up to a common factor; None: for equally many.
     """
 
-    group: Ints
+    group: Ints | None
     correlation: float
+    weight: Floats | None = None
 
     @classmethod
-    def of(cls, group: NDArray | None, residual: Floats, variance: Floats) -> Dependence | None:
+    def of(
+        cls, group: NDArray | None, residual: Floats, variance: Floats, weight: NDArray | None = None
+    ) -> Dependence | None:
         """Estimate how strongly the rows of a group hang together.
 
         Parameters
@@ -66,11 +77,13 @@ class Dependence:
             Outcome less its rate.
         variance : (n,) float64 >= 0
             Of the outcome, given its rate p: p (1 - p).
+        weight : (n,) array >= 0, optional
+            How much each row counts.
 
         Returns
         -------
         Dependence or None
-            None where every group has one row: the rows are independent.
+            None where every group has one row and all weights are equal.
 
         Examples
         --------
@@ -79,17 +92,18 @@ class Dependence:
         >>> one.correlation, Dependence.of(np.arange(200), e, np.full(200, 0.25)) is None
         (1.0, True)
         """
-        if group is None:
-            return None
-        number = np.unique(group, return_inverse=True)[1].astype(np.int64)
-        if len(number) == 0 or number.max() + 1 == len(number):
-            return None
+        weight = None if weight is None or len(weight) == 0 or np.ptp(weight) == 0 else np.asarray(weight, np.float64)
+        number = None if group is None else np.unique(group, return_inverse=True)[1].astype(np.int64)
+        if number is None or len(number) == 0 or number.max() + 1 == len(number):
+            return None if weight is None else cls(None, 0.0, weight)
         pairs = _squares(number, residual) - float(residual @ residual)
         most = _squares(number, np.sqrt(variance)) - float(variance.sum())
-        return cls(number, float(np.clip((pairs + _PAIRS_SEEN) / (most + _PAIRS_SEEN), 0.0, 1.0)))
+        return cls(number, float(np.clip((pairs + _PAIRS_SEEN) / (most + _PAIRS_SEEN), 0.0, 1.0)), weight)
 
     @classmethod
-    def given(cls, groups: NDArray | None, correct: Floats, expected: Floats) -> Dependence | None:
+    def given(
+        cls, groups: NDArray | None, correct: Floats, expected: Floats, weight: NDArray | None = None
+    ) -> Dependence | None:
         """Estimate how strongly the outcomes of a group hang together, given their rates; all of shape (n,).
 
         Examples
@@ -97,11 +111,12 @@ class Dependence:
         >>> Dependence.given(np.arange(4) // 2, np.array([1.0, 1.0, 0.0, 0.0]), np.full(4, 0.5)).correlation
         1.0
         """
-        return cls.of(groups, correct - expected, expected * (1 - expected))
+        return cls.of(groups, correct - expected, expected * (1 - expected), weight)
 
     def take(self, rows: NDArray) -> Dependence:
-        """Return the groups of some rows, by number or by a boolean mask; the correlation stays."""
-        return replace(self, group=self.group[rows])
+        """Return the groups and weights of some rows, by number or by a boolean mask; the correlation stays."""
+        parts = {name: None if (v := getattr(self, name)) is None else v[rows] for name in ("group", "weight")}
+        return replace(self, **parts)
 
     def design_effect(
         self, weight: Floats, residual: Floats, variance: Floats, *, independent: float | None = None
@@ -111,7 +126,8 @@ class Dependence:
         Parameters
         ----------
         weight : (n,) float64
-            Fixed before the outcomes.
+            Factor of each residual in the sum, fixed before the outcomes. What the row counts is a part of it: the
+            `weight` of this object is not looked at.
         residual : (n,) float64
             Outcome less its rate.
         variance : (n,) float64 >= 0
@@ -131,7 +147,7 @@ class Dependence:
         1.31
         """
         base = float(weight**2 @ variance) if independent is None else independent
-        if base <= 0:
+        if self.group is None or base <= 0:
             return 1.0
         scaled = weight * np.sqrt(variance)
         own, together = float(scaled @ scaled), _squares(self.group, scaled)
@@ -142,6 +158,8 @@ class Dependence:
     def design_effects(self, member: csc_array, residual: Floats, variance: Floats) -> Floats:
         """Design effects of the sums of residuals over many sets of rows, (m,); `member` is (n, m), of 0 and 1.
 
+        As in :meth:`design_effect`, what a row counts must be a factor of its residual.
+
         Examples
         --------
         >>> pairs, half = Dependence(np.arange(1000) // 2, 0.3), np.full(1000, 0.5)
@@ -149,6 +167,8 @@ class Dependence:
         >>> pairs.design_effects(sets, half * 0, half**2).round(2).tolist()
         [1.31, 1.0]
         """
+        if self.group is None:
+            return np.ones(member.shape[1])
         n = len(self.group)
         gather = csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))
 
@@ -171,11 +191,13 @@ class Dependence:
 
     def rows_per_unit(self, confidence: Floats) -> int:
         """How many rows of one group share a confidence on average, rounded up: strata hold so many times more rows."""
+        if self.group is None:
+            return 1
         return int(np.ceil(len(confidence) / len(units_of(self.group, confidence)[0])))
 
 
 def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], dependence: Dependence | None) -> float:
-    """Design effect of the mean outcome of some rows; 1 where rows are independent, or there are none.
+    """Design effect of the (weighted) mean outcome of some rows; 1 where rows are independent, or there are none.
 
     Parameters
     ----------
@@ -187,6 +209,7 @@ def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], d
     Returns
     -------
     float
+        The rows say as much of their mean as so many times fewer that are independent and count alike.
 
     Examples
     --------
@@ -197,12 +220,63 @@ def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], d
     """
     if dependence is None or not rows.any():
         return 1.0
-    rate, left = expected[rows], (correct - expected)[rows]
+    known, rate, left = dependence.take(rows), expected[rows], (correct - expected)[rows]
+    variance, weight = rate * (1 - rate), shares(known.weight, len(left))
     # what the rows have in common is the residual that is measured, no noise
-    return dependence.take(rows).design_effect(np.ones(len(left)), left - left.mean(), rate * (1 - rate))
+    return kish(weight, variance) * known.design_effect(weight, left - weight @ left, variance)
 
 
-def effect_of_groups(residual: Floats, groups: NDArray | None) -> float:
+def shares(weight: Floats | None, n: int) -> Floats:
+    """Return weights that sum to 1; equal ones where none are given, or all are 0.
+
+    Examples
+    --------
+    >>> shares(np.array([1.0, 3.0]), 2).tolist(), shares(None, 2).tolist()
+    ([0.25, 0.75], [0.5, 0.5])
+    """
+    if weight is None or not weight.any():
+        return np.full(n, 1 / n)
+    return weight / weight.sum()
+
+
+def average(values: Floats, weight: Floats | None) -> float:
+    """Return the mean of some rows, weighted if weights are given that are not all 0.
+
+    Examples
+    --------
+    >>> average(np.array([0.0, 1.0]), None), average(np.array([0.0, 1.0]), np.array([1.0, 3.0]))
+    (0.5, 0.75)
+    """
+    return float(values.mean() if weight is None else shares(weight, len(values)) @ values)
+
+
+def kish(weight: Floats, variance: Floats) -> float:
+    """Design effect of a mean of independent rows of unequal weight.
+
+    Parameters
+    ----------
+    weight : (n,) float64 >= 0
+        Sums to 1.
+    variance : (n,) float64 >= 0
+        Of each outcome, up to a common factor.
+
+    Returns
+    -------
+    float >= 1
+        n sum w^2 (Kish, 1965), or n sum w^2 v / sum w v, if that is more.
+
+    Examples
+    --------
+    >>> kish(np.array([0.25, 0.75]), np.ones(2)), kish(np.full(2, 0.5), np.array([0.1, 0.2]))
+    (1.25, 1.0)
+    """
+    if np.ptp(weight) == 0:
+        return 1.0
+    squares, mean = weight**2, float(weight @ variance)
+    return len(weight) * max(float(squares.sum()), float(squares @ variance) / mean if mean > 0 else 0.0)
+
+
+def effect_of_groups(residual: Floats, groups: NDArray | None, weight: Floats | None = None) -> float:
     """Design effect of a mean, as the residuals of the rows show it by themselves; 1 where no groups are given.
 
     Parameters
@@ -211,10 +285,13 @@ def effect_of_groups(residual: Floats, groups: NDArray | None) -> float:
         What is left of each row's value: it adds up to about 0.
     groups : (n,) array or None
         Equal values: one group.
+    weight : (n,) float64 >= 0, optional
+        Of the rows in the mean; all alike by default.
 
     Returns
     -------
     float >= 1
+        What the groups add: the mean of independent rows of the same weights has design effect 1.
 
     Examples
     --------
@@ -224,7 +301,9 @@ def effect_of_groups(residual: Floats, groups: NDArray | None) -> float:
     2.0
     """
     known = Dependence.of(groups, residual, residual**2)
-    return 1.0 if known is None else known.design_effect(np.ones(len(residual)), residual, residual**2)
+    if known is None:
+        return 1.0
+    return known.design_effect(np.ones(len(residual)) if weight is None else weight, residual, residual**2)
 
 
 def fewness(groups: NDArray | float) -> NDArray | float:

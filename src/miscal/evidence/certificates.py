@@ -12,9 +12,11 @@ be that of the very s that is tested (honest fields of other rows come from othe
 differently). s of a row must not depend on the fields of those rows: it would be correlated with t, and the limit too
 high. A limit above 0 is given only where the permutation test rejects too.
 
-Both limits are of the mean over the test rows, which are taken to be independent given inputs and confidences. That of
-the total (:mod:`miscal.evidence.limits.agreement`) is exact for any n, worst case included; that of the hidden part
-(:mod:`miscal.evidence.limits.covariance`) is inverted from a simulated test and leans on mu. Above 5,000 rows what is
+Both limits are of the mean over the test rows, weighted where rows count unequally; the rows are taken to be
+independent given inputs and confidences, unless groups are named. That of the total
+(:mod:`miscal.evidence.limits.agreement`) is exact for any n, worst case included, where rows count alike and are
+independent; that of the hidden part (:mod:`miscal.evidence.limits.covariance`) is inverted from a simulated test and
+leans on mu. Above 5,000 rows what is
 near to normal is not simulated (:mod:`miscal.evidence.sums` says what counts as near). The settings name the two
 limits; :mod:`miscal.evidence.limits` says how to add one.
 """
@@ -26,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from miscal.base.checks import check_confidence, check_correct, check_lengths
+from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.dependence import Dependence
 from miscal.calibration.metrics.rows import check_groups
@@ -79,6 +81,7 @@ def certificate(
     expected: ArrayLike,
     block: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -102,6 +105,9 @@ def certificate(
     groups : (n,) array, optional
         Rows of equal value may hang together, as answers to one question do; every group lies in one block. By default
         all rows are independent. See :mod:`miscal.calibration.dependence`.
+    weights : (n,) float >= 0, optional
+        How much each row counts, as fixed before the outcomes: E|delta|, E|h| and both values are then weighted means.
+        By default all count alike.
     settings : EvidenceSettings, optional
         The confidence level, which limits to use, and how many draws.
     random_state : int or numpy.random.Generator, default 0
@@ -111,7 +117,8 @@ def certificate(
     Certificate
         ``total.value`` is the test mean of r s, s the sign of `delta`; ``hidden.value`` likewise, over the rows that
         :func:`~miscal.evidence.limits.covariance.counted` keeps. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact
-        law of the number of outcomes that agree with s; below 1 - confidence level if and only if ``total.low`` > 0.
+        law of the number of outcomes that agree with s (with weights, by draws of their weighted number); below
+        1 - confidence level if and only if ``total.low`` > 0.
         ``hidden.p_value``: H0 y independent of x given f, by
         :func:`~miscal.evidence.conditional.permutation_p_value`; it uses the size of the hidden field besides its
         sign, for power; above 1 - confidence level ``hidden.low`` is 0. Where nothing is claimed: value 0, low 0, p 1.
@@ -134,7 +141,9 @@ def certificate(
     >>> bool(0.1 < shown.hidden.low < shown.hidden.value), shown.hidden.p_value
     (True, 0.0005)
     """
-    n = check_lengths(correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected)
+    n = check_lengths(
+        correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected, weights=weights
+    )
     y, rate = check_correct(correct), check_confidence(expected, name="expected")
     rows = UnseenRows(
         y,
@@ -143,7 +152,7 @@ def certificate(
         _check_field(hidden, "hidden"),
         rate,
         None if block is None else _check_block(block, n),
-        Dependence.given(check_groups(groups, None, n), y, rate),
+        Dependence.given(check_groups(groups, None, n), y, rate, check_weight(weights, n, name="weights")),
     )
     rng = np.random.default_rng(random_state)
     return Certificate(
@@ -163,8 +172,10 @@ def _design(rows: UnseenRows, settings: EvidenceSettings) -> Design:
         return Design(rows.expected, strata(rows.confidence, settings.stratum_rows))
     # without outcomes: what a field would meet that is alike in all rows of a group
     none, variance = np.zeros(len(rows.expected)), rows.expected * (1 - rows.expected)
-    effect = rows.dependence.design_effect(np.ones(len(none)), none, variance)
-    return Design(rows.expected, strata(rows.confidence, settings.stratum_rows, rows.dependence.group), effect)
+    mass = np.ones(len(none)) if rows.weight is None else rows.weight
+    effect = rows.dependence.design_effect(mass, none, variance)
+    stratum = strata(rows.confidence, settings.stratum_rows, rows.dependence.group)
+    return Design(rows.expected, stratum, effect, rows.weight)
 
 
 def _limit(name: str) -> Limit:

@@ -60,6 +60,7 @@ def claim(
     expected: ArrayLike,
     block: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Claim:
@@ -83,6 +84,8 @@ def claim(
         :func:`~miscal.evidence.certificates.certificate`.
     groups : (n,) array, optional
         Rows of equal value may hang together; by default all rows are independent.
+    weights : (n,) float >= 0, optional
+        How much each row counts; by default all count alike.
     settings : EvidenceSettings, optional
         Significance, confidence level, limits and draws.
     random_state : int or numpy.random.Generator, default 0
@@ -118,6 +121,7 @@ def claim(
         expected=expected,
         block=block,
         groups=groups,
+        weights=weights,
         settings=settings,
         random_state=random_state,
     )

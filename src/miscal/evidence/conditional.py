@@ -62,16 +62,20 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows, group
     return label[position][unit]
 
 
-def centred(values: Floats, stratum: Ints) -> Floats:
-    """Subtract from each of (n,) values the mean of its stratum.
+def centred(values: Floats, stratum: Ints, weight: Floats | None = None) -> Floats:
+    """Subtract from each of (n,) values the mean of its stratum, weighted if weights are given.
 
     Examples
     --------
     >>> centred(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
     [-1.0, 1.0, 0.0]
+    >>> centred(np.array([1.0, 3.0]), np.array([0, 0]), np.array([3.0, 1.0])).tolist()
+    [-0.5, 1.5]
     """
-    n = np.bincount(stratum)
-    return values - (np.bincount(stratum, values) / np.maximum(n, 1))[stratum]
+    if weight is None:
+        return values - (np.bincount(stratum, values) / np.maximum(np.bincount(stratum), 1))[stratum]
+    mass = np.maximum(np.bincount(stratum, weight), np.finfo(float).tiny)
+    return values - (np.bincount(stratum, weight * values) / mass)[stratum]
 
 
 def given_count(correct: Floats, expected: Floats, stratum: Ints) -> Floats:
@@ -121,7 +125,12 @@ _RAREST, _FARTHEST, _HALVINGS = 1e-3, 32.0, 39
 
 
 def outcome_given_confidence(
-    correct: Floats, confidence: Floats, at: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS
+    correct: Floats,
+    confidence: Floats,
+    at: Floats,
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    *,
+    weight: Floats | None = None,
 ) -> Floats:
     """Regress outcomes on confidence, whatever the shape: E[y | f].
 
@@ -136,6 +145,8 @@ def outcome_given_confidence(
         Confidences to predict at.
     settings : EvidenceSettings, optional
         Of which the narrowest window is used.
+    weight : (n,) float64 >= 0, optional
+        How much each row counts, in all steps; all alike by default.
 
     Returns
     -------
@@ -148,19 +159,23 @@ def outcome_given_confidence(
     >>> outcome_given_confidence(y, f, np.array([0.2, 0.8])).round(2).tolist()
     [0.8, 0.0]
     """
-    isotonic = Isotonic().learn(correct, confidence)
+    if weight is not None:
+        kept = weight > 0
+        correct, confidence, weight = correct[kept], confidence[kept], weight[kept] / weight[kept].mean()
+    isotonic = Isotonic().learn(correct, confidence, weight)
     order = np.argsort(confidence, kind="stable")
     f, left = confidence[order], (correct - isotonic.apply(confidence))[order]
+    mass = np.ones_like(f) if weight is None else weight[order]
     windows = [settings.smallest_window]
     while windows[-1] * 2 <= len(f):
         windows.append(windows[-1] * 2)
     if len(f) < 2 * settings.smallest_window:
         return isotonic.apply(at)
     # centred, so that differences of running sums lose fewer digits
-    terms = _terms(f - 0.5, left)
+    terms = _terms(f - 0.5, left, mass)
     totals = _running(terms)
     tied = _tied(f, f)
-    errors = [np.mean((left - _local_linear(totals, tied, f, k, without=terms)) ** 2) for k in windows]
+    errors = [np.mean(mass * (left - _local_linear(totals, tied, f, k, without=terms)) ** 2) for k in windows]
     best = windows[int(np.argmin(errors))]
     return np.clip(isotonic.apply(at) + _local_linear(totals, _tied(f, at), at, best // 2), 0.0, 1.0)
 
@@ -196,11 +211,12 @@ def beyond_confidence(
     mean = np.bincount(number, field) / np.bincount(number)
     order = np.sort(number[units_of(group, confidence)[0]])
     f = value[order]
-    return field - _local_linear(_running(_terms(f - 0.5, mean[order])), _tied(f, confidence), confidence, rows)
+    totals = _running(_terms(f - 0.5, mean[order], np.ones_like(f)))
+    return field - _local_linear(totals, _tied(f, confidence), confidence, rows)
 
 
-def _terms(offset: Floats, values: Floats) -> list[Floats]:
-    return [np.ones_like(offset), offset, offset**2, values, offset * values]
+def _terms(offset: Floats, values: Floats, mass: Floats) -> list[Floats]:
+    return [mass * term for term in (np.ones_like(offset), offset, offset**2, values, offset * values)]
 
 
 def _running(terms: list[Floats]) -> list[Floats]:

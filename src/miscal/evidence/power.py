@@ -38,11 +38,19 @@ class Design:
         Of near-equal confidence.
     effect : float >= 1
         Design effect of a field that is alike in all rows of a group: 1 where the rows are independent.
+    weight : (n,) float64, or None
+        How much each row counts, 1 on average; None: all alike.
     """
 
     expected: Floats
     stratum: Ints
     effect: float = 1.0
+    weight: Floats | None = None
+
+    @property
+    def mass(self) -> Floats:
+        """How much each row counts, 1 on average."""
+        return np.ones_like(self.expected) if self.weight is None else self.weight
 
 
 def detectable_size(blocks: Sequence[Design], settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float | None:
@@ -72,7 +80,7 @@ def detectable_size(blocks: Sequence[Design], settings: EvidenceSettings = EVIDE
     for _ in range(settings.halvings):
         middle = (low + high) / 2
         low, high = (low, middle) if _surplus(blocks, middle, settings) >= 0 else (middle, high)
-    return float(np.mean(np.concatenate([_hidden(block.expected, high) for block in blocks])))
+    return float(np.mean(np.concatenate([block.mass * _hidden(block.expected, high) for block in blocks])))
 
 
 def _hidden(expected: Floats, size: float) -> Floats:
@@ -97,11 +105,11 @@ def _signal(blocks: Sequence[Design], weight: Floats, size: float, *, signs_only
         hidden, rows = _hidden(block.expected, size), np.bincount(block.stratum)[block.stratum]
         field = np.ones_like(hidden) if signs_only else hidden
         # a row of m keeps (m - 1) / m of its variance when the stratum is centred
-        kept = field**2 * (1 - 1 / rows)
+        kept = (block.mass * field) ** 2 * (1 - 1 / rows)
         null = block.effect * float(kept @ (block.expected * (1 - block.expected)))
         if null <= 0:
             continue
-        mean += w * float((1 - 1 / rows) * field @ hidden) / np.sqrt(null)
+        mean += w * float((1 - 1 / rows) * block.mass * field @ hidden) / np.sqrt(null)
         # what is hidden is no noise
         variance += w**2 * block.effect * float(kept @ (block.expected * (1 - block.expected) - hidden**2)) / null
     return mean, float(np.sqrt(max(variance, 0.0)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from miscal.calibration.dependence import Dependence, deflated, effect_of_mean
+from miscal.calibration.dependence import Dependence, average, deflated, effect_of_mean, kish, shares
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
 from miscal.evidence.sums import near_normal
 from miscal.findings.ledger.exact import exact_p_value
@@ -80,7 +80,7 @@ def judge(
     settings : FindingsSettings, optional
         Significance and confidence level.
     dependence : Dependence, optional
-        Which rows hang together; by default none do.
+        Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
     -------
@@ -103,13 +103,14 @@ def judge(
     """
     stratum = strata_of(confidence, dependence, settings)
     effects = [effect_of_mean(correct, expected, rows, dependence) for rows in regions]
+    weights = [_weight(dependence, rows) for rows in regions]
     found = [
         (
-            binomial_residual(correct[rows], confidence[rows], settings, effect=effect),
-            _visible(confidence, expected, rows, stratum, effect, settings),
+            binomial_residual(correct[rows], confidence[rows], settings, effect=effect, weight=weight),
+            _visible(confidence, expected, rows, stratum, effect, settings, dependence),
             hidden_residual(correct, expected, rows, stratum, settings, dependence=dependence),
         )
-        for rows, effect in zip(regions, effects, strict=True)
+        for rows, effect, weight in zip(regions, effects, weights, strict=True)
     ]
     adjusted = [_adjusted([parts[i] for parts in found], signs) for i in range(3)]
     return [
@@ -167,6 +168,11 @@ def strata_of(
     return strata(confidence, settings.stratum_rows, None if dependence is None else dependence.group)
 
 
+def _weight(dependence: Dependence | None, rows: np.ndarray) -> np.ndarray | None:
+    """Weights of some rows, None where all rows count alike."""
+    return None if dependence is None or dependence.weight is None else dependence.weight[rows]
+
+
 def _adjusted(residuals: Sequence[Residual], signs: Sequence[int]) -> np.ndarray:
     """Adjust the p-values of the regions that claim something; 1 elsewhere."""
     p_values, family = np.ones(len(signs)), np.array(signs, int) != 0
@@ -199,13 +205,22 @@ def _visible(
     stratum: np.ndarray,
     effect: float,
     settings: FindingsSettings,
+    dependence: Dependence | None,
 ) -> Residual:
     if not rows.any():
         return _NOTHING
-    share = np.bincount(stratum, rows) / rows.sum()
-    # var(mean) = sum share^2 / size times the variance of an outcome
-    effective = 1.0 / float(np.sum(share**2 / np.bincount(stratum))) / effect
-    return proportion_residual(float(expected[rows].mean()), effective, float(confidence[rows].mean()), settings)
+    own, inside = _weight(dependence, rows), int(rows.sum())
+    weight = shares(own, inside)
+    every = np.ones(len(rows)) if own is None else dependence.weight
+    share, total = np.bincount(stratum[rows], weight, minlength=stratum.max() + 1), np.bincount(stratum, every)
+    # var(mean) = sum share^2 / size times the variance of an outcome, size the effective number of rows of a stratum;
+    # what unequal weights take from the region itself is a part of that, and of its design effect
+    size = total**2 / np.maximum(np.bincount(stratum, every**2), np.finfo(float).tiny)
+    within = kish(weight, expected[rows] * (1 - expected[rows]))
+    used = share > 0
+    effective = 1.0 / float(np.sum(share[used] ** 2 / size[used])) / (effect / within)
+    rate, sure = average(expected[rows], own), average(confidence[rows], own)
+    return proportion_residual(rate, effective, sure, settings)
 
 
 def hidden_residual(
@@ -224,7 +239,9 @@ def hidden_residual(
     within a stratum together with membership. Strata with one outcome carry no information and are left out. The law
     of the sum is taken as normal, with the exact variance of the shuffles. Where it is not near enough to that
     (:func:`miscal.evidence.sums.near_normal`), the exact law of the number of right answers must reject as well. Where
-    rows hang together, normal scores are divided by the root of the design effect.
+    rows hang together, normal scores are divided by the root of the design effect. Where they count unequally, sum and
+    means are weighted; the exact law is that of the rows themselves, which depends on the confidence alone under the
+    same hypothesis.
 
     Parameters
     ----------
@@ -239,7 +256,7 @@ def hidden_residual(
     settings : FindingsSettings, optional
         The confidence level of the interval.
     dependence : Dependence, optional
-        Which rows hang together; by default none do.
+        Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
     -------
@@ -256,7 +273,8 @@ def hidden_residual(
     if not rows.any():
         return _NOTHING
     effect = effect_of_mean(correct, expected, rows, dependence)
-    taken_as_known = binomial_residual(correct[rows], expected[rows], settings, effect=effect)
+    weight = _weight(dependence, rows)
+    taken_as_known = binomial_residual(correct[rows], expected[rows], settings, effect=effect, weight=weight)
     excess, p_value = _shuffled(correct, expected, rows, stratum, dependence)
     # an error of E[y | f] can turn the sign of the mean, and then it shows nothing
     agrees = excess * taken_as_known.value > 0
@@ -274,7 +292,9 @@ def _shuffled(
         return 0.0, 1.0
     stratum = np.unique(stratum[telling], return_inverse=True)[1]
     y, member, rate = correct[telling], rows[telling].astype(np.float64), expected[telling]
-    e, a = centred(y - rate, stratum), centred(member, stratum)
+    weight = _weight(dependence, telling)
+    e = centred(y - rate, stratum)
+    a = centred(member, stratum) if weight is None else weight * centred(member, stratum, weight)
     variances = shuffle_variances(e, a, stratum)
     excess, effect = float(e @ a), 1.0
     if dependence is not None:

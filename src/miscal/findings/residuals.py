@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.dependence import average
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 
@@ -38,6 +39,7 @@ def binomial_residual(
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     *,
     effect: float = 1.0,
+    weight: np.ndarray | None = None,
 ) -> Residual:
     """Test by the binomial law whether a slice is right as often as its confidences say.
 
@@ -57,7 +59,10 @@ def binomial_residual(
         The confidence level of the interval.
     effect : float, default 1
         Design effect, where rows hang together (:mod:`miscal.calibration.dependence`): n rows count for n over it
-        (Korn and Graubard, Survey Methodology 24, 1998), and the test is no longer exact.
+        (Korn and Graubard, Survey Methodology 24, 1998), and the test is no longer exact. The same where they count
+        unequally.
+    weight : ndarray of shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -74,7 +79,8 @@ def binomial_residual(
     """
     if len(correct) == 0:
         return Residual(None, None, None)
-    return proportion_residual(float(np.mean(correct)), len(correct) / effect, float(np.mean(confidence)), settings)
+    accuracy, expected = average(correct, weight), average(confidence, weight)
+    return proportion_residual(accuracy, len(correct) / effect, expected, settings)
 
 
 def proportion_residual(

@@ -85,7 +85,7 @@ def reliability_curve(
         np.bincount(index, v, n_bins)[used] for v in (weight, weight * weight, weight * y, weight * f)
     )
     accuracy = np.clip(right / mass, 0.0, 1.0)
-    effect = effect_given_confidence(y, f, check_groups(groups, sample_weight, len(y)))
+    effect = effect_given_confidence(y, f, check_groups(groups, sample_weight, len(y)), weight)
     # effective number of rows, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)
     low, high = wilson(accuracy, mass * mass / squares / effect)
     return ReliabilityCurve(np.clip(sure / mass, 0.0, 1.0), accuracy, low, high, n[used])

@@ -267,7 +267,8 @@ def measure_gap(
     in_slice = {name: label == SLICES.index(name) for name in found.slices}
     everyone = np.ones(len(y), dtype=bool)
     effects = [
-        effect_given_confidence(y[rows], f[rows], take_groups(group, rows)) for rows in (everyone, *in_slice.values())
+        effect_given_confidence(y[rows], f[rows], take_groups(group, rows), weight[rows])
+        for rows in (everyone, *in_slice.values())
     ]
     cells = merge(y, f, weight, label, effect=max(effects))
     statistic = _gap_statistic(cells, list(found.slices))

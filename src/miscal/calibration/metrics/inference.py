@@ -262,13 +262,15 @@ def smece_interval(
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
     group = check_groups(groups, sample_weight, len(y))
-    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group))
+    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group, weight))
     statistic = smece_statistic(cells)
     shape = smooth_residual(cells, observed(cells, statistic))
     return invert(cells, statistic, shape, mean_limit(y, f, weight, group), n_draws, random_state)
 
 
-def effect_given_confidence(correct: np.ndarray, confidence: np.ndarray, group: np.ndarray | None) -> float:
+def effect_given_confidence(
+    correct: np.ndarray, confidence: np.ndarray, group: np.ndarray | None, weight: np.ndarray | None = None
+) -> float:
     """Design effect of the outcomes less their averages over bins of confidence; 1 where there are no groups.
 
     Examples
@@ -282,7 +284,7 @@ def effect_given_confidence(correct: np.ndarray, confidence: np.ndarray, group: 
     n_bins = int(np.clip(len(np.unique(group)) // _GROUPS_PER_BIN, 1, _BINS))
     index = bin_index(confidence, n_bins, "width", np.full(len(confidence), 1 / len(confidence)))
     mean = np.bincount(index, correct - confidence) / np.maximum(np.bincount(index), 1)
-    return effect_of_groups(correct - confidence - mean[index], group)
+    return effect_of_groups(correct - confidence - mean[index], group, weight)
 
 
 def measure_smece(
@@ -307,7 +309,7 @@ def measure_smece(
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
     group = check_groups(groups, sample_weight, len(y))
-    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group))
+    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group, weight))
     value = smece_of_residuals(f, weight * (y - f))
     return _measured(value, cells, smece_statistic(cells), mean_limit(y, f, weight, group), n_draws, random_state)
 
@@ -333,7 +335,9 @@ def measure_ece(
     """
     y, f, weight = check_rows(correct, confidence, sample_weight)
     group = check_groups(groups, sample_weight, len(y))
-    cells = merge(y, f, weight, bin_index(f, n_bins, strategy, weight), effect=effect_given_confidence(y, f, group))
+    cells = merge(
+        y, f, weight, bin_index(f, n_bins, strategy, weight), effect=effect_given_confidence(y, f, group, weight)
+    )
     statistic = _ece_statistic(cells)
     value = observed(cells, statistic)
     return _measured(value, cells, statistic, mean_limit(y, f, weight, group), n_draws, random_state)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import effect_of_groups
+from miscal.calibration.dependence import effect_of_groups, kish
 from miscal.calibration.metrics.inference import DRAWS, RandomState, measure_ece, measure_smece
 from miscal.calibration.metrics.rows import check_groups, check_rows
 from miscal.calibration.metrics.scores import brier, ece, log_loss, log_losses, mean_interval, squared_errors, wilson
@@ -135,8 +135,9 @@ def share_of(values: RowValues) -> Callable[..., Estimate]:
         y, f, weight = check_rows(correct, confidence, sample_weight)
         group, value = check_groups(groups, sample_weight, len(y)), values(y, f)
         found = mean_interval(value, sample_weight=weight, groups=group)
-        effect = effect_of_groups(value - found.value, group)
-        low, high = wilson(np.clip(found.value, 0.0, 1.0), 1 / np.square(weight).sum() / effect)
+        left = value - found.value
+        effect = kish(weight, left**2) * effect_of_groups(left, group, weight)
+        low, high = wilson(np.clip(found.value, 0.0, 1.0), len(value) / effect)
         return replace(found, interval=(float(low), float(high)))
 
     return estimate

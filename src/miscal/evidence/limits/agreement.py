@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from miscal.evidence.blocks import spend
 from miscal.evidence.limits.bisection import largest_rejected
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
+from miscal.evidence.limits.weighted import weighted_agreement_bound
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]
@@ -69,8 +70,11 @@ def agreement_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random
     """Bound E|delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
 
     ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f). Several blocks
-    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says; only then `rng` is used.
+    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says; only then `rng` is used. Where
+    rows count unequally, :func:`~miscal.evidence.limits.weighted.weighted_agreement_bound` answers.
     """
+    if rows.weight is not None:
+        return weighted_agreement_bound(rows, settings, rng)
     blocks = [Agreement.of(part) for part in rows.in_turn()]
     if not any(block.claims for block in blocks):
         return NOTHING_CLAIMED

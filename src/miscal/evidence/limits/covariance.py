@@ -7,12 +7,12 @@ noise (:func:`counted`). The limit inverts a simulated test of the size of a shi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from miscal.calibration.dependence import Dependence
 from miscal.evidence.blocks import spend
@@ -22,17 +22,20 @@ from miscal.evidence.conditional import (
     comparable,
     given_count,
     permutation_p_value,
-    ranked,
     shuffle_variances,
     strata,
 )
 from miscal.evidence.limits.bisection import largest_rejected
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
+from miscal.evidence.limits.tail import Tail, tail_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
-from miscal.evidence.sums import bernoulli_sums, near_normal
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_LEAST_WINDOW, _WINDOWS, _MOST_REGAINED = 64, 16, 2.0
+"""Rows over which weights are averaged by confidence, at least, and as a part of all rows; and the factor of a stratum
+at most. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +45,13 @@ class Weighed:
     Attributes
     ----------
     correct, expected, field : (n,) float64
-        Outcome, its rate given the confidence, and the hidden field less its own regression on the confidence.
+        Outcome, its rate given the confidence, and the hidden field less its own regression on the confidence (where
+        rows count unequally, less its mean in the stratum too, and times what the row counts).
     stratum : (n,) int64
         Of near-equal confidence.
     weight : (n,) float64
-        Sign of the field on the rows that count, less its mean in the stratum; all 0 where nothing is claimed.
+        Sign of the field on the rows that count, less its mean in the stratum, times what the row counts; all 0 where
+        nothing is claimed.
     dependence : Dependence, or None
         Rows whose outcomes hang together.
     """
@@ -77,6 +82,11 @@ class Weighed:
         shuffled = float(shuffle_variances(centred(self.surprise, self.stratum), a, self.stratum).sum())
         variance = self.expected * (1 - self.expected)
         return self.dependence.design_effect(a, self.residual, variance, independent=shuffled)
+
+    @property
+    def missing_variance(self) -> float:
+        """Variance of sum weight * outcome that `expected` does not account for."""
+        return _missing_variance(self.correct, self.weight, self.expected, self.dependence)
 
     @property
     def claims(self) -> bool:
@@ -117,12 +127,38 @@ def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> W
     """
     group = None if rows.dependence is None else rows.dependence.group
     stratum = strata(rows.confidence, settings.stratum_rows, group)
-    size = np.bincount(stratum)[stratum]
-    sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings)
-    # Centring within n rows shrinks a covariance by (n - 1) / n.
-    weight = centred(sign, stratum) * size / np.maximum(size - 1, 1)
+    mass = np.ones(len(stratum)) if rows.weight is None else rows.weight
+    sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings, mass=mass)
+    weight = mass * centred(sign, stratum, mass) * _regained(mass, stratum, rows.confidence)
     field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows, group)
+    if rows.weight is not None:
+        field = mass * centred(field, stratum, mass)
     return Weighed(rows.correct, rows.expected, field, stratum, weight, rows.dependence)
+
+
+def _missing_variance(correct: Floats, weight: Floats, centre: Floats, dependence: Dependence | None) -> float:
+    """Variance by which outcomes vary more than `centre` says: rows hang together, or were not split at random."""
+    stated = centre * (1 - centre)
+    expected, shown = float(weight**2 @ stated), float(weight**2 @ (correct - centre) ** 2)
+    effect = 1.0 if dependence is None else dependence.design_effect(weight, correct - centre, stated)
+    return max(0.0, shown - expected, (effect - 1) * expected)
+
+
+def _regained(mass: Floats, stratum: Ints, confidence: Floats) -> Floats:
+    """Make up for what centring within strata takes from a covariance: n / (n - 1), (n,), where n rows count alike.
+
+    Where they do not, the covariance of a stratum of n rows is the sum over its pairs of the product of their weights
+    and differences, over n - 1 times the mean weight at its confidence. That mean is of many strata: with the stratum's
+    own in its place, a weight that goes with the sign of the field would make the covariance too large.
+    """
+    rows, total = np.bincount(stratum), np.bincount(stratum, mass)
+    usual = mass
+    if np.ptp(mass) > 0:
+        wide = max(_LEAST_WINDOW, len(mass) // _WINDOWS)
+        usual = mass - beyond_confidence(mass, confidence, wide)
+    mean = np.maximum(np.bincount(stratum, usual) / rows, np.finfo(float).tiny)
+    # rows of one stratum that by chance have far more weight than their confidence lets expect say no more for it
+    return np.minimum(total / (np.maximum(rows - 1, 1) * mean), _MOST_REGAINED)[stratum]
 
 
 def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
@@ -153,7 +189,9 @@ def _limit(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random
     return common_limit(blocks, rng=rng, settings=settings)
 
 
-def counted(field: Floats, expected: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> NDArray[np.bool_]:
+def counted(
+    field: Floats, expected: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS, *, mass: Floats | None = None
+) -> NDArray[np.bool_]:
     """Choose the rows on which a lower limit is best sought, by field and rate alone: no test outcome is looked at.
 
     Rows are added in falling order of gain / variance. The gain is what the field adds to the rate (within [0, 1]);
@@ -170,6 +208,8 @@ def counted(field: Floats, expected: Floats, settings: EvidenceSettings = EVIDEN
         E[y | f].
     settings : EvidenceSettings, optional
         Of which the confidence level and the power are used.
+    mass : (n,) float64 >= 0, optional
+        How much each row counts: gains are multiplied by it, variances by its square.
 
     Returns
     -------
@@ -185,6 +225,8 @@ def counted(field: Floats, expected: Floats, settings: EvidenceSettings = EVIDEN
     rate = np.clip(expected + field, 0.0, 1.0)
     gain = np.abs(rate - expected)
     variance = np.maximum(expected * (1 - expected), rate * (1 - rate))
+    if mass is not None:
+        gain, variance = mass * gain, mass**2 * variance
     ratio = gain / np.maximum(variance, np.finfo(float).tiny)
     order = np.argsort(-ratio, kind="stable")
     gains, noise = np.cumsum(gain[order]), np.sqrt(np.cumsum(variance[order]))
@@ -242,7 +284,8 @@ def shift_limit(
     True
     """
     drawn, alpha = len(weight) <= settings.drawn_rows, 1 - settings.confidence_level
-    tail = _tail_of(correct, weight, centre, rng, settings, drawn=drawn, dependence=dependence)
+    missing = _missing_variance(correct, weight, centre, dependence)
+    tail = tail_of(correct, weight, centre, rng, settings, drawn=drawn, missing=missing)
 
     def shifted(size: float) -> Floats:
         return np.clip(centre + size * np.sign(weight), 0.0, 1.0)
@@ -284,7 +327,7 @@ def common_limit(
         _SizeTest(
             b.weight,
             b.expected,
-            _tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie, dependence=b.dependence),
+            tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie, missing=b.missing_variance),
         )
         for b, tie in zip(blocks, rng.random(len(blocks)).tolist(), strict=True)
     ]
@@ -296,9 +339,6 @@ def common_limit(
         return 0.0
     halvings = settings.drawn_halvings if drawn else settings.halvings
     return largest_rejected(lambda size: together(size) <= alpha, halvings)
-
-
-Tail = Callable[[Floats], float]
 
 
 class _SizeTest:
@@ -317,81 +357,3 @@ class _SizeTest:
         # sizes that cannot be reached are tested at the largest shift, where np.interp ends
         shift = float(np.interp(size, self._size, self._shift))
         return self._tail(np.clip(self._centre + shift * np.sign(self._weight), 0.0, 1.0))
-
-
-def _tail_of(
-    correct: Floats,
-    weight: Floats,
-    centre: Floats,
-    rng: np.random.Generator,
-    settings: EvidenceSettings,
-    *,
-    drawn: bool,
-    tie: float = 1.0,
-    dependence: Dependence | None = None,
-) -> Tail:
-    """P(sum weight * (y - centre) >= observed) as a function of the probabilities of y; a tie counts as `tie`."""
-    # outcomes that vary more than `centre` says, as where rows were not split at random, or hang together, are allowed
-    # for: the sum is given the missing variance
-    stated = centre * (1 - centre)
-    expected, shown = float(weight**2 @ stated), float(weight**2 @ (correct - centre) ** 2)
-    effect = 1.0 if dependence is None else dependence.design_effect(weight, correct - centre, stated)
-    seen = _Seen(
-        weight=weight,
-        centre=centre,
-        observed=float(weight @ (correct - centre)),
-        rounding=1e-9 * float(np.abs(weight).sum()),
-        tie=tie,
-        missing=max(0.0, shown - expected, (effect - 1) * expected),
-    )
-    return (_drawn_tail if drawn else _tail)(seen, rng, settings)
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """A sum, as observed, and what its law must allow for."""
-
-    weight: Floats
-    centre: Floats
-    observed: float
-    # sums equal to the observed one must count as such, whatever the order of the additions
-    rounding: float
-    tie: float
-    # variance of the outcomes beyond what `centre` gives them
-    missing: float
-
-
-def _drawn_tail(seen: _Seen, rng: np.random.Generator, settings: EvidenceSettings) -> Tail:
-    """Every row is drawn, once for all probabilities."""
-    weight, n_draws = seen.weight, settings.n_draws
-    uniform = rng.random((n_draws, len(weight)), dtype=np.float32)  # float32: up to 40 MB instead of 80
-    more = np.sqrt(seen.missing) * rng.standard_normal(n_draws)
-
-    def tail(p: Floats) -> float:
-        sums = (uniform < p.astype(np.float32)) @ weight - weight @ seen.centre + more
-        return ranked(sums, seen.observed, seen.rounding, seen.tie)
-
-    return tail
-
-
-def _tail(seen: _Seen, rng: np.random.Generator, settings: EvidenceSettings) -> Tail:
-    """Rows whose sum is near to normal are taken as normal, and need not be drawn."""
-    weight, centre, n_draws = seen.weight, seen.centre, settings.n_draws
-    # one seed for every shift: common random numbers, as far as draws of rare outcomes can share them
-    seed = int(rng.integers(1 << 62))
-    stated = weight**2 * centre * (1 - centre)
-
-    def tail(p: Floats) -> float:
-        variance = weight**2 * p * (1 - p)
-        # E|y - p|^3 = p (1 - p) (p^2 + (1 - p)^2)
-        normal = near_normal(variance, np.abs(weight) * variance * (p**2 + (1 - p) ** 2), settings)
-        spread = float(np.sqrt(max(variance[normal].sum(), stated[normal].sum()) + seen.missing))
-        above = seen.observed - float(weight @ (p - centre))
-        if normal.all() and spread > 0:
-            return float(ndtr((seen.rounding - above) / spread))
-        again = np.random.default_rng(seed)
-        drawn = bernoulli_sums(weight[~normal], p[~normal], n_draws, again, settings)
-        sums = drawn + spread * again.standard_normal(n_draws)
-        return ranked(sums, above, seen.rounding, seen.tie)
-
-    return tail

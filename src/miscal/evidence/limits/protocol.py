@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.dependence import Dependence, shares
 from miscal.evidence.blocks import in_turn
 from miscal.evidence.settings import EvidenceSettings
 
@@ -63,7 +63,8 @@ class UnseenRows:
         Rows with a smaller number were tested before, and the field of a block was learned from earlier blocks only
         (and from rows that are not here): see :mod:`miscal.evidence.blocks`. None: one block.
     dependence : Dependence, or None
-        Rows whose outcomes hang together, each group within one block. None: all rows are independent.
+        Rows whose outcomes hang together, each group within one block, and how much each counts. None: all rows are
+        independent and count alike.
     """
 
     correct: Floats
@@ -73,6 +74,13 @@ class UnseenRows:
     expected: Floats
     block: Ints | None = None
     dependence: Dependence | None = None
+
+    @property
+    def weight(self) -> Floats | None:
+        """How much each row counts, 1 on average; None where all count alike."""
+        if self.dependence is None or self.dependence.weight is None:
+            return None
+        return shares(self.dependence.weight, len(self.correct)) * len(self.correct)
 
     def in_turn(self) -> list[UnseenRows]:
         """Return the rows of each block, the blocks in the order in which they are tested."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.dependence import Dependence, shares
 from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -111,7 +111,8 @@ def judged_cuts(
     error : float, default 1.0
         Share of the family-wise error that the cuts may spend, in (0, 1].
     dependence : Dependence, optional
-        Which rows hang together; by default none do. Scores of a block are divided by the root of its design effect.
+        Which rows hang together, and how much each counts; by default none do, and all count alike. Scores of a block
+        are divided by the root of its design effect.
     settings : LedgerSettings, optional
 
     Returns
@@ -177,6 +178,8 @@ class _Test:
         self.correct, self.blocks, self.rng, self.settings = correct, blocks, rng, settings
         self.residual, self.variance = correct - expected, expected * (1 - expected)
         self.dependence = dependence
+        own = None if dependence is None else dependence.weight
+        self.mass = len(correct) * shares(own, len(correct))
         more = 1 if dependence is None else dependence.rows_per_unit(confidence)
         self.strata, self.narrow = (
             [
@@ -206,14 +209,18 @@ class _Test:
     def _effect(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         if self.dependence is None:
             return 1.0
-        a = centred(group.astype(np.float64), self.strata[place])
+        a = self._factor(place, inside, group)
         return self.dependence.take(inside).design_effect(a, self.residual[inside], self.variance[inside])
 
     def _normal(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         stratum = self.strata[place]
-        e, a = centred(self.residual[inside], stratum), centred(group.astype(np.float64), stratum)
+        e, a = centred(self.residual[inside], stratum), self._factor(place, inside, group)
         variance = np.sum(shuffle_variances(e, a, stratum))
         return float(e @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
+
+    def _factor(self, place: int, inside: np.ndarray, group: np.ndarray) -> np.ndarray:
+        mass = self.mass[inside]
+        return mass * centred(group.astype(np.float64), self.strata[place], mass)
 
     def _exact(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         law, seen = law_of_right(self.correct[inside], group, self.narrow[place])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from miscal.calibration.dependence import Dependence, effect_of_mean
+from miscal.calibration.dependence import Dependence, average, effect_of_mean
 from miscal.findings.ledger.cuts import Cut, SequentialField, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
@@ -52,7 +52,7 @@ class Finding:
     n : int
         Its rows.
     share : float
-        Of the rows that testify, in (0, 1).
+        Of the rows that testify, in (0, 1); of their weight where they count unequally, as all means over its rows.
     accuracy, confidence : float
         Means over its rows, in [0, 1].
     residual : float
@@ -148,7 +148,7 @@ class Witnesses:
     row : int64 array of shape (n,)
         Row numbers in the source.
     dependence : Dependence or None
-        Which rows hang together; None: none do.
+        Which rows hang together, and how much each counts; None: none do, and all count alike.
     """
 
     correct: np.ndarray
@@ -266,7 +266,9 @@ def _picked_cut(cut: Cut, groups: Groups, settings: LedgerSettings) -> _Picked:
 def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
     inside = one.inside
     correct, confidence, expected = rows.correct[inside], rows.confidence[inside], rows.expected[inside]
-    hidden = float(np.mean(correct - expected))
+    own = None if rows.dependence is None else rows.dependence.weight
+    weight = None if own is None else own[inside]
+    accuracy, sure, rate = (average(values, weight) for values in (correct, confidence, expected))
     effect = effect_of_mean(rows.correct, rows.expected, inside, rows.dependence)
     sign = "over" if one.z < 0 else "under"
     return Finding(
@@ -274,18 +276,18 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
         source=one.source,
         columns=one.columns,
         n=int(inside.sum()),
-        share=float(inside.mean()),
-        accuracy=float(correct.mean()),
-        confidence=float(confidence.mean()),
-        residual=float(np.mean(correct - confidence)),
-        visible=float(np.mean(expected - confidence)),
-        hidden=hidden,
-        hidden_interval=hidden_interval(correct, expected, one.level, effect),
-        odds_ratio=odds_ratio(rows.correct, inside, stratum),
+        share=average(inside, own),
+        accuracy=accuracy,
+        confidence=sure,
+        residual=accuracy - sure,
+        visible=rate - sure,
+        hidden=accuracy - rate,
+        hidden_interval=hidden_interval(correct, expected, one.level, effect, weight),
+        odds_ratio=odds_ratio(rows.correct, inside, stratum, own),
         p_value=one.p_value,
         p_adjusted=one.p_adjusted,
         sign=sign,
-        explained=_explained(hidden, float(inside.mean()), rows.hidden_field),
+        explained=_explained(accuracy - rate, average(inside, own), average(rows.hidden_field**2, own)),
         aliases=one.aliases[: settings.max_aliases],
         rows=tuple(rows.row[inside][_telling(correct, confidence, sign)][: settings.examples].tolist()),
         p_given=one.p_given,
@@ -293,7 +295,7 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
 
 
 def hidden_interval(
-    correct: np.ndarray, expected: np.ndarray, level: float, effect: float = 1.0
+    correct: np.ndarray, expected: np.ndarray, level: float, effect: float = 1.0, weight: np.ndarray | None = None
 ) -> tuple[float, float]:
     """Interval of the mean hidden residual of a group that was chosen among many.
 
@@ -310,7 +312,9 @@ def hidden_interval(
     level : float
         Two-sided, in (0, 1): 0.05 for a group fixed beforehand.
     effect : float, default 1
-        Design effect, where rows hang together: they count for so many times fewer.
+        Design effect, where rows hang together or count unequally: they count for so many times fewer.
+    weight : array of shape (n,), optional
+        How much each counts; all alike by default.
 
     Returns
     -------
@@ -324,18 +328,18 @@ def hidden_interval(
     [(-0.281, -0.104), (-0.331, -0.026)]
     """
     n, z = len(correct) / effect, -float(ndtri(level / 2))
-    accuracy, spread = (
-        float(correct.mean()),
-        float(np.sum((correct - expected - np.mean(correct - expected)) ** 2)) / effect,
-    )
+    accuracy, rate, left = average(correct, weight), average(expected, weight), correct - expected
+    spread = n * average((left - average(left, weight)) ** 2, weight)
     middle = (accuracy * n + z**2 / 2) / (n + z**2)
     half = z * np.sqrt(spread + z**2 / 4) / (n + z**2)
     # the value itself is always inside, also where the variance is much below p (1 - p)
     low, high = min(middle - half, accuracy), max(middle + half, accuracy)
-    return float(max(0.0, low) - expected.mean()), float(min(1.0, high) - expected.mean())
+    return float(max(0.0, low) - rate), float(min(1.0, high) - rate)
 
 
-def odds_ratio(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> float | None:
+def odds_ratio(
+    correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, weight: np.ndarray | None = None
+) -> float | None:
     """Odds of being right inside over outside, given the stratum (Mantel and Haenszel, 1959); None if undefined.
 
     Parameters
@@ -343,6 +347,8 @@ def odds_ratio(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> 
     correct : array of shape (n,), 0 or 1
     inside : bool array of shape (n,)
     stratum : int array of shape (n,)
+    weight : array of shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -354,15 +360,16 @@ def odds_ratio(correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray) -> 
     >>> odds_ratio(y, inside, np.zeros(5, int))
     2.0
     """
-    size = np.bincount(stratum)
+    weight = np.ones(len(correct)) if weight is None else weight
+    size = np.maximum(np.bincount(stratum, weight), np.finfo(float).tiny)
     right, inside = correct > 0, inside.astype(bool)
-    counts = [np.bincount(stratum, a & b) for a in (inside, ~inside) for b in (right, ~right)]
+    counts = [np.bincount(stratum, weight * (a & b)) for a in (inside, ~inside) for b in (right, ~right)]
     above, below = np.sum(counts[0] * counts[3] / size), np.sum(counts[1] * counts[2] / size)
     return float(above / below) if below > 0 else None
 
 
-def _explained(hidden: float, share: float, field: np.ndarray) -> float | None:
-    whole = float(np.mean(field**2))
+def _explained(hidden: float, share: float, whole: float) -> float | None:
+    """Share of `whole`, the mean square of the field, that a group's mean accounts for."""
     return min(1.0, share * hidden**2 / whole) if whole > 0 else None
 
 

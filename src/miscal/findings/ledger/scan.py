@@ -23,7 +23,9 @@ near-equal confidence and equal membership of the groups chosen (`exact`): a nor
 rows of a stratum are right. A candidate that this refuses is tried again once another group has been chosen.
 
 Where rows hang together (:mod:`miscal.calibration.dependence`), every candidate's standard scores are divided by the
-root of its own design effect.
+root of its own design effect. Where row i counts for w_i, the sum is of w_i times the difference of e_i from the
+weighted mean of its stratum, so that a factor w_i (g_i - weighted mean of g in the stratum) of e_i stands in place of
+the centred indicator; the exact law stays that of the rows themselves, for it is of the same hypothesis.
 
 On request the cut is that of Benjamini and Hochberg (1995) with the same weights (Genovese, Roeder and Wasserman,
 2006): with R candidates rejected at the first step, each has R times Bonferroni's share. The expected share of false
@@ -41,7 +43,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from miscal.calibration.dependence import Dependence, deflated
+from miscal.calibration.dependence import Dependence, deflated, shares
 from miscal.evidence.conditional import centred
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
@@ -105,7 +107,7 @@ def scan(
     error : float, default 1.0
         Share of the family-wise error that the scan may spend, in (0, 1].
     dependence : Dependence, optional
-        Which rows hang together; by default none do.
+        Which rows hang together, and how much each counts; by default none do, and all count alike.
     settings : LedgerSettings, optional
 
     Returns
@@ -209,14 +211,18 @@ class _Scan:
         self.stratum = cut_into_strata(confidence, self.width, self.rng)
         self.size = np.bincount(self.stratum)
         residual = correct - expected
+        own = None if dependence is None else dependence.weight
+        # how much each row counts, 1 on average
+        self.mass = len(correct) * shares(own, len(correct))
         self.residual = centred(residual, self.stratum)
         squares = np.bincount(self.stratum, self.residual**2)
         self.weight = (squares / np.maximum(self.size - 1, 1))[self.stratum]
-        self.total = groups.member.T @ self.residual
+        self.total = groups.member.T @ (self.mass * centred(residual, self.stratum, self.mass))
         self.variance = self._variances()
         self.effect = np.ones(len(groups))
         if dependence is not None:
-            self.effect = dependence.design_effects(groups.member, residual, expected * (1 - expected))
+            factors = self.mass * residual, self.mass**2 * expected * (1 - expected)
+            self.effect = dependence.design_effects(groups.member, *factors)
         self.counts = np.asarray(groups.member.sum(0)).ravel()
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
@@ -226,16 +232,24 @@ class _Scan:
         self.share = error * error_shares(groups.kinds, settings)
 
     def _variances(self) -> np.ndarray:
-        """Compute sum_s w_s (n_gs - n_gs^2 / m_s): indicators are 0 or 1, so their sums of squares are counts."""
-        member = self.groups.member
-        by_stratum = np.unique(self.stratum, return_index=True)[1]
-        per_stratum = self.weight[by_stratum]
-        first = member.T @ self.weight
+        """Compute the sum over strata of S_s / (m_s - 1) times that of squared factors of e.
+
+        With u the weight of the group's rows in a stratum, q the sum of its squares, and U and Q those of all rows, the
+        squared factors add up to q - 2 q u / U + Q (u / U)^2; where all count alike, to n - n^2 / m.
+        """
+        member, stratum, many = self.groups.member, self.stratum, len(self.size)
+        per_stratum = self.weight[np.unique(stratum, return_index=True)[1]]
+        squared = self.mass**2
+        total = np.maximum(np.bincount(stratum, self.mass), np.finfo(float).tiny)
+        every = np.bincount(stratum, squared)
+        first = member.T @ (self.weight * squared)
         second = np.empty(member.shape[1])
         for group in range(member.shape[1]):
             inside = member.indices[member.indptr[group] : member.indptr[group + 1]]
-            counts = np.bincount(self.stratum[inside], minlength=len(self.size))
-            second[group] = np.sum(per_stratum * counts**2 / self.size)
+            at = stratum[inside]
+            part = np.bincount(at, self.mass[inside], minlength=many) / total
+            squares = np.bincount(at, squared[inside], minlength=many)
+            second[group] = np.sum(per_stratum * (2 * squares * part - every * part**2))
         return np.maximum(first - second, 0.0)
 
     def choose(self) -> Iterator[ChosenGroup]:
@@ -351,8 +365,8 @@ class _Scan:
 
     def _take(self, group: int) -> None:
         indicator = self.groups.rows(group).astype(np.float64)
-        weighed = self.weight * centred(indicator, self.stratum)
-        self.covariance.append(self.groups.member.T @ weighed)
+        factor = self.weight * self.mass * centred(indicator, self.stratum, self.mass)
+        self.covariance.append(self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass)))
         self.chosen.append(group)
 
     def _p_value(self, group: int, z: float, given: Sequence[int] | None = None) -> float:
