@@ -221,6 +221,10 @@ AdjustmentOption = Annotated[
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Column of weights: for how many rows each stands, up to a common factor."),
+]
 Group = Annotated[str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")]
 OnInvalidOption = Annotated[
     OnInvalid,

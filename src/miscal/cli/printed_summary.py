@@ -7,7 +7,7 @@ from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.report.legend import REGIMES
 from miscal.report.numbers import MINUS, bounds, points, size
-from miscal.report.rows import grouped, row_words, sampled
+from miscal.report.rows import grouped, row_words, sampled, weighed
 from miscal.report.texts import first_sentence
 
 WIDTH = 100
@@ -39,7 +39,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *_findings(summary),
         *(line for regime in _regimes(summary) for line in _wrapped(regime)),
         *_correction(summary),
-        *_wrapped(f"{_rows(summary)}. {told}" if (told := grouped(summary)) else _rows(summary)),
+        *_wrapped(". ".join(told.rstrip(".") for told in (_rows(summary), grouped(summary), weighed(summary)) if told)),
         *(line for inputs in _inputs(summary) for line in _wrapped(inputs)),
         *(line for warning in summary.warnings for line in _wrapped(f"warning     {warning}")),
         # a path is never broken: it is there to be copied

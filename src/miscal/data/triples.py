@@ -33,8 +33,10 @@ class Triples:
     correct : float64 array of shape (n,)
         The outcome, 0 or 1.
     weight : float64 array of shape (n,), optional
-        Numbers of rows, non-negative, for the fit (:meth:`miscal.MiscalibrationField.fit`). What is measured on test
-        rows counts every one of them once.
+        For how many rows each stands, non-negative: survey weights, say, or importance weights. They must not depend on
+        the outcome, given input and confidence. To :meth:`miscal.MiscalibrationField.fit` a weight of 2 is a row
+        repeated; a discovery makes weights 1 on average, because only their ratios say anything, and every number,
+        test and interval of it counts rows by them.
     group : array of shape (n,), optional
         Rows with the same value must stay on one side of every split.
     split : str array of shape (n,), optional

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.calibration.dependence import effect_of_groups
+from miscal.calibration.dependence import average, effect_of_groups
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 
 DISTANCE = 0.3
@@ -17,6 +17,9 @@ more columns taken by mistake, a smaller one asks for a check of more models tha
 LEAST_EACH = 10
 """Right and wrong answers, of each at least so many, before their ranking is judged: a variance of fewer placements is
 little more than noise. Not tuned."""
+
+_NO_VARIANCE = 1e-24
+"""A variance of the area that is rounding alone."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ def alarms(
     confidence: np.ndarray,
     *,
     groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
     correct_column: str | None = None,
     confidence_column: str | None = None,
 ) -> tuple[str, ...]:
@@ -52,6 +56,8 @@ def alarms(
         Outcomes (0 or 1) and confidences (in [0, 1]) of all rows; n is at least 1.
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent.
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts; all alike by default.
     correct_column, confidence_column : str, optional
         The columns that they come from.
 
@@ -72,13 +78,13 @@ def alarms(
     """
     check = _what_to_check(correct_column, confidence_column)
     found = []
-    says, right = float(confidence.mean()), float(correct.mean())
+    says, right = average(confidence, weights), average(correct, weights)
     if abs(says - right) > DISTANCE:
         found.append(
             f"Average confidence ({_percent(says)}) and accuracy ({_percent(right)}) are "
             f"{abs(100 * (says - right)):.0f} percentage points apart. {check}"
         )
-    ranked = ranking(correct, confidence, groups)
+    ranked = ranking(correct, confidence, groups, weights)
     if ranked is not None and ranked.interval[1] < 0.5:
         low, high = ranked.interval
         found.append(
@@ -102,7 +108,9 @@ def _what_to_check(correct: str | None, confidence: str | None) -> str:
     )
 
 
-def ranking(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None) -> Ranking | None:
+def ranking(
+    correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None, weights: np.ndarray | None = None
+) -> Ranking | None:
     """Estimate the area under the ROC curve of confidence, with its 95 % limits.
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (1988), from midranks, so that ties count half.
@@ -117,6 +125,8 @@ def ranking(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | No
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together: the variance is then larger by the design effect of the placements
         (:mod:`miscal.calibration.dependence`).
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts: a pair counts for the product of two. All alike by default.
 
     Returns
     -------
@@ -131,27 +141,35 @@ def ranking(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | No
     >>> 0.75 < area.area < 0.9 and area.interval[0] < area.area < area.interval[1]
     True
     """
-    from scipy.stats import rankdata
     from scipy.stats import t as student
 
     right = correct > 0
-    kinds = confidence[right], confidence[~right]
-    n_right, n_wrong = map(len, kinds)
-    if min(n_right, n_wrong) < LEAST_EACH:
+    if min(right.sum(), (~right).sum()) < LEAST_EACH:
         return None
-    overall = rankdata(confidence)
-    # for each answer, how many of the other kind it stands above, ties counted half
-    above_wrong = (overall[right] - rankdata(kinds[0])) / n_wrong
-    above_right = (overall[~right] - rankdata(kinds[1])) / n_right
-    area = float(above_wrong.mean())
-    parts = above_wrong.var(ddof=1) / n_right, above_right.var(ddof=1) / n_wrong
-    variance = sum(parts)
-    if variance == 0.0:  # every right answer above, below or level with every wrong one
-        return Ranking(area, (area, area))
-    freedom = variance**2 / (parts[0] ** 2 / (n_right - 1) + parts[1] ** 2 / (n_wrong - 1))
+    weight = np.ones(len(correct)) if weights is None else weights
+    sides = [(confidence[rows], weight[rows]) for rows in (right, ~right)]
+    # for each answer, the share of the other kind that it stands above, ties counted half
+    above = [_share_below(own[0], *other) for own, other in (sides, sides[::-1])]
+    area = float(sides[0][1] @ above[0] / sides[0][1].sum())
+    shares = [own / own.sum() for _, own in sides]
     # by how much each answer moves the area
+    moves = shares[0] * (above[0] - area), shares[1] * (1 - area - above[1])
+    effective = [1 / float(share @ share) for share in shares]
+    parts = [float(move @ move) * n / (n - 1) for move, n in zip(moves, effective, strict=True)]
+    variance = sum(parts)
+    if variance < _NO_VARIANCE:  # every right answer above, below or level with every wrong one
+        return Ranking(area, (area, area))
+    freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(parts, effective, strict=True))
     placed = np.empty(len(correct))
-    placed[right], placed[~right] = (above_wrong - area) / n_right, (1 - area - above_right) / n_wrong
+    placed[right], placed[~right] = moves
     variance *= effect_of_groups(placed, groups)
     half = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(variance))
     return Ranking(area, (max(0.0, area - half), min(1.0, area + half)))
+
+
+def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Share of the others, by their weight, that lie below each value; those level with it count half."""
+    order = np.argsort(others, kind="stable")
+    running, ordered = np.r_[0.0, np.cumsum(weight[order])], others[order]
+    below, level = (running[np.searchsorted(ordered, values, side)] for side in ("left", "right"))
+    return (below + level) / 2 / running[-1]

@@ -34,5 +34,6 @@ def claim_of(rows: HonestRows, *, seed: int) -> Claim:
         expected=rows.expected[tested],
         block=None if block is None else block[tested],
         groups=take_groups(triples.group, tested),
+        weights=take_groups(triples.weight, tested),
         random_state=seed,
     )

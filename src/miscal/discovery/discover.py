@@ -162,7 +162,7 @@ def discover(
         triples, warnings = prepared(triples, testifying, seed)
     with clock.stage("field") as part, listening(part.tell):
         honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
-        part.found = averages(triples.correct, triples.confidence)
+        part.found = averages(triples.correct, triples.confidence, triples.weight)
     # what follows is many small sums, which threads only slow down
     with one_thread():
         with clock.stage("regimes") as part:
@@ -257,5 +257,6 @@ def _subregimes(rows: HonestRows, regime: np.ndarray, by: str, seed: int) -> Sub
         metadata=triples.metadata,
         row=triples.row,
         groups=triples.group,
+        weights=triples.weight,
         random_state=seed,
     )

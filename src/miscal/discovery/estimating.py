@@ -11,6 +11,7 @@ from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.dependence import Dependence
+from miscal.calibration.metrics.rows import take_groups
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
@@ -91,11 +92,16 @@ class HonestRows:
         group = self.triples.group
         return None if group is None else np.unique(group[self.testifies], return_inverse=True)[1]
 
+    @property
+    def weights(self) -> np.ndarray | None:
+        """How much each row that testifies counts; None where the user named no weights."""
+        return take_groups(self.triples.weight, self.testifies)
+
     @cached_property
     def dependence(self) -> Dependence | None:
-        """How strongly the rows of a group that testify hang together; None where all are independent."""
+        """How rows that testify hang together, and how much each counts; None: all are independent and count alike."""
         testify = self.testifies
-        return Dependence.given(self.groups, self.triples.correct[testify], self.expected[testify])
+        return Dependence.given(self.groups, self.triples.correct[testify], self.expected[testify], self.weights)
 
     @property
     def teaches(self) -> np.ndarray:
@@ -174,8 +180,9 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     triples : Triples
         With a split exactly if the test rows alone testify.
     warnings : tuple of str
-        Of equal inputs, and of where they are.
+        Of equal inputs, and of where they are; of rows of weight 0.
     """
+    triples, dropped = _weighed(triples)
     if triples.split is not None:
         # a reader that took the split from a column has warned already, in its notes
         warnings = () if triples.source.get("columns", {}).get("split") else straddling(triples)
@@ -185,7 +192,18 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     else:
         warnings = kept_together(triples)
     check_trainable(triples.correct, triples.split)
-    return triples, tuple(warnings)
+    return triples, (*dropped, *warnings)
+
+
+def _weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
+    """Leave out rows of weight 0, and make the other weights 1 on average: only their ratios say anything."""
+    if triples.weight is None:
+        return triples, ()
+    kept = triples.weight > 0
+    without = int((~kept).sum())
+    rows = triples.take(kept) if without else triples
+    said = (f"{without:,} of {len(triples):,} rows have weight 0 and were left out",) if without else ()
+    return replace(rows, weight=rows.weight / rows.weight.mean()), said
 
 
 def fit_rows(
@@ -333,16 +351,17 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
     ndarray of float64, shape (n,)
         In [0, 1].
     """
-    y, f = triples.correct, triples.confidence
+    y, f, weight = triples.correct, triples.confidence, triples.weight
     if triples.split is not None:
         known = triples.split != "test"
-        return outcome_given_confidence(y[known], f[known], f)
+        return outcome_given_confidence(y[known], f[known], f, weight=take_groups(weight, known))
     groups = row_groups(triples.X, triples.group) if groups is None else groups
     folds = assign_folds(groups, _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = np.empty(len(triples))
     for k in np.unique(folds):
         inside = folds == k
-        expected[inside] = outcome_given_confidence(y[~inside], f[~inside], f[inside])
+        others = take_groups(weight, ~inside)
+        expected[inside] = outcome_given_confidence(y[~inside], f[~inside], f[inside], weight=others)
     return expected
 
 
@@ -368,7 +387,7 @@ def corrections_by_name(
     found = {"raw": triples.confidence, "miscal": corrected, **{name: np.empty(len(triples)) for name in COMPARED}}
     for name in COMPARED:
         for learned, inside in parts:
-            weight = None if triples.weight is None else triples.weight[learned]
+            weight = take_groups(triples.weight, learned)
             known = CALIBRATORS[name]().learn(triples.correct[learned], triples.confidence[learned], weight)
             found[name][inside] = known.apply(triples.confidence[inside])
     return found

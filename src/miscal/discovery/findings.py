@@ -101,7 +101,7 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
     clusters = clusters_of(triples.X, own_units=readable(names, settings), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
-    dependence = Dependence.given(triples.group, triples.correct, expected[witness])
+    dependence = Dependence.given(triples.group, triples.correct, expected[witness], triples.weight)
     witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row, dependence)
     found = find(witnesses, groups, field=field, seed=seed, settings=settings)
     findings, accounted = (tuple(_printable(one) for one in part) for part in (found.findings, found.accounted))

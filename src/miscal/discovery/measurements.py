@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration import metrics
-from miscal.calibration.dependence import Dependence, effect_of_mean
+from miscal.calibration.dependence import Dependence, average, effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
@@ -25,6 +25,7 @@ from miscal.discovery.summary import (
     Regime,
     Score,
     SmoothEce,
+    WeightNumbers,
 )
 from miscal.findings import Judged, judge_regimes
 
@@ -41,6 +42,7 @@ def global_numbers(
     *,
     seed: int,
     groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> Global:
     """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 
@@ -54,28 +56,35 @@ def global_numbers(
         Of the bootstrap and of the null draws.
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent.
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
     Global
         Every metric with its interval.
     """
-    scores = metrics.global_scores(correct, confidence, groups=groups, random_state=seed)
+    scores = metrics.global_scores(correct, confidence, sample_weight=weights, groups=groups, random_state=seed)
     if everyone is not None:
         of_all = everyone.correct, everyone.confidence
-        scores |= {
-            name: metrics.METRICS[name].estimate(*of_all, groups=everyone.group) for name in ("accuracy", "confidence")
-        }
+        counted = {"sample_weight": everyone.weight, "groups": everyone.group}
+        scores |= {name: metrics.METRICS[name].estimate(*of_all, **counted) for name in ("accuracy", "confidence")}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
 def smooth_ece(
-    correct: np.ndarray, confidence: np.ndarray, *, seed: int, groups: np.ndarray | None = None
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    *,
+    seed: int,
+    groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> SmoothEce:
     """Measure SmoothECE with its interval, noise floor and p-value; all null where there are no rows."""
     if len(correct) == 0:
         return SmoothEce(value=None)
-    return _stored(metrics.measure_smece(correct, confidence, groups=groups, random_state=seed), SmoothEce)
+    found = metrics.measure_smece(correct, confidence, sample_weight=weights, groups=groups, random_state=seed)
+    return _stored(found, SmoothEce)
 
 
 def group_numbers(
@@ -104,7 +113,7 @@ def group_numbers(
     >>> found.n, found.largest, round(found.n_effective / 100)
     (500, 2, 5)
     """
-    if dependence is None:
+    if dependence is None or dependence.group is None:
         return None
     sizes = np.bincount(dependence.group)
     effect = effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), dependence)
@@ -118,6 +127,32 @@ def group_numbers(
     )
 
 
+def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> WeightNumbers | None:
+    """Say how unequally rows count; None where they count alike because no weights are named.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n,), > 0, or None
+        Of the rows that testify.
+    column : str, optional
+        That names them.
+
+    Returns
+    -------
+    WeightNumbers or None
+
+    Examples
+    --------
+    >>> found = weight_numbers(np.array([1.0, 1.0, 2.0]))
+    >>> round(found.n_effective, 2), found.largest
+    (2.67, 0.5)
+    """
+    if weights is None:
+        return None
+    share = weights / weights.sum()
+    return WeightNumbers(column=column, n_effective=1 / float(share @ share), largest=float(share.max()))
+
+
 def field_numbers(
     confidence: np.ndarray,
     delta: np.ndarray,
@@ -126,6 +161,7 @@ def field_numbers(
     regime: np.ndarray,
     *,
     structure: bool,
+    weights: np.ndarray | None = None,
 ) -> FieldNumbers:
     """Describe the estimated field over test rows.
 
@@ -139,6 +175,8 @@ def field_numbers(
         ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported.
     structure : bool
         Whether the estimator claims local structure.
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -146,25 +184,32 @@ def field_numbers(
         The correlation is null where delta or the confidence is constant.
     """
     return FieldNumbers(
-        mean=number(delta.mean()),
-        std=number(delta.std()),
-        std_visible=number(visible.std()),
-        std_hidden=number(hidden.std()),
-        share_over=float(np.mean(regime == "over")),
-        share_under=float(np.mean(regime == "under")),
-        share_unsupported=float(np.mean(regime == None)),  # noqa: E711  element by element
-        correlation_with_confidence=correlation(delta, confidence),
+        mean=number(average(delta, weights)),
+        std=number(_spread(delta, weights)),
+        std_visible=number(_spread(visible, weights)),
+        std_hidden=number(_spread(hidden, weights)),
+        share_over=average(regime == "over", weights),
+        share_under=average(regime == "under", weights),
+        share_unsupported=average(regime == None, weights),  # noqa: E711  element by element
+        correlation_with_confidence=correlation(delta, confidence, weights),
         structure=structure,
     )
 
 
-def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+def _spread(values: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the (weighted) standard deviation."""
+    return average((values - average(values, weights)) ** 2, weights) ** 0.5
+
+
+def correlation(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None) -> float | None:
     """Pearson correlation, None where one side is constant up to rounding.
 
     Parameters
     ----------
     a, b : ndarray of float64, shape (n,)
         Values.
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -176,10 +221,11 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     >>> correlation(np.array([0.0, 1.0]), np.array([2.0, 4.0])), correlation(np.zeros(2), np.arange(2.0))
     (1.0, None)
     """
-    spreads = a.std(), b.std()
+    spreads = _spread(a, weights), _spread(b, weights)
     if min(spreads) < 1e-12:
         return None
-    return float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (spreads[0] * spreads[1]), -1.0, 1.0))
+    together = average((a - average(a, weights)) * (b - average(b, weights)), weights)
+    return float(np.clip(together / (spreads[0] * spreads[1]), -1.0, 1.0))
 
 
 def regime_numbers(
@@ -204,7 +250,7 @@ def regime_numbers(
     seed : int or None
         Of the bootstrap and of the null draws of smECE; None leaves smECE out.
     dependence : Dependence, optional
-        Which rows hang together; by default none do.
+        Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
     -------
@@ -212,37 +258,42 @@ def regime_numbers(
         Three entries.
     """
     judged = judge_regimes(correct, confidence, expected, regime, SLICES, dependence=dependence)
-    groups = None if dependence is None else dependence.group
-    return tuple(_regime(name, correct, confidence, groups, regime == name, judged[name], seed) for name in SLICES)
+    return tuple(_regime(name, correct, confidence, dependence, regime == name, judged[name], seed) for name in SLICES)
 
 
 def _regime(
     name: str,
     correct: np.ndarray,
     confidence: np.ndarray,
-    groups: np.ndarray | None,
+    dependence: Dependence | None,
     rows: np.ndarray,
     judged: Judged,
     seed: int | None,
 ) -> Regime:
-    y, f, group = correct[rows], confidence[rows], take_groups(groups, rows)
+    y, f, known = correct[rows], confidence[rows], None if dependence is None else dependence.take(rows)
+    groups, weights = (None, None) if known is None else (known.group, known.weight)
     return Regime(
         name=name,
         n=len(y),
-        share=len(y) / len(rows),
-        accuracy=_average(y),
-        confidence=_average(f),
+        share=average(rows, None if dependence is None else dependence.weight),
+        accuracy=_average(y, weights),
+        confidence=_average(f, weights),
         **judged.to_dict(),
-        smece=SmoothEce(value=None) if seed is None else smooth_ece(y, f, seed=seed, groups=group),
-        brier=_average((y - f) ** 2),
+        smece=SmoothEce(value=None) if seed is None else smooth_ece(y, f, seed=seed, groups=groups, weights=weights),
+        brier=_average((y - f) ** 2, weights),
     )
 
 
-def _average(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
+def _average(values: np.ndarray, weights: np.ndarray | None) -> float | None:
+    return average(values, weights) if len(values) else None
 
 
-def comparison(correct: np.ndarray, predictions: Mapping[str, np.ndarray], regime: np.ndarray) -> dict[str, Comparison]:
+def comparison(
+    correct: np.ndarray,
+    predictions: Mapping[str, np.ndarray],
+    regime: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> dict[str, Comparison]:
     """Score corrections on all test rows and on each regime of the uncorrected field.
 
     Parameters
@@ -253,6 +304,8 @@ def comparison(correct: np.ndarray, predictions: Mapping[str, np.ndarray], regim
         Their corrected confidences by name of the correction.
     regime : ndarray of object, shape (n,)
         Regime of each test row.
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -261,14 +314,16 @@ def comparison(correct: np.ndarray, predictions: Mapping[str, np.ndarray], regim
     """
     slices = {"all": np.ones(len(correct), dtype=bool), **{name: regime == name for name in SLICES}}
     return {
-        name: Comparison(**{part: _score(correct[rows], p[rows]) for part, rows in slices.items()})
+        name: Comparison(
+            **{part: _score(correct[rows], p[rows], take_groups(weights, rows)) for part, rows in slices.items()}
+        )
         for name, p in predictions.items()
     }
 
 
-def _score(correct: np.ndarray, confidence: np.ndarray) -> Score:
+def _score(correct: np.ndarray, confidence: np.ndarray, weights: np.ndarray | None) -> Score:
     values = {
-        metric.name: metric.value(correct, confidence) if len(correct) else None
+        metric.name: metric.value(correct, confidence, sample_weight=weights) if len(correct) else None
         for metric in metrics.correction_metrics()
     }
     return Score(n=len(correct), **values)
@@ -281,6 +336,7 @@ def curves(
     regime: np.ndarray,
     *,
     groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> Curves:
     """Compute reliability curves of all test rows and of the two miscalibrated regimes, before and after correction.
 
@@ -294,6 +350,8 @@ def curves(
         Regime of each test row.
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent.
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -304,20 +362,25 @@ def curves(
     return Curves(
         **{
             name: CurvePair(
-                raw=reliability(correct[rows], confidence[rows], take_groups(groups, rows)),
-                corrected=reliability(correct[rows], corrected[rows], take_groups(groups, rows)),
+                **{
+                    kind: reliability(correct[rows], f[rows], take_groups(groups, rows), take_groups(weights, rows))
+                    for kind, f in (("raw", confidence), ("corrected", corrected))
+                }
             )
             for name, rows in slices.items()
         }
     )
 
 
-def reliability(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None) -> CurveNumbers | None:
+def reliability(
+    correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None, weights: np.ndarray | None = None
+) -> CurveNumbers | None:
     """Return the reliability curve of rows, None where they are fewer than 30; all arrays of shape (n,)."""
     if len(correct) < MIN_ROWS:
         return None
     # ten rows to a bin on average, where there are too few for all bins
-    curve = metrics.reliability_curve(correct, confidence, n_bins=min(BINS, len(correct) // 10), groups=groups)
+    n_bins = min(BINS, len(correct) // 10)
+    curve = metrics.reliability_curve(correct, confidence, n_bins=n_bins, groups=groups, sample_weight=weights)
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 
@@ -359,6 +422,7 @@ def gap(
     whole: Global,
     regimes: Sequence[Regime],
     groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> GapNumbers:
     """Measure the worst-slice gap; null where neither regime has enough rows.
 
@@ -378,6 +442,8 @@ def gap(
         From :func:`regime_numbers`, of the same rows and seed. The intervals of smECE of both are not drawn again.
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent.
+    weights : ndarray of float64, shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -387,7 +453,14 @@ def gap(
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}
     found = metrics.measure_gap(
-        correct, confidence, regime, min_rows=min_rows, groups=groups, random_state=seed, known=known
+        correct,
+        confidence,
+        regime,
+        min_rows=min_rows,
+        sample_weight=weights,
+        groups=groups,
+        random_state=seed,
+        known=known,
     )
     return _stored(found, GapNumbers)
 

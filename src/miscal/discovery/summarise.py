@@ -75,10 +75,11 @@ def summarise(
     expected, hidden_regime = honest.expected[testify], rows.hidden_regime[testify]
     delta, visible, hidden = estimate.delta[testify], estimate.visible[testify], estimate.hidden[testify]
     predictions = {name: values[testify] for name, values in honest.corrections.items()}
-    groups, known = honest.groups, {"dependence": honest.dependence}
+    known, weights = {"dependence": honest.dependence}, honest.weights
+    counted = {"groups": honest.groups, "weights": weights}
     regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed, **known)
-    whole = measurements.global_numbers(correct, confidence, triples, seed=seed, groups=groups)
-    claimed = claim_of(honest, seed=seed)
+    whole = measurements.global_numbers(correct, confidence, triples, seed=seed, **counted)
+    claimed, columns = claim_of(honest, seed=seed), plain(triples.source).get("columns", {})
     return Summary(
         n=len(triples),
         **_counts(triples),
@@ -90,24 +91,25 @@ def summarise(
         alarms=_alarms(triples),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(honest, regimes, regime)])),
         global_=whole,
-        field=measurements.field_numbers(confidence, delta, visible, hidden, regime, structure=claimed.structure),
+        field=measurements.field_numbers(
+            confidence, delta, visible, hidden, regime, structure=claimed.structure, weights=weights
+        ),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
         hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None, **known),
         gap=measurements.gap(
-            correct, confidence, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes, groups=groups
+            correct, confidence, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes, **counted
         ),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
-        correction=measurements.comparison(correct, predictions, regime),
+        correction=measurements.comparison(correct, predictions, regime, weights),
         selection=_selection(model),
         subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
         findings=rows.ledger.numbers(),
         accounted_for=rows.ledger.accounted_numbers(),
         findings_method=rows.ledger.method(),
-        groups=measurements.group_numbers(
-            correct, expected, honest.dependence, plain(triples.source).get("columns", {}).get("group")
-        ),
-        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, groups=groups),
+        groups=measurements.group_numbers(correct, expected, honest.dependence, columns.get("group")),
+        weights=measurements.weight_numbers(weights, columns.get("weight")),
+        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, **counted),
         histogram=measurements.histogram(delta, regime),
         map=map_info,
         data=_data(triples),
@@ -126,14 +128,14 @@ def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> 
     """Say what any diagram shows, of all rows, and what none shows."""
     groups = [Place(one.told, one.hidden) for one in rows.ledger.findings]
     triples = rows.honest.triples
-    shown = averages(triples.correct, triples.confidence)
+    shown = averages(triples.correct, triples.confidence, triples.weight)
     return f"{shown} {verdict(claimed, _places(rows, regimes), groups, evidence=rows.honest.evidence)}"
 
 
 def _alarms(triples: Triples) -> tuple[str, ...]:
     columns = plain(triples.source).get("columns", {})
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    return alarms(triples.correct, triples.confidence, groups=triples.group, **named)
+    return alarms(triples.correct, triples.confidence, groups=triples.group, weights=triples.weight, **named)
 
 
 def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:

@@ -250,6 +250,18 @@ class GroupNumbers(Part):
     n_effective: FiniteFloat
 
 
+class WeightNumbers(Part):
+    """How unequally the rows that testify count, where ``--weight`` names how much.
+
+    ``n_effective`` is the number of rows that count alike and say as much of a mean, (sum w)^2 / sum w^2 (Kish, 1965);
+    ``largest`` the share of all weight that one row has at most.
+    """
+
+    column: str | None
+    n_effective: FiniteFloat
+    largest: Share
+
+
 class Columns(Part):
     """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
 
@@ -349,6 +361,7 @@ class Summary(Document):
     accounted_for: tuple[FindingNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
     groups: GroupNumbers | None = None
+    weights: WeightNumbers | None = None
     curves: Curves
     histogram: Histogram
     map: MapInfo | None = None

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths
+from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.dependence import Dependence, average
+from miscal.calibration.metrics.rows import take_groups
 from miscal.findings.cut import check_field
 from miscal.findings.enrichment import Enriched, encode, enrich
 from miscal.findings.judging import SIGNS, Judged, judge
@@ -142,6 +143,7 @@ class _Rows:
     row: np.ndarray
     text: np.ndarray | None
     group: np.ndarray | None
+    weight: np.ndarray | None
 
     @cached_property
     def fit(self) -> np.ndarray:
@@ -173,6 +175,7 @@ def find_subregimes(
     metadata: Mapping[str, Any] | None = None,
     row: np.ndarray | None = None,
     groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Subregimes:
@@ -220,6 +223,8 @@ def find_subregimes(
         Row numbers of the data; default 0 to n - 1.
     groups : array_like of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent.
+    weights : array_like of shape (n,), optional
+        How much each row counts in what is said of a part; all alike by default. Parts are cut without them.
     settings : FindingsSettings, optional
         Among others the least size of a part, by default 50 of the rows that are cut, or 1 % of them if that is more
         (a regime with fewer has no subregime), and the most parts of a regime, by default 8.
@@ -271,6 +276,7 @@ def find_subregimes(
         row=np.arange(len(coordinates)) if row is None else np.asarray(row),
         text=None if text is None else np.array(["" if value is None else str(value) for value in text], dtype=object),
         group=None if groups is None else np.asarray(groups),
+        weight=None if weights is None else check_weight(weights, len(coordinates), name="weights"),
     )
     check_lengths(coordinates=coordinates, features=features, **rows.fields())
     if not rows.cut_on.any():
@@ -386,9 +392,9 @@ def _measure(
                 parent=parent,
                 field=by,
                 n=len(test),
-                share=len(test) / max(1, int(rows.tested.sum())),
-                accuracy=_mean(rows.correct[test]),
-                confidence=_mean(rows.confidence[test]),
+                share=average(part[rows.tested] == index, take_groups(rows.weight, rows.tested)),
+                accuracy=_mean(rows.correct, test, rows.weight),
+                confidence=_mean(rows.confidence, test, rows.weight),
                 residual=found.residual,
                 visible=found.visible,
                 hidden=found.hidden,
@@ -396,7 +402,7 @@ def _measure(
                 confirmed=found.confirmed[by],
                 confirmed_parts=found.confirmed,
                 n_fit=len(seen),
-                delta=float(rows.delta[seen].mean()),
+                delta=average(rows.delta[seen], take_groups(rows.weight, seen)),
                 keywords=described.keywords[index],
                 metadata=described.metadata[index],
                 exemplars=_exemplars(rows.take(seen), positions[seen], settings),
@@ -410,14 +416,14 @@ def _judge(rows: _Rows, part: np.ndarray, parents: list[str], settings: Findings
     tested = rows.tested
     correct, expected = rows.correct[tested], rows.expected[tested]
     regions = [part[tested] == index for index in range(len(parents))]
-    group = None if rows.group is None else rows.group[tested]
-    dependence = Dependence.given(group, correct, expected)
+    group, weight = take_groups(rows.group, tested), take_groups(rows.weight, tested)
+    dependence = Dependence.given(group, correct, expected, weight)
     signs = [SIGNS[parent] for parent in parents]
     return judge(correct, rows.confidence[tested], expected, regions, signs, settings, dependence=dependence)
 
 
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
+def _mean(values: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> float | None:
+    return average(values[rows], take_groups(weight, rows)) if len(rows) else None
 
 
 def _exemplars(rows: _Rows, positions: np.ndarray, settings: FindingsSettings) -> tuple[int, ...]:

@@ -91,6 +91,28 @@ def grouped(summary: Summary) -> str:
     )
 
 
+def weighed(summary: Summary) -> str:
+    """Say how unequally rows count; empty where no weights were named.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> weights = SimpleNamespace(column="survey_weight", n_effective=812.4, largest=0.004)
+    >>> weighed(SimpleNamespace(weights=weights))
+    'Rows count by their weight (survey_weight): they say as much of a mean as 812 rows that count alike.'
+    >>> weighed(SimpleNamespace(weights=None))
+    ''
+    """
+    weights = summary.weights
+    if weights is None:
+        return ""
+    named = "" if weights.column is None else f" ({weights.column})"
+    return (
+        f"Rows count by their weight{named}: they say as much of a mean as {weights.n_effective:,.0f} rows that count "
+        "alike."
+    )
+
+
 def _all_rows(summary: Summary) -> RowWords:
     cut = "The rows were cut into folds, and the field at the rows of each fold was learned from the other folds. "
     saved = "The saved correction was fitted on all rows; its figures here are the cross-fitted ones."
@@ -107,7 +129,7 @@ def _all_rows(summary: Summary) -> RowWords:
         kind="",
         of="",
         basis=f"Unless stated otherwise, every number on this page is of all {count(summary.n)} rows, "
-        f"and every value of a row comes from a fit that never saw its outcome. {saved}{_and_groups(summary)}",
+        f"and every value of a row comes from a fit that never saw its outcome. {saved}{_and_design(summary)}",
         unseen=(
             "Cross-fitting",
             f"{cut}So every row testifies, and no value of a row was learned from its own outcome.",
@@ -126,7 +148,7 @@ def _test_rows(summary: Summary) -> RowWords:
         of=" of test rows",
         basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
         f"other number on this page was measured on the {count(n)} test rows, from which nothing was learned."
-        f"{_and_groups(summary)}",
+        f"{_and_design(summary)}",
         unseen=(
             "Test rows",
             "Rows that were set aside: nothing was fitted to their outcomes or chosen by them. Unless stated "
@@ -137,9 +159,9 @@ def _test_rows(summary: Summary) -> RowWords:
     )
 
 
-def _and_groups(summary: Summary) -> str:
-    told = grouped(summary).replace("They come", "The rows come")
-    return f" {told} Every interval and p-value allows for it." if told else ""
+def _and_design(summary: Summary) -> str:
+    told = [one for one in (grouped(summary).replace("They come", "The rows come"), weighed(summary)) if one]
+    return f" {' '.join(told)} Every interval and p-value allows for {'both' if told[1:] else 'it'}." if told else ""
 
 
 @dataclass(frozen=True)

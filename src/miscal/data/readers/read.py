@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import row_list
 from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
 from miscal.base.errors import InputError, MismatchError
 from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
@@ -52,6 +53,7 @@ class Roles:
     correct: str
     split: str | None = None
     group: str | None = None
+    weight: str | None = None
     metadata: tuple[str, ...] = ()
     id: str | None = None
     notes: tuple[str, ...] = ()
@@ -59,13 +61,13 @@ class Roles:
     @property
     def columns(self) -> list[str]:
         """All columns named."""
-        single = (self.confidence, self.correct, self.split, self.group, self.id)
+        single = (self.confidence, self.correct, self.split, self.group, self.weight, self.id)
         return [column for column in single if column is not None] + list(self.metadata)
 
     @property
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
-        parts = {name: getattr(self, name) for name in ("id", "group", "split", "confidence", "correct")}
+        parts = {name: getattr(self, name) for name in ("id", "weight", "group", "split", "confidence", "correct")}
         named = {column: name for name, column in parts.items() if column is not None}
         return dict.fromkeys(self.metadata, "metadata") | named
 
@@ -82,6 +84,7 @@ def read_triples(
     metadata: str | Sequence[str] = (),
     split: str | None = None,
     group: str | None = None,
+    weight: str | None = None,
     where: str | None = None,
     on_invalid: Literal["error", "drop"] = "error",
     encoding: str = "utf-8",
@@ -105,7 +108,8 @@ def read_triples(
         one. By default they lie in the order of `source`.
     features : str or sequence of str, optional
         x: columns by name or pattern, comma-separated, each of which must match. Text of few values is one-hot. A
-        pattern passes over the columns that play another part (id, group, split, confidence, correct, text, metadata).
+        pattern passes over the columns that play another part (id, weight, group, split, confidence, correct, text,
+        metadata).
     text : str, optional
         The column of texts. They become x unless there are embeddings or features, and are shown in reports.
     metadata : str or sequence of str
@@ -114,6 +118,9 @@ def read_triples(
         A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
         A column; rows with equal values stay together in every split and fold.
+    weight : str, optional
+        A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
+        out and counted in the notes.
     where : str, optional
         A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
     on_invalid : {"error", "drop"}
@@ -151,7 +158,7 @@ def read_triples(
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     table = open_table(source, encoding=encoding)
-    roles = _roles(table, confidence, correct, split, group, split_names(metadata))
+    roles = _roles(table, confidence, correct, split, group, weight, split_names(metadata))
     inputs = choose_inputs(
         table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
     )
@@ -159,6 +166,7 @@ def read_triples(
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
+    rows, weights, about_weights = _weighed(rows, roles)
     options = _options(roles, inputs) | {
         "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding, "seed": seed,
         "embed_model": embed_model,
@@ -166,7 +174,7 @@ def read_triples(
     # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
-    return _assembled(rows, roles, inputs, notes, made, seed, embed_model)
+    return _assembled(rows, roles, inputs, (*notes, *about_weights), made, seed, embed_model, weights)
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
@@ -181,6 +189,7 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "metadata": list(roles.metadata),
         "split": roles.split,
         "group": roles.group,
+        "weight": roles.weight,
     }
 
 
@@ -221,13 +230,14 @@ def _roles(
     correct: str | None,
     split: str | None,
     group: str | None,
+    weight: str | None,
     metadata: Sequence[str],
 ) -> Roles:
     confidence, said = _role(table, "confidence", confidence)
     correct, also = _role(table, "correct", correct)
     if confidence == correct:
         raise InputError(f"confidence and correct must be two columns; both are {correct!r}")
-    for what, names in {"split": [split], "group": [group], "metadata": metadata}.items():
+    for what, names in {"split": [split], "group": [group], "weight": [weight], "metadata": metadata}.items():
         for name in names:
             if name is not None:
                 find(name, table.columns, what=what)
@@ -236,6 +246,7 @@ def _roles(
         correct,
         split,
         group,
+        weight,
         tuple(metadata),
         ID if ID in table.columns else None,
         table.notes + said + also,
@@ -251,6 +262,8 @@ def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tup
         refuse_invalid_inputs(rows, inputs)
         return rows, ()
     bad = {roles.confidence: _invalid_confidence(rows, roles.confidence), roles.correct: missing(rows, roles.correct)}
+    if roles.weight is not None:
+        bad[roles.weight] = missing(rows, roles.weight)
     bad |= invalid_inputs(rows, inputs)
     any_bad = np.any(list(bad.values()), axis=0)
     if not any_bad.any():
@@ -270,6 +283,26 @@ def _invalid_confidence(rows: TableRows, column: str) -> np.ndarray:
     return bad | outside_unit(np.where(bad, 0.0, values))
 
 
+def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | None, tuple[str, ...]]:
+    """Leave out the rows of weight 0; the weights of the others."""
+    if roles.weight is None:
+        return rows, None, ()
+    values = numbers(rows, roles.weight, label("weight", roles.weight))
+    bad = ~(values >= 0) | np.isinf(values)
+    if bad.any():
+        raise InputError(
+            f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
+            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with --where"
+        )
+    kept = values > 0
+    if not kept.any():
+        raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
+    if kept.all():
+        return rows, values, ()
+    said = f"{int((~kept).sum()):,} of {len(kept):,} rows were left out: their weight is 0"
+    return rows.take(kept), values[kept], (said,)
+
+
 # --- assembly -----------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +314,7 @@ def _assembled(
     source: dict[str, Any],
     seed: int,
     embed_model: str | None,
+    weights: np.ndarray | None,
 ) -> Triples:
     f, clipped = confidences(rows, roles.confidence)
     y = check_correct(rows.frame[roles.correct], name=label("correct", roles.correct), rows=rows.row)
@@ -294,6 +328,7 @@ def _assembled(
         X=_transformed(encoder, values),
         confidence=f,
         correct=y,
+        weight=weights,
         group=group,
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
@@ -364,6 +399,7 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any
             "metadata": list(roles.metadata),
             "split": roles.split,
             "group": roles.group,
+            "weight": roles.weight,
         },
         "x": {"kind": encoder.kind, "names": None if encoder.names is None else list(encoder.names)},
         "x_source": encoder.describe(),
