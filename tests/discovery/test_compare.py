@@ -20,7 +20,7 @@ from miscal.findings.ledger.scan import cut_into_strata
 KINDS = ("art", "law", "sums", "sport", "film")
 
 
-def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=None, order=None):
+def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=None, order=None, weight=None):
     """Rows of a run without findings; `order` puts them in another order."""
     order = np.arange(len(X)) if order is None else order
     row = np.arange(len(X)) if row is None else row
@@ -47,6 +47,7 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
         hidden_regime=np.where(X[:, 1] < 0, "over", "under").astype(object),
         hidden=triples.correct - expected_outcome(triples, 0),
         stratum=cut_into_strata(triples.confidence, 16, np.random.default_rng(0)),
+        weight=None if weight is None else weight[order],
     )
 
 
@@ -310,3 +311,50 @@ def test_few_rows_have_no_calibration_error():
     assert found.difference.value is found.difference.interval is found.better is None
     one, two = world(n=20)
     assert "too few rows" in compare_rows(one, two).verdict[0]
+
+
+# --- rows that count unequally ------------------------------------------------------------------------------------
+
+
+def weighed(other_weight=True, paired=True, n=1_500):
+    """Two runs whose rows count unequally; the second is off by far more on the rows that count little."""
+    rng = np.random.default_rng(3)
+    X, kind, light = rng.normal(size=(n, 3)), rng.choice(KINDS, n), rng.random(n) < 0.5
+    f, weight = rng.uniform(0.3, 0.8, n), np.where(light, 0.02, 1.0) * rng.uniform(0.5, 1.5, n)
+    y = (rng.random(n) < f).astype(float)
+    second = np.where(light, np.clip(f + 0.2, 0, 1), f + 0.01)
+    a = rows_of("a", y, f, X, kind, weight=weight)
+    again = X if paired else X + 100
+    b = rows_of("b", y, second, again, kind, sha="two", weight=weight if other_weight else None)
+    return a, b, weight
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_differences_are_weighted(paired):
+    a, b, weight = weighed(paired=paired)
+    found = compare_rows(a, b)
+    assert found.same_rows == paired
+    for name, values in {
+        "confidence": [one.confidence for one in (a, b)],
+        "brier": [(one.correct - one.confidence) ** 2 for one in (a, b)],
+    }.items():
+        means = [np.average(one, weights=weight) for one in values]
+        pair = found.measures[name]
+        assert [pair.a.value, pair.b.value] == pytest.approx(means)
+        assert pair.difference.value == pytest.approx(means[0] - means[1])
+        assert pair.difference.interval[0] < pair.difference.value < pair.difference.interval[1]
+    alone = compare_rows(*(replace(one, weight=None) for one in (a, b)))
+    assert abs(found.measures["confidence"].difference.value) < 0.2 * abs(alone.measures["confidence"].difference.value)
+
+
+def test_only_the_ratios_of_weights_matter_in_a_comparison():
+    a, b, weight = weighed()
+    more = [replace(one, weight=1024 * weight) for one in (a, b)]
+    assert compare_rows(a, b) == compare_rows(*more)
+
+
+def test_weights_of_one_run_alone_are_left_out_with_a_note():
+    a, b, _ = weighed(other_weight=False)
+    found = compare_rows(a, b)
+    assert any("only a has weights" in note for note in found.notes)
+    assert found.measures == compare_rows(replace(a, weight=None), b).measures

@@ -139,15 +139,17 @@ class Measured:
 
     def run(self, rows: RunRows) -> Global:
         if rows.name not in self.whole:
-            self.whole[rows.name] = global_numbers(rows.correct, rows.confidence, seed=self.seed, groups=rows.group)
+            self.whole[rows.name] = global_numbers(
+                rows.correct, rows.confidence, seed=self.seed, groups=rows.group, weights=rows.weight
+            )
         return self.whole[rows.name]
 
     def side(self, side: Side) -> Global:
-        if np.array_equal(np.sort(side.at), np.arange(len(side.rows))):
-            return self.run(side.rows)
-        return global_numbers(
-            side.correct, side.confidence, seed=self.seed, groups=take_groups(side.rows.group, side.at)
-        )
+        own = side.rows
+        if np.array_equal(np.sort(side.at), np.arange(len(own))) and side.weight is own.weight:
+            return self.run(own)
+        groups = take_groups(own.group, side.at)
+        return global_numbers(side.correct, side.confidence, seed=self.seed, groups=groups, weights=side.weight)
 
 
 def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
@@ -215,7 +217,7 @@ def compare_rows(
         measures=measures,
         curves=CurveSides(
             **{
-                name: reliability(side.correct, side.confidence, take_groups(side.rows.group, side.at))
+                name: reliability(side.correct, side.confidence, take_groups(side.rows.group, side.at), side.weight)
                 for name, side in zip("ab", (sides.a, sides.b), strict=True)
             }
         ),
@@ -283,7 +285,7 @@ def _fields(sides: Sides, seed: int) -> FieldAgreement:
     found = {}
     for name, values in {"delta": "delta", "hidden": "field"}.items():
         one, two = (getattr(side.rows, values)[side.at] for side in (sides.a, sides.b))
-        found[name] = estimates.correlation(one, two, sides.a.unit, seed)
+        found[name] = estimates.correlation(one, two, sides.a.unit, seed, sides.a.weight)
     return FieldAgreement(**found)
 
 
@@ -312,6 +314,11 @@ def _notes(sides: Sides) -> tuple[str, ...]:
         notes.append(
             f"the findings rest on {one.evidence} rows of {a.name} and on {two.evidence} rows of {b.name}, so that one "
             "ledger may be shorter for want of rows"
+        )
+    if (a.weight is None) != (b.weight is None):
+        which = a.name if b.weight is None else b.name
+        notes.append(
+            f"only {which} has weights, so all rows count alike here; the numbers of that run by itself are weighted"
         )
     _, differing = sides.columns()
     if differing:

@@ -11,6 +11,7 @@ from scipy.special import stdtr, stdtrit
 
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.metrics.rows import take_groups
 from miscal.discovery.comparing.sides import Side, Sides
 from miscal.discovery.summary import Measure
 from miscal.evidence.conditional import outcome_given_confidence
@@ -54,7 +55,9 @@ class Means:
         return np.where(certain, 0.0, np.where(np.isfinite(p) & (self.freedom > 0), p, 1.0))
 
 
-def group_means(values: Floats, member: csc_array, unit: np.ndarray, *, spare: float = 1.0) -> Means:
+def group_means(
+    values: Floats, member: csc_array, unit: np.ndarray, *, spare: float = 1.0, weight: Floats | None = None
+) -> Means:
     """Mean of the values of each group, rows of one unit counting as one.
 
     The variance is that of sums over units (Liang and Zeger, 1986). One row whose value is off by `spare` is added to
@@ -68,6 +71,8 @@ def group_means(values: Floats, member: csc_array, unit: np.ndarray, *, spare: f
     unit : int array of shape (n,)
         Numbers from 0 without gaps.
     spare : float, default 1.0
+    weight : array of shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -80,12 +85,15 @@ def group_means(values: Floats, member: csc_array, unit: np.ndarray, *, spare: f
     >>> found.value.tolist(), found.error.round(3).tolist()
     ([0.5], [0.289])
     """
+    rows = np.asarray(member.sum(0)).ravel()
+    if weight is not None:
+        member = csc_array(member.multiply(weight[:, None]))
     n = np.asarray(member.sum(0)).ravel()
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = (member.T @ values) / n
         total, squares, size = _by_unit(values, member, unit)
         # sum over units of (sum of values - mean * rows)^2
-        spread = np.maximum(total - 2 * mean * squares + mean**2 * size, 0.0) + spare**2
+        spread = np.maximum(total - 2 * mean * squares + mean**2 * size, 0.0) + (spare * n / rows) ** 2
         units = n**2 / size  # as many units of equal size would say as much
         variance = spread / n**2 * units / (units - 1)
     usable = np.isfinite(variance) & (units > 1 + 1e-9)
@@ -96,7 +104,8 @@ def group_means(values: Floats, member: csc_array, unit: np.ndarray, *, spare: f
 def _by_unit(values: Floats, member: csc_array, unit: np.ndarray) -> tuple[Floats, Floats, Floats]:
     """Return sums over units of (sum of values)^2, of that sum times rows, and of rows^2; (m,) each."""
     if len(unit) == 0 or unit.max() + 1 == len(unit):  # every row is a unit
-        return member.T @ values**2, member.T @ values, np.asarray(member.sum(0)).ravel()
+        squared = member.multiply(member).tocsc()
+        return squared.T @ values**2, squared.T @ values, np.asarray(squared.sum(0)).ravel()
     gather = csr_array((np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=(unit.max() + 1, len(unit)))
     rows, sums = gather @ member, gather @ (member.multiply(values[:, None])).tocsc()
     return tuple(
@@ -135,13 +144,13 @@ def mean_difference(sides: Sides, a: Floats, b: Floats, *, spare: float = 0.0) -
     if sides.paired:
         # where nothing differs, there is nothing to allow for
         spare = 0.0 if np.array_equal(a, b) else spare
-        return group_means(a - b, everything(sides.a), sides.a.unit, spare=spare)
+        return group_means(a - b, everything(sides.a), sides.a.unit, spare=spare, weight=sides.a.weight)
     return minus(mean_of(sides.a, a, spare=spare), mean_of(sides.b, b, spare=spare))
 
 
 def mean_of(side: Side, values: Floats, *, spare: float = 0.0) -> Means:
     """Mean of values over the rows of one side, as the only entry; `spare` as in `group_means`."""
-    return group_means(values, everything(side), side.unit, spare=spare)
+    return group_means(values, everything(side), side.unit, spare=spare, weight=side.weight)
 
 
 def clustered_mean(values: Floats, unit: np.ndarray) -> Means:
@@ -215,11 +224,14 @@ def _saved(side: Side, inside: np.ndarray, first: np.ndarray, second: np.ndarray
     """Return the savings of the rows `inside`, E[y | f] learned from `first` and from `second`; masks of shape (n,)."""
     correct, confidence = side.correct, side.confidence
     y, f = correct[inside], confidence[inside]
-    one, two = (outcome_given_confidence(correct[rows], confidence[rows], f) for rows in (first, second))
+    one, two = (
+        outcome_given_confidence(correct[rows], confidence[rows], f, weight=take_groups(side.weight, rows))
+        for rows in (first, second)
+    )
     return (one - f) * (two - f) + (one - f) * (y - two) + (two - f) * (y - one)
 
 
-def correlation(a: Floats, b: Floats, unit: np.ndarray, seed: int) -> Measure:
+def correlation(a: Floats, b: Floats, unit: np.ndarray, seed: int, weight: Floats | None = None) -> Measure:
     """Pearson correlation of two values of the same rows, with the central 95 % of draws of units of rows.
 
     Parameters
@@ -229,6 +241,8 @@ def correlation(a: Floats, b: Floats, unit: np.ndarray, seed: int) -> Measure:
         Rows with one number are drawn together.
     seed : int
         Of the draws.
+    weight : float64 array of shape (n,), optional
+        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -242,11 +256,12 @@ def correlation(a: Floats, b: Floats, unit: np.ndarray, seed: int) -> Measure:
     >>> correlation(np.zeros(3), np.arange(3.0), np.arange(3), seed=0)
     Measure(value=None, interval=None)
     """
-    value = _weighted_correlation(a, b, np.ones(len(a)))
+    every = np.ones(len(a)) if weight is None else weight
+    value = _weighted_correlation(a, b, every)
     if value is None:
         return Measure(value=None)
     rng = np.random.default_rng((seed, _ROWS))
-    found = [_weighted_correlation(a, b, _weights(unit, rng)) for _ in range(DRAWS)]
+    found = [_weighted_correlation(a, b, every * _times_drawn(unit, rng)) for _ in range(DRAWS)]
     known = np.array([one for one in found if one is not None])
     low, high = np.quantile(known, [1 - TAIL, TAIL]).tolist()
     return Measure(value=value, interval=(min(low, value), max(high, value)))
@@ -259,6 +274,6 @@ def _weighted_correlation(a: Floats, b: Floats, weight: Floats) -> float | None:
     return float(np.clip(share @ (a * b) / scale, -1.0, 1.0)) if scale > 1e-12 else None
 
 
-def _weights(unit: np.ndarray, rng: np.random.Generator) -> Floats:
+def _times_drawn(unit: np.ndarray, rng: np.random.Generator) -> Floats:
     count = int(unit.max()) + 1
     return np.bincount(rng.integers(count, size=count), minlength=count)[unit].astype(np.float64)

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr
 
+from miscal.calibration.dependence import average
+from miscal.calibration.metrics.rows import take_groups
 from miscal.discovery.comparing.document import GroupPair, GroupSide, NearerCounts
 from miscal.discovery.comparing.estimates import Means, group_means, minus, negative
 from miscal.discovery.comparing.sides import Side, Sides
@@ -186,7 +188,8 @@ class GroupNumbers:
         p-values tests it (Berger, 1982).
         """
         if self.sides.paired:
-            total = group_means(self.sides.a.residual + self.sides.b.residual, self.groups.a, self.sides.a.unit)
+            both = self.sides.a.residual + self.sides.b.residual
+            total = group_means(both, self.groups.a, self.sides.a.unit, weight=self.sides.a.weight)
         else:
             total = minus(self.residual[0], negative(self.residual[1]))
         difference = self.residual_difference
@@ -214,13 +217,11 @@ class GroupNumbers:
         comparable = bool(self.comparable[k])
         nearer, nearer_p = self.nearer[0][k], float(self.nearer[1][k])
         p = float(self.adjusted(self.hidden_difference.p_value)[k]) if p_adjusted is None else p_adjusted
-        rows = len(self.sides.a) if self.sides.paired else len(self.sides.a) + len(self.sides.b)
-        held = self.n_a[k] if self.sides.paired else self.n_a[k] + self.n_b[k]
         return GroupPair(
             description=clean_text(self.groups.descriptions[k]),
             columns=tuple(clean_text(name) for name in self.groups.columns[k]),
             found_in=self.groups.found.get(k, ()),
-            share=float(held / rows),
+            share=self._share(k),
             a=self._side(0, k),
             b=self._side(1, k),
             residual=_tested(self.residual_difference, k) if comparable else None,
@@ -232,9 +233,16 @@ class GroupNumbers:
             aliases=tuple(clean_text(name) for name in (*self.groups.also[k], *aliases)),
         )
 
+    def _share(self, k: int) -> float:
+        """Share of the rows compared, of both runs where these are two sets."""
+        sides = [(self.sides.a, self.groups.a), (self.sides.b, self.groups.b)][: 1 if self.sides.paired else 2]
+        inside = np.concatenate([member[:, [k]].toarray()[:, 0] for _, member in sides])
+        weight = None if sides[0][0].weight is None else np.concatenate([side.weight for side, _ in sides])
+        return average(inside, weight)
+
     def _each(self, values: str) -> tuple[Means, Means]:
         return tuple(
-            group_means(getattr(side, values), member, side.unit)
+            group_means(getattr(side, values), member, side.unit, weight=side.weight)
             for side, member in ((self.sides.a, self.groups.a), (self.sides.b, self.groups.b))
         )
 
@@ -243,17 +251,18 @@ class GroupNumbers:
             return minus(*means)
         # where nothing differs, there is nothing to allow for
         spare = 0.0 if np.array_equal(a, b) else 1.0
-        return group_means(a - b, self.groups.a, self.sides.a.unit, spare=spare)
+        return group_means(a - b, self.groups.a, self.sides.a.unit, spare=spare, weight=self.sides.a.weight)
 
     def _side(self, place: int, k: int) -> GroupSide | None:
         side, member = ((self.sides.a, self.groups.a), (self.sides.b, self.groups.b))[place]
         inside = member[:, [k]].toarray()[:, 0] > 0
         if not inside.any():
             return None
+        weight = take_groups(side.weight, inside)
         return GroupSide(
             n=int(inside.sum()),
-            accuracy=float(side.correct[inside].mean()),
-            confidence=float(side.confidence[inside].mean()),
+            accuracy=average(side.correct[inside], weight),
+            confidence=average(side.confidence[inside], weight),
             residual=_measured(self.residual[place], k),
             hidden=_measured(self.hidden[place], k),
         )
@@ -327,7 +336,7 @@ def _scan(numbers: GroupNumbers) -> Iterator[tuple[int, float, tuple[str, ...]]]
     sides, groups = numbers.sides, numbers.groups
     if len(groups) == 0 or not numbers.comparable.any() or sides.same_answers:
         return
-    values = [centred(side.hidden, side.stratum) for side in (sides.a, sides.b)]
+    values = [centred(side.hidden, side.stratum, side.weight) for side in (sides.a, sides.b)]
     left, taken = list(values), []
     for _ in range(MAX_DIFFERENCES):
         p = _p_values(numbers, *left)
@@ -339,27 +348,28 @@ def _scan(numbers: GroupNumbers) -> Iterator[tuple[int, float, tuple[str, ...]]]
         yield best, float(adjusted[best]), aliases
         taken.append(best)
         left = [
-            _without(value, member[:, taken].toarray(), side.stratum)
+            _without(value, member[:, taken].toarray(), side)
             for value, member, side in zip(values, (groups.a, groups.b), (sides.a, sides.b), strict=True)
         ]
 
 
-def _without(values: Floats, indicators: Floats, stratum: np.ndarray) -> Floats:
-    """Regress indicators, centred within strata as the values are, out of the values."""
-    design = np.column_stack([centred(column, stratum) for column in indicators.T])
-    return values - design @ np.linalg.lstsq(design, values, rcond=1e-10)[0]
+def _without(values: Floats, indicators: Floats, side: Side) -> Floats:
+    """Regress indicators, centred within strata as the values are, out of the values, by weighted least squares."""
+    design = np.column_stack([centred(column, side.stratum, side.weight) for column in indicators.T])
+    root = np.ones(len(side)) if side.weight is None else np.sqrt(side.weight)
+    return values - design @ np.linalg.lstsq(root[:, None] * design, root * values, rcond=1e-10)[0]
 
 
 def _p_values(numbers: GroupNumbers, a: Floats, b: Floats) -> Floats:
     """Larger p-value of both tests, for every candidate."""
     sides, groups = numbers.sides, numbers.groups
     if sides.paired:
-        within = group_means(a - b, groups.a, sides.a.unit)
-        variance = np.mean((a - b) ** 2) * _effective(groups.a, sides.a)
+        within = group_means(a - b, groups.a, sides.a.unit, weight=sides.a.weight)
+        variance = average((a - b) ** 2, sides.a.weight) * _effective(groups.a, sides.a)
     else:
-        each = [group_means(v, m, s.unit) for v, m, s in ((a, groups.a, sides.a), (b, groups.b, sides.b))]
-        within = minus(*each)
-        variance = np.mean(a**2) * _effective(groups.a, sides.a) + np.mean(b**2) * _effective(groups.b, sides.b)
+        both = [(a, groups.a, sides.a), (b, groups.b, sides.b)]
+        within = minus(*(group_means(v, m, s.unit, weight=s.weight) for v, m, s in both))
+        variance = sum(average(v**2, s.weight) * _effective(m, s) for v, m, s in both)
     with np.errstate(invalid="ignore", divide="ignore"):
         whole = 2 * ndtr(-np.abs(within.value) / np.sqrt(variance))
     return np.maximum(within.p_value, np.where(np.isfinite(whole), whole, 1.0))
@@ -367,7 +377,7 @@ def _p_values(numbers: GroupNumbers, a: Floats, b: Floats) -> Floats:
 
 def _effective(member: csc_array, side: Side) -> Floats:
     """One over the number of units that each group's rows count as."""
-    units = group_means(np.zeros(len(side)), member, side.unit).freedom + 1
+    units = group_means(np.zeros(len(side)), member, side.unit, weight=side.weight).freedom + 1
     return 1 / np.maximum(units, 1)
 
 

@@ -62,6 +62,8 @@ class RunRows:
         y - E[y | f], E[y | f] learned from other folds.
     stratum : int64 array of shape (n,)
         Strata of near-equal confidence.
+    weight : float64 array of shape (n,), or None
+        How much each row counts; None: all count alike.
     """
 
     name: str
@@ -81,6 +83,7 @@ class RunRows:
     hidden_regime: np.ndarray
     hidden: np.ndarray
     stratum: np.ndarray
+    weight: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -126,6 +129,7 @@ def read_rows(run: Run, name: str) -> RunRows:
         text=triples.text,
         columns=with_features(triples.metadata, triples.X, _feature_names(run, triples)),
         group=triples.group,
+        weight=triples.weight,
         correct=table["correct"].to_numpy().astype(np.float64),
         confidence=confidence,
         delta=table["delta"].to_numpy(),

@@ -16,12 +16,14 @@ Floats = NDArray[np.float64]
 class Side:
     """One run's values of the rows compared; arrays of shape (n,), as in :class:`RunRows`.
 
-    Rows with one `unit` count as one in every interval; `at` is the place of each row in its run.
+    Rows with one `unit` count as one in every interval; `at` is the place of each row in its run. `weight` says how
+    much each row counts; None: all count alike.
     """
 
     rows: RunRows
     at: np.ndarray
     unit: np.ndarray
+    weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.at)
@@ -108,10 +110,15 @@ class Sides:
 
 
 def sides_of(a: RunRows, b: RunRows, match: Match | None) -> Sides:
-    """Take the rows to compare: those matched, or all of both runs."""
+    """Take the rows to compare: those matched, or all of both runs.
+
+    Rows count by their weights where both runs have weights; matched rows by those of the first.
+    """
+    weighed = a.weight is not None and b.weight is not None
     if match is not None:
-        return Sides(Side(a, match.a, match.unit), Side(b, match.b, match.unit), match)
-    first, second = (Side(one, np.arange(len(one)), _units(one)) for one in (a, b))
+        weight = a.weight[match.a] if weighed else None
+        return Sides(*(Side(one, at, match.unit, weight) for one, at in ((a, match.a), (b, match.b))), match)
+    first, second = (Side(one, np.arange(len(one)), _units(one), one.weight if weighed else None) for one in (a, b))
     return Sides(first, second, None)
 
 

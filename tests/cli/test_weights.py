@@ -1,0 +1,29 @@
+"""Weights on the command line."""
+
+import numpy as np
+import pytest
+
+from .conftest import planted, run
+
+
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weighed") / "answers.csv"
+    rows = planted(400)
+    rows.with_columns(w=np.random.default_rng(1).lognormal(0, 0.6, len(rows))).write_csv(path)
+    return path
+
+
+def test_a_column_that_is_not_there_is_suggested(weighed, tmp_path):
+    ended = run("discover", weighed, "--out", tmp_path / "run", "--features", "x_*", "--weight", "ww")
+    assert ended.status == 2
+    assert "'ww'" in ended.err
+    assert "did you mean 'w'" in ended.err
+
+
+def test_terminal_and_page_say_that_rows_count_unequally(weighed, tmp_path):
+    out = tmp_path / "run"
+    ended = run("discover", weighed, "--out", out, "--features", "x_*", "--weight", "w", "--map", "pca")
+    assert ended.status == 0, ended.err
+    assert "Rows count by their weight (w): they say as much of a mean as" in " ".join(ended.out.split())
+    assert "Rows count by their weight (w)" in (out / "report.html").read_text()
