@@ -41,6 +41,9 @@ class Audit:
         Which null the refits were drawn from.
     null_question : str
         The question that its p-values answer.
+    null_correlation : float or None
+        Intra-class correlation of the outcomes of a group that the refits were drawn with, as estimated given the
+        confidence from all rows; None where no group of more than one row is named.
     nulls : dict of str to NullStatistic
         ``delta_std``, ``std_hidden``, ``share_miscalibrated``, ``gap`` (0 where neither regime has enough rows) and
         ``gap_clipped`` (0 where the gap is below 0), observed and null.
@@ -62,6 +65,7 @@ class Audit:
 
     null: str
     null_question: str
+    null_correlation: float | None
     nulls: dict[str, NullStatistic]
     proxy_curves: tuple[ProxyCurve, ...]
     seeds: Stability
@@ -151,6 +155,7 @@ def audit_run(
     return Audit(
         null=null,
         null_question=NULL_QUESTIONS[null],
+        null_correlation=None if rows.dependence is None else rows.dependence.correlation,
         nulls=nulls,
         proxy_curves=curves,
         seeds=seeds,
