@@ -11,6 +11,7 @@ from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.dependence import Dependence
+from miscal.calibration.metrics.rows import take_groups
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
@@ -334,15 +335,18 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
         In [0, 1].
     """
     y, f = triples.correct, triples.confidence
+    named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
     if triples.split is not None:
         known = triples.split != "test"
-        return outcome_given_confidence(y[known], f[known], f)
+        return outcome_given_confidence(y[known], f[known], f, group=take_groups(named, known))
     groups = row_groups(triples.X, triples.group) if groups is None else groups
     folds = assign_folds(groups, _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = np.empty(len(triples))
     for k in np.unique(folds):
         inside = folds == k
-        expected[inside] = outcome_given_confidence(y[~inside], f[~inside], f[inside])
+        expected[inside] = outcome_given_confidence(
+            y[~inside], f[~inside], f[inside], group=take_groups(named, ~inside)
+        )
     return expected
 
 

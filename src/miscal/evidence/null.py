@@ -77,7 +77,7 @@ def bernoulli_outcomes(probability: Floats, dependence: Dependence | None = None
     [0.0, 1.0]
     >>> pairs = Dependence(np.array([0, 0, 1, 1]), 1.0)
     >>> bernoulli_outcomes(np.full(4, 0.5), pairs)(np.random.default_rng(1)).tolist()
-    [0.0, 0.0, 1.0, 1.0]
+    [1.0, 1.0, 0.0, 0.0]
     """
     rate = check_confidence(probability, name="probability")
     uniform = _uniform(len(rate), dependence, 0.0 if dependence is None else _both_join(rate, dependence))

@@ -9,7 +9,7 @@ under the curve is the mean risk over k = 1 .. n (Geifman, Uziel & El-Yaniv, ICL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +19,11 @@ from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.dependence import fewness
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
-from miscal.calibration.metrics.rows import check_groups, check_rows
+from miscal.calibration.metrics.rows import check_groups, check_rows, drawn_counts
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 
 GAIN_COVERAGES = (0.5, 0.8, 0.9)
 """Coverages at which the gain is reported, beside the area: a convention."""
-
-_BLOCK = 1 << 20
-"""Counts of rows that a block of draws holds, 8 MB each of a few arrays. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +195,7 @@ def deferral_gains(
     units = len(y) if group is None else int(group.max()) + 1
     if units == len(y):
         group = None
-    blocks = _drawn(len(y), group, n_draws, random_state)
+    blocks = drawn_counts(len(y), group, n_draws, generator(random_state))
     draws = np.concatenate([_difference(numbers, counts) for counts in blocks])
     tail = (1 - CONFIDENCE_LEVEL) / 2
     ends = np.quantile(draws, [tail, 1 - tail], axis=0)
@@ -214,17 +211,6 @@ def deferral_gains(
 def _difference(numbers: Callable[[np.ndarray], np.ndarray], counts: np.ndarray) -> np.ndarray:
     before, after = numbers(counts)
     return before - after
-
-
-def _drawn(n: int, group: np.ndarray | None, n_draws: int, random_state: RandomState) -> Iterator[np.ndarray]:
-    """How often each row is drawn, with its group if there are groups: (B, n) float64, in blocks of draws."""
-    rng = generator(random_state)
-    step, units = max(1, _BLOCK // n), n if group is None else int(group.max()) + 1
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        unit = rng.integers(0, units, (size, units)) + units * np.arange(size)[:, None]
-        counts = np.bincount(unit.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
-        yield counts if group is None else counts[:, group]
 
 
 def _risks(rows: np.ndarray, wrong: np.ndarray, coverage: np.ndarray) -> np.ndarray:
