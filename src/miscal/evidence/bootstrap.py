@@ -7,14 +7,14 @@ population gap, because the smooth calibration error of resampled rows is biased
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct
 from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
-from miscal.calibration.metrics.population import merge, simulate, smece_statistic
+from miscal.calibration.metrics.population import Population, merge, simulate, smece_statistic
 from miscal.calibration.metrics.rows import check_groups, drawn_counts
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
@@ -138,9 +138,10 @@ def _of_groups(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gap and share of a slice in draws of whole groups, (n_draws,) each, at the cost of a smECE for each draw."""
     n = len(correct)
+    weight, label = np.full(n, 1 / n), inside.astype(np.int64)
     # rows of one cell are of several groups, so that each row is a cell here
-    cells = merge(correct, confidence, np.full(n, 1 / n))
-    rows = replace(cells, location=confidence, count=np.ones(n), ones=correct, weight=np.full(n, 1 / n))
+    n_cells = merge(correct, confidence, weight).n_cells
+    rows = Population(confidence, np.ones(n), correct, weight, label, n_cells)
     part, whole = smece_statistic(rows, inside), smece_statistic(rows)
     gaps, shares = [], []
     for counts in drawn_counts(n, group, n_draws, rng):
