@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import deferral_gains, risk_at_coverage, risk_coverage_area
@@ -85,6 +86,66 @@ def test_gains_and_their_bootstrap_agree_with_the_plain_loop():
     # a 2.5 % quantile of 1,500 draws has a standard error of about 7 % of their spread
     for found, expected, unit in zip((area, half), ends, spread, strict=True):
         assert np.abs(np.array(found.interval) - expected).max() < 0.4 * unit
+
+
+def test_groups_are_drawn_whole_as_in_the_plain_loop():
+    y, f, rng = drawn(120)
+    g = np.clip(f + 0.3 * rng.standard_normal(len(y)), 0, 1)
+    # of one to five rows: draws differ in their number of rows
+    group = np.repeat(np.arange(40), np.tile([1, 2, 3, 4, 5], 8))
+    found = deferral_gains(y, f, g, coverage=[0.5], groups=group.astype(str), n_draws=1500, random_state=1)
+    draws = []
+    for _ in range(1500):
+        rows = np.concatenate([np.flatnonzero(group == k) for k in rng.integers(0, 40, 40)])
+        areas = [risk_coverage_area(y[rows], score[rows]) for score in (f, g)]
+        risks = [risk_at_coverage(y[rows], score[rows], [0.5])[0] for score in (f, g)]
+        draws.append([areas[0] - areas[1], risks[0] - risks[1]])
+    ends, spread = np.quantile(draws, [0.025, 0.975], axis=0).T, np.std(draws, axis=0)
+    for gain, expected, unit in zip(found, ends, spread, strict=True):
+        # of 40 groups, Student's quantile is 2.02 rather than 1.96
+        wider = gain.gain + 2.02 / 1.96 * (expected - gain.gain)
+        assert np.abs(np.array(gain.interval) - wider).max() < 0.4 * unit
+
+
+def test_groups_of_one_row_change_nothing_and_copies_of_rows_add_nothing():
+    y, f, rng = drawn()
+    g = rng.random(len(y))
+    assert deferral_gains(y, f, g, n_draws=30) == deferral_gains(y, f, g, groups=rng.permutation(len(y)), n_draws=30)
+    copies = np.repeat(np.arange(len(y)), 4)
+    once = deferral_gains(y, f, g, n_draws=400)
+    again = deferral_gains(y[copies], f[copies], g[copies], groups=copies, n_draws=400)
+    apart = deferral_gains(y[copies], f[copies], g[copies], n_draws=400)
+    for one, other, free in zip(once[1:], again[1:], apart[1:], strict=True):
+        assert other.gain == pytest.approx(one.gain)
+        assert np.ptp(other.interval) == pytest.approx(np.ptp(one.interval), rel=0.05)
+        assert np.ptp(free.interval) < 0.65 * np.ptp(one.interval)
+
+
+@pytest.mark.slow
+def test_intervals_of_gains_cover_where_rows_hang_together():
+    """Risks at a coverage; of the area, which a few groups decide, the interval is nearer to 95 % than without."""
+
+    def answers(questions, seed):
+        rng = np.random.default_rng((seed, 46))
+        group = np.arange(5 * questions) // 5
+        confidence = np.clip(rng.uniform(0.3, 0.95, questions)[group] + rng.normal(0, 0.08, 5 * questions), 0.02, 0.98)
+        hidden = rng.choice([-0.15, 0.15], questions)[group]
+        number = np.where(rng.random(len(group)) < 0.55, rng.random(questions)[group], rng.random(len(group)))
+        right = (number < confidence + hidden).astype(float)
+        return right, confidence, np.clip(confidence + 0.6 * hidden, 0, 1), group
+
+    *rows, _ = answers(100_000, 0)
+    truth = [one.gain for one in deferral_gains(*rows, n_draws=1)]
+    missed = {"named": np.zeros(4), "not named": np.zeros(4)}
+    for seed in range(1, 401):
+        *rows, group = answers(60, seed)
+        for name, groups in (("named", group), ("not named", None)):
+            found = deferral_gains(*rows, groups=groups, n_draws=300, random_state=seed)
+            ends = [one.interval for one in found]
+            missed[name] += [not low <= true <= high for (low, high), true in zip(ends, truth, strict=True)]
+    for wrong in missed["named"][1:]:
+        assert binomtest(int(wrong), 400, 0.05, alternative="greater").pvalue > 1e-3
+    assert missed["named"][0] < 0.7 * missed["not named"][0]
 
 
 def test_the_seed_alone_decides_the_draws():

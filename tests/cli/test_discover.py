@@ -258,20 +258,21 @@ def test_the_report_is_drawn_again_the_same(finished):
 @pytest.mark.promise("C7")
 def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
     path = tmp_path / "data.parquet"
-    table.head(150).write_parquet(path)
-    assert run("discover", path, "--out", tmp_path / "run", *OPTIONS).status == 0
+    table.head(150).with_columns(pair=pl.int_range(150) // 2).write_parquet(path)
+    assert run("discover", path, "--out", tmp_path / "run", *OPTIONS, "--group", "pair").status == 0
     ended = run("audit", tmp_path / "run", "--draws", "1", "--seeds", "2", "--json")
     assert ended.status == 0, ended.err
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "audit.json").read_text())
     check_seal(tmp_path / "run")
     content = json.loads(ended.out)
     assert list(content) == [
-        "null", "null_question", "nulls", "proxy_curves", "seeds", "by_seed", "thresholds", "thresholds_by_brier",
-        "bootstrap",
+        "null", "null_question", "null_correlation", "nulls", "proxy_curves", "seeds", "by_seed", "thresholds",
+        "thresholds_by_brier", "bootstrap",
     ]  # fmt: skip
     assert content["null_question"].startswith("Would as much be found")
     assert list(content["nulls"]) == ["delta_std", "std_hidden", "share_miscalibrated", "gap", "gap_clipped"]
     found = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert content["null_correlation"] == found["groups"]["correlation"]
     # the fit on the data is that of the run
     assert content["nulls"]["delta_std"]["observed"] == pytest.approx(found["field"]["std"])
     assert content["by_seed"][0]["gap"] == found["gap"]["value"] == content["thresholds"][1]["gap"]

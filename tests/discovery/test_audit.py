@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.data.triples import Triples
-from miscal.discovery.refits import outcomes_under
+from miscal.discovery.refits import Refitting, outcomes_under
 
 
 def wavy(n=4_000):
@@ -26,7 +26,7 @@ def test_the_visible_null_keeps_a_curve_that_no_simple_map_follows(split):
             correct=rows.correct,
             split=np.where(np.arange(4_000) % 5, "train", "test"),
         )
-    draw = outcomes_under("visible", rows, seed=0)
+    draw = outcomes_under("visible", Refitting(rows))
     mean = np.mean([draw(np.random.default_rng(seed)) for seed in range(60)], axis=0)
     tenth = np.digitize(rows.confidence, np.linspace(0, 1, 21))
     error = [abs(mean[tenth == k].mean() - rate[tenth == k].mean()) for k in np.unique(tenth)]
@@ -35,6 +35,6 @@ def test_the_visible_null_keeps_a_curve_that_no_simple_map_follows(split):
 
 def test_the_calibrated_null_draws_from_the_confidences():
     rows, _ = wavy()
-    draw = outcomes_under("calibrated", rows, seed=0)
+    draw = outcomes_under("calibrated", Refitting(rows))
     mean = np.mean([draw(np.random.default_rng(seed)) for seed in range(60)], axis=0)
     assert np.abs(mean - rows.confidence).mean() < 0.06

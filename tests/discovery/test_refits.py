@@ -1,9 +1,11 @@
 """Refits of an audit measure what they say they measure, on outcomes and seeds that they say they used."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import smece
@@ -95,6 +97,68 @@ def test_a_planted_field_is_wider_than_its_null(rows, fits):
     assert found["delta_std"].p_value == 0.05
 
 
+def answers_of_questions(seed, n=400, size=5, correlation=0.4):
+    """Nothing is hidden; answers to a question share input and confidence, and hang together."""
+    rng = np.random.default_rng((seed, 45))
+    group = np.arange(n) // size
+    many = group.max() + 1
+    f = rng.uniform(0.3, 0.9, many)[group]
+    number = np.where(rng.random(n) < np.sqrt(correlation), rng.random(many)[group], rng.random(n))
+    return Triples.of(rng.normal(size=(many, 2))[group], confidence=f, correct=(number < f).astype(float), group=group)
+
+
+def test_draws_of_a_null_hang_together_as_the_data_do(fits):
+    rows = answers_of_questions(0, n=4_000)
+    settings = Refitting(rows)
+    assert settings.dependence.correlation == pytest.approx(0.4, abs=0.1)
+    for null in refits.NULLS:
+        draw = refits.outcomes_under(null, settings)
+        rng = np.random.default_rng(0)
+        found = [Refitting(replace(rows, correct=draw(rng))).dependence.correlation for _ in range(20)]
+        assert np.mean(found) == pytest.approx(settings.dependence.correlation, abs=0.03), null
+    for group in (None, np.arange(4_000)):
+        assert Refitting(replace(rows, group=group)).dependence is None
+        other = refits.outcomes_under("calibrated", Refitting(replace(rows, group=group)))
+        plain = np.random.default_rng(0).random(4_000) < rows.confidence
+        np.testing.assert_array_equal(other(np.random.default_rng(0)), plain)
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """In place of a field: mean residuals of eight sectors of the inputs, of rows outside a row's fold."""
+
+    def fit_again(triples, *, method, options, seed, n_jobs, device="auto"):
+        group = np.arange(len(triples)) // 5 if triples.group is None else triples.group
+        fold = np.random.default_rng(seed).integers(0, 2, group.max() + 1)[group]
+        sector = ((np.arctan2(*triples.X.T) / np.pi + 1) * 4).astype(int) % 8
+        delta = np.zeros(len(triples))
+        for k in (0, 1):
+            sums, counts = (np.bincount(sector[fold != k], w, minlength=8) for w in (triples.residual[fold != k], None))
+            delta[fold == k] = (sums / np.maximum(counts, 1))[sector[fold == k]]
+        nothing = np.zeros(len(triples))
+        estimate = FieldEstimate(
+            delta=delta, mass=nothing + 9, supported=nothing == 0, visible=nothing, hidden=delta,
+            corrected=nothing, coordinates=triples.X, standard_error=nothing,
+        )  # fmt: skip
+        return Refit(estimate)
+
+    monkeypatch.setattr(refits, "fit_again", fit_again)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("null", ["visible", "calibrated"])
+def test_of_answers_that_hang_together_a_null_is_rejected_as_often_as_it_says(cheap, null):
+    """With E[y | f] and the correlation learned from each of 200 sets, as in an audit; unnamed groups reject it."""
+    wrong = {"named": 0, "unnamed": 0}
+    for seed in range(200):
+        rows = answers_of_questions(seed)
+        for name, group in (("named", rows.group), ("unnamed", None)):
+            settings = Refitting(replace(rows, group=group), seed=seed)
+            wrong[name] += refit_under_null(settings, null, 19, silent)[0]["delta_std"].p_value <= 0.05
+    assert binomtest(wrong["named"], 200, 0.05, alternative="greater").pvalue > 1e-3
+    assert wrong["unnamed"] > 40
+
+
 def test_seeds_share_the_fit_on_the_data_with_the_null(rows, fits):
     settings = Refitting(rows, seed=4)
     refit_under_null(settings, "visible", 2, silent)
@@ -163,6 +227,7 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
     document = {
         "null": "permuted",
         "null_question": refits.NULL_QUESTIONS["permuted"],
+        "null_correlation": new(),
         "nulls": {"delta_std": {"observed": new(), "mean": new(), "std": new(), "p_value": new(), "draws": []}},
         "proxy_curves": [{"draw": -1, "epoch": 2, "proxy": new(), "proxies": [new(), 0.95]}],
         "seeds": {
@@ -180,3 +245,18 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
     del document["proxy_curves"][0]["proxies"][1]
     for number in numbers(json.loads(json.dumps(document))):
         assert str(number) in text or f"{number:.0%}" in text, number
+
+
+def test_refits_measure_weighted_rows(rows, fits):
+    weight = np.random.default_rng(1).lognormal(0, 1, N)
+    found = Refitting(replace(rows, weight=weight), epsilon=0.05)
+    test, refit = rows.split == "test", found.own
+    delta, regime = refit.estimate.delta, found.regime(refit)
+    measured = found.measure(refit, rows.correct)
+    mean = np.average(delta, weights=weight[test])
+    assert measured.delta_std == pytest.approx(np.sqrt(np.average((delta - mean) ** 2, weights=weight[test])))
+    assert measured.share_worst == pytest.approx(np.average(regime == measured.worst, weights=weight[test]))
+    inside = regime == measured.worst
+    y, f, w = rows.correct[test], rows.confidence[test], weight[test]
+    gap = smece(y[inside], f[inside], sample_weight=w[inside]) - smece(y, f, sample_weight=w)
+    assert measured.gap == pytest.approx(gap)

@@ -170,6 +170,36 @@ def test_bootstrap_agrees_with_the_plain_loop():
     assert found.gap.high - found.gap.low == pytest.approx(np.ptp(np.quantile(loop, [0.025, 0.975])), rel=0.3)
 
 
+def test_bootstrap_of_groups_agrees_with_the_plain_loop():
+    y, f, delta = planted(400)
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(400), rng.integers(1, 9, 400))[:400]
+    # the rows of a group agree, and are of one regime but for a few
+    y, delta = y[np.unique(group, return_index=True)[1]][group], delta[np.minimum(5 * group, 399)]
+    regime = cut(delta)
+    found = slice_bootstrap(y, f, regime, groups=group.astype(str), n_draws=600)
+    loop = []
+    for _ in range(150):
+        rows = np.concatenate([np.flatnonzero(group == k) for k in rng.integers(0, group.max() + 1, group.max() + 1)])
+        inside = regime[rows] == found.worst
+        loop.append((smece(y[rows][inside], f[rows][inside]) - smece(y[rows], f[rows]), inside.mean()))
+    for part, values in zip((found.gap, found.share), np.transpose(loop), strict=True):
+        error = np.std(values) * np.sqrt(1 / 150 + 1 / 600)
+        assert part.mean == pytest.approx(np.mean(values), abs=4 * error)
+        assert part.high - part.low == pytest.approx(np.ptp(np.quantile(values, [0.025, 0.975])), rel=0.3)
+    assert slice_bootstrap(y, f, regime, groups=np.arange(400)) == slice_bootstrap(y, f, regime)
+
+
+def test_copies_of_rows_do_not_make_replicates_vary_less():
+    y, f, delta = planted(300)
+    copies = np.repeat(np.arange(300), 4)
+    once = slice_bootstrap(y, f, cut(delta), n_draws=600)
+    again = slice_bootstrap(y[copies], f[copies], cut(delta)[copies], groups=copies, n_draws=600)
+    for one, other in ((once.gap, again.gap), (once.share, again.share)):
+        assert other.value == pytest.approx(one.value, abs=0.01)
+        assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.2)
+
+
 def test_the_mean_of_cut_off_gaps_is_that_of_the_positive_part():
     # over- and under-confident values of f within the slice and the whole alike: the gap of a draw has either sign
     rng = np.random.default_rng(8)
@@ -217,3 +247,42 @@ def test_small_slices_count_where_fewer_rows_are_asked_of_them():
     regime = cut(delta, 0.05)
     assert slice_bootstrap(y, f, regime, min_rows=3, n_draws=20).worst == "over"
     assert slice_bootstrap(y, f, regime, min_rows=4, n_draws=20).worst is None
+
+
+# --- rows that count unequally ------------------------------------------------------------------------------------
+
+
+def unequal(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    f, regime = rng.uniform(0.3, 0.9, n), rng.choice(["over", "under", "good"], n)
+    y = (rng.random(n) < np.clip(f - 0.25 * (regime == "over"), 0, 1)).astype(float)
+    return y, f, regime.astype(object), rng.lognormal(0, 0.8, n)
+
+
+def test_the_bootstrap_of_the_worst_slice_is_weighted():
+    y, f, regime, weight = unequal()
+    found = slice_bootstrap(y, f, regime, weights=weight, n_draws=400)
+    inside = regime == found.worst
+    assert found.share.value == pytest.approx(weight[inside].sum() / weight.sum())
+    assert found.share.mean == pytest.approx(found.share.value, abs=0.02)
+    assert found.gap.low < found.gap.value < found.gap.high
+    scaled = slice_bootstrap(y, f, regime, weights=1024 * weight, n_draws=400)
+    assert scaled == found
+    # by nested loops: a slice of unequal rows varies more
+    rng, shares = np.random.default_rng(1), []
+    for _ in range(2_000):
+        at = rng.integers(0, len(y), len(y))
+        shares.append(weight[at][inside[at]].sum() / weight[at].sum())
+    assert (found.share.low, found.share.high) == pytest.approx(np.quantile(shares, [0.025, 0.975]), abs=0.015)
+
+
+def test_thresholds_are_weighted():
+    y, f, regime, weight = unequal()
+    [alike], [unlike] = (
+        threshold_sensitivity(y, f, lambda _: regime, epsilons=(0.05,), weights=one) for one in (None, weight)
+    )
+    assert unlike.share_over == pytest.approx(np.average(regime == "over", weights=weight))
+    assert unlike.gap == pytest.approx(worst_slice_gap(y, f, regime, sample_weight=weight).value)
+    assert threshold_sensitivity(y, f, lambda _: regime, epsilons=(0.05,), weights=np.full(400, 3.0))[0].gap == (
+        pytest.approx(alike.gap)
+    )

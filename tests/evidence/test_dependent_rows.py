@@ -5,10 +5,11 @@ import pytest
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
+from miscal.calibration.calibrators import Isotonic
 from miscal.calibration.dependence import Dependence
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.certificates import certificate
-from miscal.evidence.conditional import beyond_confidence, strata
+from miscal.evidence.conditional import beyond_confidence, outcome_given_confidence, strata
 from miscal.evidence.limits.agreement import agreement_limit, count_p_value, dependent_p_value
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
@@ -93,6 +94,34 @@ def test_a_stratum_counts_the_rows_of_one_group_and_confidence_once():
     left = beyond_confidence(np.repeat(field, 5), f, 4, group)
     assert left[::5] == pytest.approx(beyond_confidence(field, f[::5], 4))
     assert np.abs(beyond_confidence(np.repeat(field, 5), f, 4)).max() < 1e-9
+
+
+@pytest.mark.parametrize("size", [5, 20])
+@pytest.mark.parametrize("correlation", [0.0, 0.3])
+def test_answers_of_one_confidence_do_not_foretell_each_other(correlation, size):
+    at, errors = np.linspace(0.3, 0.7, 200), {"named": [], "not named": [], "independent": []}
+    n, effect = 2_000, 1 + (size - 1) * correlation
+    for seed in range(10):
+        y, f, _, group = rows(n, size, correlation, seed)
+        fewer = rows(int(n / effect), 1, 0.0, seed)[:2]
+        for name, learned in (("named", (y, f, group)), ("not named", (y, f, None)), ("independent", (*fewer, None))):
+            found = outcome_given_confidence(*learned[:2], at, group=learned[2])
+            errors[name].append(np.mean((found - at) ** 2))
+    error = {name: np.sqrt(np.mean(some)) for name, some in errors.items()}
+    assert error["named"] < 1.4 * error["independent"]
+    if correlation > 0:
+        assert error["not named"] > 2 * error["independent"]
+
+
+def test_a_window_is_chosen_by_rows_that_are_left_out_with_their_group():
+    y, f, _, _ = rows(300, 5, 0.0, one_confidence=False)
+    at = np.linspace(0.3, 0.7, 50)
+    alone = outcome_given_confidence(y, f, at)
+    assert outcome_given_confidence(y, f, at, group=np.arange(300)) == pytest.approx(alone, abs=1e-9)
+    # nothing is left of one group, so there is no window
+    assert outcome_given_confidence(y, f, at, group=np.zeros(300, dtype=int)) == pytest.approx(
+        Isotonic().learn(y, f).apply(at)
+    )
 
 
 def test_a_count_that_hangs_together_is_nearer_to_its_mean():

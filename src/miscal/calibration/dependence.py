@@ -250,6 +250,17 @@ def average(values: Floats, weight: Floats | None) -> float:
     return float(values.mean() if weight is None else shares(weight, len(values)) @ values)
 
 
+def spread(values: Floats, weight: Floats | None) -> float:
+    """Return the standard deviation of some rows, weighted if weights are given.
+
+    Examples
+    --------
+    >>> spread(np.array([0.0, 1.0]), None), spread(np.array([0.0, 2.0, 2.0]), np.array([2.0, 1.0, 1.0]))
+    (0.5, 1.0)
+    """
+    return average((values - average(values, weight)) ** 2, weight) ** 0.5
+
+
 def kish(weight: Floats, variance: Floats) -> float:
     """Design effect of a mean of independent rows of unequal weight.
 

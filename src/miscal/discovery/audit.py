@@ -10,7 +10,7 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import MIN_ROWS, clipped
 from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL, testifying
+from miscal.discovery.estimating import ALL, testifying, weighed
 from miscal.discovery.json_values import plain
 from miscal.discovery.refits import (
     NULL_QUESTIONS,
@@ -41,6 +41,9 @@ class Audit:
         Which null the refits were drawn from.
     null_question : str
         The question that its p-values answer.
+    null_correlation : float or None
+        Intra-class correlation of the outcomes of a group that the refits were drawn with, as estimated given the
+        confidence from all rows; None where no group of more than one row is named.
     nulls : dict of str to NullStatistic
         ``delta_std``, ``std_hidden``, ``share_miscalibrated``, ``gap`` (0 where neither regime has enough rows) and
         ``gap_clipped`` (0 where the gap is below 0), observed and null.
@@ -62,6 +65,7 @@ class Audit:
 
     null: str
     null_question: str
+    null_correlation: float | None
     nulls: dict[str, NullStatistic]
     proxy_curves: tuple[ProxyCurve, ...]
     seeds: Stability
@@ -144,13 +148,19 @@ def audit_run(
     correct, confidence, delta, supported = _measured_rows(run)
     by_smece, by_brier = (
         threshold_sensitivity(
-            correct, confidence, lambda size: cut(delta, size, supported), min_rows=rows.min_rows, by=score
+            correct,
+            confidence,
+            lambda size: cut(delta, size, supported),
+            min_rows=rows.min_rows,
+            by=score,
+            weights=rows.weights,
         )
         for score in ("smece", "brier")
     )
     return Audit(
         null=null,
         null_question=NULL_QUESTIONS[null],
+        null_correlation=None if rows.dependence is None else rows.dependence.correlation,
         nulls=nulls,
         proxy_curves=curves,
         seeds=seeds,
@@ -163,6 +173,7 @@ def audit_run(
             cut(delta, rows.epsilon, supported),
             min_rows=rows.min_rows,
             groups=take_groups(rows.triples.group, testifying(rows.triples)),
+            weights=rows.weights,
             random_state=run.summary.seed,
         ),
     )
@@ -170,7 +181,7 @@ def audit_run(
 
 def _rows(run: Run) -> Triples:
     """Return the run's rows with the split that the run stored, not one drawn again."""
-    triples = run.triples()
+    triples, _ = weighed(run.triples())
     if not np.array_equal(triples.row, run.table["row"].to_numpy()):
         raise MismatchError(
             f"{run.path}: the data file no longer gives the rows of the run: run `miscal discover` again"

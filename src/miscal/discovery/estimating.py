@@ -182,7 +182,7 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     warnings : tuple of str
         Of equal inputs, and of where they are; of rows of weight 0.
     """
-    triples, dropped = _weighed(triples)
+    triples, dropped = weighed(triples)
     if triples.split is not None:
         # a reader that took the split from a column has warned already, in its notes
         warnings = () if triples.source.get("columns", {}).get("split") else straddling(triples)
@@ -195,8 +195,15 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     return triples, (*dropped, *warnings)
 
 
-def _weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
-    """Leave out rows of weight 0, and make the other weights 1 on average: only their ratios say anything."""
+def weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
+    """Leave out rows of weight 0, and make the other weights 1 on average: only their ratios say anything.
+
+    Examples
+    --------
+    >>> rows, said = weighed(Triples.of(np.zeros((3, 1)), confidence=[0.5] * 3, correct=[1, 0, 1], weight=[0, 2, 6]))
+    >>> rows.weight.tolist(), said
+    ([0.5, 1.5], ('1 of 3 rows have weight 0 and were left out',))
+    """
     if triples.weight is None:
         return triples, ()
     kept = triples.weight > 0
@@ -351,17 +358,21 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
     ndarray of float64, shape (n,)
         In [0, 1].
     """
-    y, f, weight = triples.correct, triples.confidence, triples.weight
+    y, f = triples.correct, triples.confidence
+    named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
+
+    def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
+        group, weight = take_groups(named, known), take_groups(triples.weight, known)
+        return outcome_given_confidence(y[known], f[known], at, group=group, weight=weight)
+
     if triples.split is not None:
-        known = triples.split != "test"
-        return outcome_given_confidence(y[known], f[known], f, weight=take_groups(weight, known))
+        return learned(triples.split != "test", f)
     groups = row_groups(triples.X, triples.group) if groups is None else groups
     folds = assign_folds(groups, _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = np.empty(len(triples))
     for k in np.unique(folds):
         inside = folds == k
-        others = take_groups(weight, ~inside)
-        expected[inside] = outcome_given_confidence(y[~inside], f[~inside], f[inside], weight=others)
+        expected[inside] = learned(~inside, f[inside])
     return expected
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration import metrics
-from miscal.calibration.dependence import Dependence, average, effect_of_mean
+from miscal.calibration.dependence import Dependence, average, effect_of_mean, spread
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
@@ -185,20 +185,15 @@ def field_numbers(
     """
     return FieldNumbers(
         mean=number(average(delta, weights)),
-        std=number(_spread(delta, weights)),
-        std_visible=number(_spread(visible, weights)),
-        std_hidden=number(_spread(hidden, weights)),
+        std=number(spread(delta, weights)),
+        std_visible=number(spread(visible, weights)),
+        std_hidden=number(spread(hidden, weights)),
         share_over=average(regime == "over", weights),
         share_under=average(regime == "under", weights),
         share_unsupported=average(regime == None, weights),  # noqa: E711  element by element
         correlation_with_confidence=correlation(delta, confidence, weights),
         structure=structure,
     )
-
-
-def _spread(values: np.ndarray, weights: np.ndarray | None) -> float:
-    """Return the (weighted) standard deviation."""
-    return average((values - average(values, weights)) ** 2, weights) ** 0.5
 
 
 def correlation(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None) -> float | None:
@@ -221,7 +216,7 @@ def correlation(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None)
     >>> correlation(np.array([0.0, 1.0]), np.array([2.0, 4.0])), correlation(np.zeros(2), np.arange(2.0))
     (1.0, None)
     """
-    spreads = _spread(a, weights), _spread(b, weights)
+    spreads = spread(a, weights), spread(b, weights)
     if min(spreads) < 1e-12:
         return None
     together = average((a - average(a, weights)) * (b - average(b, weights)), weights)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.calibration.dependence import Dependence, average, spread
 from miscal.calibration.metrics import MIN_ROWS, clipped, worst_slice_gap
+from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again, testifying
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
@@ -26,7 +28,8 @@ NULL_QUESTIONS = {
 """What a null stands for, as the question that its p-values answer.
 
 visible: y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; calibrated: y ~ Bernoulli(f); permuted: y permuted within
-train and within validation rows, or among all rows where all testify.
+train and within validation rows, or among all rows where all testify. In each of them the outcomes of a named group
+hang together as strongly as in the data, given g(f) (:mod:`miscal.evidence.null`).
 """
 
 NULLS = tuple(NULL_QUESTIONS)
@@ -115,6 +118,18 @@ class Refitting:
         """The fit on the data under the run's own seed, which nulls and seeds share."""
         return self.fit(self.triples.correct, self.seed)
 
+    @cached_property
+    def expected(self) -> np.ndarray:
+        """E[y | f] of each row, learned from rows outside its fold, whatever the split; float64 (n,)."""
+        # not the run's global map, which is simple: the data may hold a visible curve that it does not follow
+        return expected_outcome(replace(self.triples, split=None), self.seed)
+
+    @cached_property
+    def dependence(self) -> Dependence | None:
+        """How strongly the rows of a named group hang together, given E[y | f]; None where all are independent."""
+        group = self.triples.group
+        return None if group is None else Dependence.given(group, self.triples.correct, self.expected)
+
     def fit(self, correct: np.ndarray, seed: int) -> Refit:
         """Learn the field from outcomes, (n,) of 0 and 1."""
         rows = replace(self.triples, correct=correct)
@@ -125,14 +140,20 @@ class Refitting:
     def measure(self, refit: Refit, correct: np.ndarray) -> Slice:
         """Measure what a fit found, on the rows that testify and with these outcomes of all rows."""
         testify, regime = testifying(self.triples), self.regime(refit)
-        found = worst_slice_gap(correct[testify], self.triples.confidence[testify], regime, min_rows=self.min_rows)
+        judged = correct[testify], self.triples.confidence[testify]
+        found = worst_slice_gap(*judged, regime, min_rows=self.min_rows, sample_weight=self.weights)
         return Slice(
-            delta_std=float(refit.estimate.delta.std()),
+            delta_std=spread(refit.estimate.delta, self.weights),
             worst=found.worst,
             gap=found.value,
             gap_clipped=clipped(found.value),
-            share_worst=None if found.worst is None else float(np.mean(regime == found.worst)),
+            share_worst=None if found.worst is None else average(regime == found.worst, self.weights),
         )
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """How much each row that testifies counts; None where all count alike."""
+        return take_groups(self.triples.weight, testifying(self.triples))
 
     def regime(self, refit: Refit) -> np.ndarray:
         """Cut a fit's field of the rows that testify into regimes."""
@@ -175,13 +196,13 @@ def refit_under_null(
         found, regime = rows.measure(refit, outcomes), rows.regime(refit)
         return {
             "delta_std": found.delta_std,
-            "std_hidden": float(refit.estimate.hidden.std()),
-            "share_miscalibrated": float(np.mean((regime == "over") | (regime == "under"))),
+            "std_hidden": spread(refit.estimate.hidden, rows.weights),
+            "share_miscalibrated": average((regime == "over") | (regime == "under"), rows.weights),
             "gap": 0.0 if found.gap is None else found.gap,
             "gap_clipped": found.gap_clipped,
         }
 
-    draw_outcomes = outcomes_under(null, rows.triples, rows.seed)
+    draw_outcomes = outcomes_under(null, rows)
     compared = null_audit(statistics, draw_outcomes, rows.triples.correct, n_draws=n_draws, random_state=rows.seed)
     return compared, tuple(curves)
 
@@ -230,27 +251,26 @@ def check_refitting(null: str, n_draws: int, n_seeds: int) -> None:
         raise InputError(f"n_seeds must be at least 2, to have fields to compare; got {n_seeds}")
 
 
-def outcomes_under(null: str, triples: Triples, seed: int) -> Resampler:
+def outcomes_under(null: str, rows: Refitting) -> Resampler:
     """Return what draws outcomes under a null.
+
+    Hidden miscalibration that the rows of a group share is not told from outcomes that hang together. So where there
+    is such, draws are noisier than need be, and p-values too large rather than too small.
 
     Parameters
     ----------
     null : {"visible", "calibrated", "permuted"}
         See `NULL_QUESTIONS`.
-    triples : Triples
-        The rows of the run, with its split if it has one.
-    seed : int
-        Of the folds of E[y | f].
+    rows : Refitting
 
     Returns
     -------
     callable
         Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
     """
+    triples = rows.triples
     if null == "permuted":
         together = np.full(len(triples), "train") if triples.split is None else triples.split
-        return permuted_outcomes(triples.correct, together)
-    if null == "calibrated":
-        return bernoulli_outcomes(triples.confidence)
-    # not the run's global map, which is simple: the data may hold a visible curve that it does not follow
-    return bernoulli_outcomes(expected_outcome(replace(triples, split=None), seed))
+        return permuted_outcomes(triples.correct, together, rows.dependence)
+    rate = triples.confidence if null == "calibrated" else rows.expected
+    return bernoulli_outcomes(rate, rows.dependence)

@@ -1,4 +1,4 @@
-"""The paper's bootstrap of the worst slice: field and regimes fixed, test rows drawn with replacement.
+"""The paper's bootstrap of the worst slice: field and regimes fixed, test rows or groups drawn with replacement.
 
 Its percentiles show how far the numbers move from sample to sample. They are not confidence intervals of the
 population gap, because the smooth calibration error of resampled rows is biased upwards;
@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from miscal.base.checks import check_confidence, check_correct
-from miscal.calibration.dependence import effect_of_groups
+from miscal.base.checks import check_confidence, check_correct, check_weight
 from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
-from miscal.calibration.metrics.inference import effect_given_confidence
-from miscal.calibration.metrics.population import merge, simulate, smece_statistic
-from miscal.calibration.metrics.rows import check_groups
+from miscal.calibration.metrics.population import Population, merge, simulate, smece_statistic
+from miscal.calibration.metrics.rows import check_groups, drawn_counts
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
@@ -70,6 +68,7 @@ def slice_bootstrap(
     *,
     min_rows: int = MIN_ROWS,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     n_draws: int = EVIDENCE_DEFAULTS.bootstrap_draws,
     random_state: int | np.random.Generator = 0,
 ) -> SliceBootstrap:
@@ -84,8 +83,9 @@ def slice_bootstrap(
     min_rows : int, default 30
         Rows that a slice needs.
     groups : (n,) array, optional
-        Rows of equal value may hang together; by default all rows are independent. Replicates vary more by the root of
-        the design effect of the outcomes, and the share by that of the slice (:mod:`miscal.calibration.dependence`).
+        Rows of equal value may hang together, and are drawn together; by default all rows are independent.
+    weights : (n,) float >= 0, optional
+        How much each row counts; by default all count alike.
     n_draws : int, default 1000
     random_state : int or numpy.random.Generator, default 0
 
@@ -104,23 +104,58 @@ def slice_bootstrap(
     >>> found.gap.low < found.gap.value and found.share.low < 0.5 < found.share.high
     True
     """
-    observed = worst_slice_gap(correct, confidence, regime, min_rows=min_rows)
+    observed = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=weights)
     if observed.worst is None or observed.value is None:
         return SliceBootstrap(None, None, None)
     y, f = check_correct(correct), check_confidence(confidence)
     inside = np.asarray(regime, dtype=object) == observed.worst
     rng = np.random.default_rng(random_state)
     group = check_groups(groups, None, len(y))
-    effect, effect_of_share = effect_given_confidence(y, f, group), effect_of_groups(inside - inside.mean(), group)
-    cells = merge(y, f, np.full(len(y), 1 / len(y)), inside.astype(np.int64), effect=effect)
+    alone = group is None or group.max() + 1 == len(y)
+    if alone and weights is None:
+        gaps, shares = _of_rows(y, f, inside, n_draws, rng)
+    else:
+        weight = check_weight(weights, len(y), name="weights")
+        gaps, shares = _of_groups(y, f, inside, None if alone else group, weight, n_draws, rng)
+    share = float(np.average(inside, weights=weights))
+    return SliceBootstrap(observed.worst, _replicates(observed.value, gaps), _replicates(share, shares))
+
+
+def _of_rows(
+    correct: np.ndarray, confidence: np.ndarray, inside: np.ndarray, n_draws: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gap and share of a slice in draws of rows, (n_draws,) each."""
+    n = len(correct)
+    cells = merge(correct, confidence, np.full(n, 1 / n), inside.astype(np.int64))
     part, whole = smece_statistic(cells, cells.label == 1), smece_statistic(cells)
     # outcomes drawn at a cell's own rate have the law of rows that keep theirs, and whole cells are drawn at once
     gaps = simulate(cells, cells.rate, lambda r, m: part(r, m) - whole(r, m), n_draws, rng, resample=True)
     # how many of n rows drawn with replacement are inside
-    shares = rng.binomial(len(y), inside.mean(), size=n_draws) / len(y)
-    if group is not None:
-        shares = np.clip(inside.mean() + np.sqrt(effect_of_share) * (shares - inside.mean()), 0.0, 1.0)
-    return SliceBootstrap(observed.worst, _replicates(observed.value, gaps), _replicates(inside.mean(), shares))
+    return gaps, rng.binomial(n, inside.mean(), size=n_draws) / n
+
+
+def _of_groups(
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    inside: np.ndarray,
+    group: np.ndarray | None,
+    weight: np.ndarray,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gap and share of a slice in draws of whole groups, (n_draws,) each, at the cost of a smECE for each draw."""
+    n = len(correct)
+    # rows of one cell are of several groups and weights, so that each row is a cell here
+    n_cells = merge(correct, confidence, np.full(n, 1 / n)).n_cells
+    rows = Population(confidence, np.ones(n), correct, weight / weight.sum(), inside.astype(np.int64), n_cells)
+    part, whole = smece_statistic(rows, inside), smece_statistic(rows)
+    gaps, shares = [], []
+    for counts in drawn_counts(n, group, n_draws, rng):
+        mass = counts * rows.weight
+        residual = mass * (correct - confidence)
+        gaps.append(part(residual, mass) - whole(residual, mass))
+        shares.append(mass[:, inside].sum(axis=1) / mass.sum(axis=1))
+    return np.concatenate(gaps), np.concatenate(shares)
 
 
 def _replicates(value: float, draws: np.ndarray) -> Replicates:

@@ -12,6 +12,8 @@ whose sum is near to normal are taken as normal, and the others are shuffled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr
@@ -23,6 +25,8 @@ from miscal.evidence.sums import near_normal
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+WithinWindow = Callable[[Ints, Ints], list[Floats]]
+"""From the first row of each row's window, and the one after its last, to sums over some rows of the window."""
 
 
 def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows, group: Ints | None = None) -> Ints:
@@ -130,12 +134,14 @@ def outcome_given_confidence(
     at: Floats,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     *,
+    group: Ints | None = None,
     weight: Floats | None = None,
 ) -> Floats:
     """Regress outcomes on confidence, whatever the shape: E[y | f].
 
     Isotonic regression, plus a local linear fit to its residuals. The window of the local fit has half as many rows as
-    the one that predicts left-out rows best, because here a bias costs more than noise.
+    the one that predicts left-out rows best, because here a bias costs more than noise. A row is left out with its
+    whole group, or the others of its group, which are like it, would make narrow windows look good.
 
     Parameters
     ----------
@@ -145,6 +151,8 @@ def outcome_given_confidence(
         Confidences to predict at.
     settings : EvidenceSettings, optional
         Of which the narrowest window is used.
+    group : (n,) int64, optional
+        Number of the group of each row that is learned from, whose outcomes may hang together; by default none do.
     weight : (n,) float64 >= 0, optional
         How much each row counts, in all steps; all alike by default.
 
@@ -162,6 +170,7 @@ def outcome_given_confidence(
     if weight is not None:
         kept = weight > 0
         correct, confidence, weight = correct[kept], confidence[kept], weight[kept] / weight[kept].mean()
+        group = None if group is None else group[kept]
     isotonic = Isotonic().learn(correct, confidence, weight)
     order = np.argsort(confidence, kind="stable")
     f, left = confidence[order], (correct - isotonic.apply(confidence))[order]
@@ -175,8 +184,12 @@ def outcome_given_confidence(
     terms = _terms(f - 0.5, left, mass)
     totals = _running(terms)
     tied = _tied(f, f)
-    errors = [np.mean(mass * (left - _local_linear(totals, tied, f, k, without=terms)) ** 2) for k in windows]
-    best = windows[int(np.argmin(errors))]
+    own = (lambda low, high: terms) if group is None else _sums_of_group(terms, group[order])
+    errors = np.array([np.mean(mass * (left - _local_linear(totals, tied, f, k, without=own)) ** 2) for k in windows])
+    # a window that a group fills alone predicts nothing
+    if np.isnan(errors).all():
+        return isotonic.apply(at)
+    best = windows[int(np.nanargmin(errors))]
     return np.clip(isotonic.apply(at) + _local_linear(totals, _tied(f, at), at, best // 2), 0.0, 1.0)
 
 
@@ -229,13 +242,32 @@ def _tied(f: Floats, at: Floats) -> tuple[Ints, Ints]:
     return np.searchsorted(f, at, "left"), np.searchsorted(f, at, "right")
 
 
+_NONE_LEFT = 1e-9
+"""As many rows are none, up to rounding of their sums."""
+
+
+def _sums_of_group(terms: list[Floats], group: Ints) -> WithinWindow:
+    """Add up the terms over the rows of a row's group in its window, for rows sorted by confidence."""
+    n = len(group)
+    order = np.argsort(group, kind="stable")
+    totals = _running([term[order] for term in terms])
+    # rows by group, and within it by rank: those of a group in a window lie side by side
+    place = group[order] * (n + 1) + order
+
+    def sums(low: Ints, high: Ints) -> list[Floats]:
+        first, after = (np.searchsorted(place, group * (n + 1) + rank) for rank in (low, high))
+        return [total[after] - total[first] for total in totals]
+
+    return sums
+
+
 def _local_linear(
-    totals: list[Floats], tied: tuple[Ints, Ints], at: Floats, window: int, *, without: list[Floats] | None = None
+    totals: list[Floats], tied: tuple[Ints, Ints], at: Floats, window: int, *, without: WithinWindow | None = None
 ) -> Floats:
-    """Local linear fit over the `window` rows nearest in rank.
+    """Local linear fit over the `window` rows nearest in rank; NaN where none of them is left.
 
     `totals` are running sums of the terms of rows sorted by confidence, `tied` where a query is among them, and
-    `without` the terms of the queries themselves where each is to be left out.
+    `without` gives the sums of the terms that each query leaves out of its window.
     """
     first, after = tied
     middle = (first + after) / 2
@@ -244,8 +276,9 @@ def _local_linear(
     high = np.minimum(len(totals[0]) - 1, np.maximum(after, np.ceil(middle + window / 2))).astype(np.int64)
     sums = [total[high] - total[low] for total in totals]
     if without is not None:
-        sums = [total - term for total, term in zip(sums, without, strict=True)]
-    n, mean_f, mean_v = sums[0], sums[1] / sums[0], sums[3] / sums[0]
+        sums = [total - term for total, term in zip(sums, without(low, high), strict=True)]
+    n = np.where(sums[0] > _NONE_LEFT, sums[0], np.nan)
+    mean_f, mean_v = sums[1] / n, sums[3] / n
     spread = sums[2] / n - mean_f**2
     # where the confidences in a window are all but equal, no slope can be told, and their mean serves
     level = spread > 1e-9

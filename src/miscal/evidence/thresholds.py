@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from miscal.base.checks import check_confidence, check_correct
+from miscal.base.checks import check_confidence, check_correct, check_weight
 from miscal.calibration.metrics import MIN_ROWS, brier, worst_slice_gap
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
@@ -50,6 +50,7 @@ def threshold_sensitivity(
     epsilons: Sequence[float] = EVIDENCE_DEFAULTS.epsilons,
     min_rows: int = MIN_ROWS,
     by: Literal["smece", "brier"] = "smece",
+    weights: ArrayLike | None = None,
 ) -> tuple[Threshold, ...]:
     """Cut the same field at several epsilons.
 
@@ -64,6 +65,8 @@ def threshold_sensitivity(
         Rows that a slice needs.
     by : {"smece", "brier"}, default "smece"
         The score that says which slice is worst.
+    weights : (n,) float >= 0, optional
+        How much each row counts; by default all count alike.
 
     Returns
     -------
@@ -84,17 +87,25 @@ def threshold_sensitivity(
     [(0.5, 0.5), (0.0, 0.5)]
     """
     y, f = check_correct(correct), check_confidence(confidence)
-    return tuple(_at(y, f, np.asarray(cut(epsilon), dtype=object), epsilon, min_rows, by) for epsilon in epsilons)
+    weight = check_weight(weights, len(y), name="weights")
+    return tuple(_at(y, f, weight, np.asarray(cut(one), dtype=object), one, min_rows, by) for one in epsilons)
 
 
 def _at(
-    correct: np.ndarray, confidence: np.ndarray, regime: np.ndarray, epsilon: float, min_rows: int, by: str
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    weight: np.ndarray,
+    regime: np.ndarray,
+    epsilon: float,
+    min_rows: int,
+    by: str,
 ) -> Threshold:
-    shares = {f"share_{name}": float(np.mean(regime == name)) for name in ("over", "under")}
-    found = worst_slice_gap(correct, confidence, regime, min_rows=min_rows)
+    shares = {f"share_{name}": float(np.average(regime == name, weights=weight)) for name in ("over", "under")}
+    found = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=weight)
     if not found.slices:
         return Threshold(float(epsilon), **shares, gap=None, worst=None, share_worst=None, brier_gap=None)
-    briers = {name: brier(correct[regime == name], confidence[regime == name]) for name in found.slices}
+    inside = {name: regime == name for name in found.slices}
+    briers = {name: brier(correct[rows], confidence[rows], sample_weight=weight[rows]) for name, rows in inside.items()}
     score = briers if by == "brier" else found.slices
     worst = max(score, key=lambda name: score[name])
     return Threshold(
@@ -103,5 +114,5 @@ def _at(
         gap=found.slices[worst] - found.smece,
         worst=worst,
         share_worst=shares[f"share_{worst}"],
-        brier_gap=briers[worst] - brier(correct, confidence),
+        brier_gap=briers[worst] - brier(correct, confidence, sample_weight=weight),
     )

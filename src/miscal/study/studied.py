@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
+from miscal.discovery.estimating import testifying
 from miscal.study.plan import OutcomeKind
 from miscal.study.rows import FieldRows, RawGeometry, globally_corrected, learned_rows, raw_geometry, units
 
@@ -123,6 +125,11 @@ class Studied:
     def unit(self) -> np.ndarray:
         """Numbers of the rows that testify, the same of rows that count as one; int64 (n,)."""
         return units(self.triples)
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """Named group of each row that testifies, (n,); None where no groups are named."""
+        return take_groups(self.triples.group, testifying(self.triples))
 
     @property
     def geometries(self) -> dict[str, FieldRows]:

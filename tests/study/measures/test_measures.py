@@ -166,6 +166,35 @@ def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
     assert alone["log_loss_saved_low"] != found["log_loss_saved_low"]
 
 
+def test_copies_of_rows_in_a_group_make_no_interval_shorter():
+    studied = planted("auto")
+    copies = np.repeat(np.arange(len(studied.triples)), 4)
+    alone = replace(
+        studied,
+        triples=studied.triples.take(copies),
+        found=replace(studied.found, table=studied.found.table[copies]),
+    )
+    named = replace(alone, triples=replace(alone.triples, group=copies))
+
+    def intervals(of):
+        pair = only(pairs.measure(of)["pairs"], geometry="learned")
+        gain = only(deferral.measure(of)["deferral_gains"], at="0.8")
+        curve = next(row for row in curves.measure(of)["curves"] if row["value"] == "over")
+        ends = {
+            "gap": (pair["gap_low"], pair["gap"], pair["gap_high"]),
+            "share": (pair["share_low"], pair["share_worst"], pair["share_high"]),
+            "gain": (gain["gain_low"], gain["gain"], gain["gain_high"]),
+            "curve": (curve["low"], curve["accuracy"], curve["high"]),
+        }
+        return {name: np.array(values) for name, values in ends.items()}
+
+    once, copied, free = (intervals(one) for one in (studied, named, alone))
+    for name, (low, value, high) in once.items():
+        assert copied[name][1] == pytest.approx(value, abs=0.01), name
+        assert np.ptp(copied[name]) > 0.8 * (high - low), name
+        assert np.ptp(free[name]) < 0.7 * (high - low), name
+
+
 def test_rows_of_equal_inputs_count_as_one_but_not_where_inputs_take_few_values():
     triples = planted("auto").triples
     twice = replace(triples, X=np.repeat(triples.X[::2], 2, axis=0))

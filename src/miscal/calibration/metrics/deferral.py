@@ -9,7 +9,7 @@ under the curve is the mean risk over k = 1 .. n (Geifman, Uziel & El-Yaniv, ICL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,13 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
+from miscal.calibration.dependence import fewness
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
-from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.rows import check_groups, check_rows, drawn_counts
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 
 GAIN_COVERAGES = (0.5, 0.8, 0.9)
 """Coverages at which the gain is reported, beside the area: a convention."""
-
-_BLOCK = 1 << 20
-"""Counts of rows that a block of draws holds, 8 MB each of a few arrays. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +121,10 @@ class DeferralGain:
     gain : float
         before - after; positive where the second score is better.
     interval : (float, float)
-        Of the gain: 2.5 % and 97.5 % quantiles over rows drawn with replacement, the same for both scores.
+        Of the gain: 2.5 % and 97.5 % quantiles over rows drawn with replacement, the same for both scores. With groups,
+        these are drawn, and the ends are farther from the gain by what few groups cost
+        (:mod:`miscal.calibration.dependence`). Of the area it is too short all the same where groups are few: the rows
+        ranked first, which count most, are of even fewer.
     """
 
     at: float | None
@@ -140,6 +141,7 @@ def deferral_gains(
     *,
     correct_after: Any = None,
     coverage: Sequence[float] = GAIN_COVERAGES,
+    groups: Any = None,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
 ) -> tuple[DeferralGain, ...]:
@@ -154,6 +156,8 @@ def deferral_gains(
     correct_after : array-like of shape (n,), optional
         Outcomes of the answers that go with the second score, where they are others; by default the same.
     coverage : sequence of float in (0, 1], default (0.5, 0.8, 0.9)
+    groups : array-like of shape (n,), optional
+        Rows of equal value may hang together, and are drawn together; by default all rows are independent.
     n_draws : int, default 1000
         Bootstrap draws; each costs O(n).
     random_state : int or numpy.random.Generator, default 0
@@ -187,9 +191,15 @@ def deferral_gains(
         return np.stack([np.column_stack([_areas(*one), _risks(*one, shares)]) for one in kept])
 
     first, second = numbers(np.ones((1, len(y))))[:, 0]
-    draws = np.concatenate([_difference(numbers, counts) for counts in _drawn(len(y), n_draws, random_state)])
+    group = check_groups(groups, None, len(y))
+    units = len(y) if group is None else int(group.max()) + 1
+    if units == len(y):
+        group = None
+    blocks = drawn_counts(len(y), group, n_draws, generator(random_state))
+    draws = np.concatenate([_difference(numbers, counts) for counts in blocks])
     tail = (1 - CONFIDENCE_LEVEL) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
+    ends = np.quantile(draws, [tail, 1 - tail], axis=0)
+    low, high = ends if group is None else first - second + np.sqrt(fewness(units)) * (ends - (first - second))
     return tuple(
         DeferralGain(
             at, float(first[k]), float(second[k]), float(first[k] - second[k]), (float(low[k]), float(high[k]))
@@ -203,20 +213,11 @@ def _difference(numbers: Callable[[np.ndarray], np.ndarray], counts: np.ndarray)
     return before - after
 
 
-def _drawn(n: int, n_draws: int, random_state: RandomState) -> Iterator[np.ndarray]:
-    """How often each row is drawn, (B, n) float64, in blocks of draws."""
-    rng = generator(random_state)
-    step = max(1, _BLOCK // n)
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        rows = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
-        yield np.bincount(rows.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
-
-
 def _risks(rows: np.ndarray, wrong: np.ndarray, coverage: np.ndarray) -> np.ndarray:
     """Risk at coverages (m,), by rows and wrong answers up to each tie (B, G + 1): (B, m)."""
-    kept = coverage * rows[0, -1]
-    return np.stack([np.interp(kept, r, w) for r, w in zip(rows, wrong, strict=True)]) / kept
+    # draws of groups of several sizes differ in their number of rows
+    kept = coverage * rows[:, -1:]
+    return np.stack([np.interp(k, r, w) for k, r, w in zip(kept, rows, wrong, strict=True)]) / kept
 
 
 def _areas(rows: np.ndarray, wrong: np.ndarray) -> np.ndarray:
@@ -225,8 +226,8 @@ def _areas(rows: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     Within a tie that begins after a rows with b wrong ones, and has e wrong ones in g rows, that is b + (k - a) e / g.
     Divided by k and summed over the tie it is (b - a e / g) (H(a + g) - H(a)) + e, with H the harmonic numbers.
     """
-    n = int(rows[0, -1])
-    harmonic = np.r_[0.0, np.cumsum(1 / np.arange(1, n + 1))]
+    n = rows[:, -1]
+    harmonic = np.r_[0.0, np.cumsum(1 / np.arange(1, n.max() + 1))]
     size, errors = np.diff(rows, axis=1), np.diff(wrong, axis=1)
     # a tie that a draw has left empty adds nothing
     rate = np.divide(errors, size, out=np.zeros_like(errors), where=size > 0)

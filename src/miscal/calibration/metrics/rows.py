@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
+
+_BLOCK = 1 << 20
+"""Counts of rows that a block of draws holds, 8 MB each of a few arrays. Not tuned."""
 
 
 def check_rows(correct: Any, confidence: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,6 +86,38 @@ def take_groups(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | Non
     (array([0, 1]), None)
     """
     return None if groups is None else groups[rows]
+
+
+def drawn_counts(n: int, group: np.ndarray | None, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Draw rows, or whole groups of them, with replacement, and count how often each row is drawn.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    group : int array of shape (n,), or None
+        Numbers of groups, from 0 without gaps; None: each row is drawn by itself.
+    n_draws : int
+        B in all.
+    rng : numpy.random.Generator
+
+    Yields
+    ------
+    numpy.ndarray
+        float64, shape (b, n), blocks of draws. With groups of several sizes, draws differ in their number of rows.
+
+    Examples
+    --------
+    >>> [counts] = drawn_counts(4, np.array([0, 0, 1, 1]), 3, np.random.default_rng(1))
+    >>> counts.tolist()
+    [[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 2.0, 2.0], [2.0, 2.0, 0.0, 0.0]]
+    """
+    step, units = max(1, _BLOCK // n), n if group is None else int(group.max()) + 1
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        unit = rng.integers(0, units, (size, units)) + units * np.arange(size)[:, None]
+        counts = np.bincount(unit.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
+        yield counts if group is None else counts[:, group]
 
 
 def weighted_residuals(correct: Any, confidence: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:

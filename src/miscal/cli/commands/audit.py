@@ -93,6 +93,7 @@ def audit_lines(found: dict, run_dir: Path) -> list[str]:
 
     return [
         *textwrap.wrap(f"{found['null']}: {found['null_question']}", WIDTH),
+        *_groups(found["null_correlation"]),
         *_nulls(found["nulls"]),
         *_training(found["proxy_curves"]),
         *_seeds(found["seeds"], found["by_seed"]),
@@ -109,6 +110,13 @@ def _line(name: str, text: str) -> str:
 def _spread(mean: float | None, std: float | None) -> str:
     """Say mean and standard deviation."""
     return "undefined" if mean is None else f"{mean:.3f} +- {std:.3f}"
+
+
+def _groups(correlation: float | None) -> list[str]:
+    """Say how the null treats named groups."""
+    if correlation is None:
+        return []
+    return [_line("groups", f"under the null, too, outcomes of a group correlate by {correlation:.3f}")]
 
 
 def _nulls(nulls: dict) -> list[str]:

@@ -117,7 +117,8 @@ def sides_of(a: RunRows, b: RunRows, match: Match | None) -> Sides:
     weighed = a.weight is not None and b.weight is not None
     if match is not None:
         weight = a.weight[match.a] if weighed else None
-        return Sides(*(Side(one, at, match.unit, weight) for one, at in ((a, match.a), (b, match.b))), match)
+        first, second = (Side(one, at, match.unit, weight) for one, at in ((a, match.a), (b, match.b)))
+        return Sides(first, second, match)
     first, second = (Side(one, np.arange(len(one)), _units(one), one.weight if weighed else None) for one in (a, b))
     return Sides(first, second, None)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.metrics import MIN_ROWS, smece
+from miscal.calibration.metrics.rows import take_groups
 from miscal.discovery.estimating import testifying
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.measurements import reliability
@@ -33,7 +34,8 @@ def measure(studied: Studied) -> Rows:
     rows, bins, regions = studied.learned, [], []
     for column, value, mask in _regions(studied):
         key = studied.named | {"column": column, "value": value}
-        bins += [key | one for one in _bins(rows.correct[mask], rows.confidence[mask])]
+        groups = take_groups(studied.groups, mask)
+        bins += [key | one for one in _bins(rows.correct[mask], rows.confidence[mask], groups)]
         regions.append(key | _numbers(rows, mask))
     return {"curves": bins, "regions": regions}
 
@@ -59,8 +61,8 @@ def _groups(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
             yield str(names[k]), known & (text == names[k])
 
 
-def _bins(correct: np.ndarray, confidence: np.ndarray) -> list[dict[str, Any]]:
-    curve = reliability(correct, confidence)
+def _bins(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None) -> list[dict[str, Any]]:
+    curve = reliability(correct, confidence, groups)
     if curve is None:
         return []
     columns = {name: getattr(curve, name) for name in ("confidence", "accuracy", "low", "high", "n")}

@@ -43,6 +43,7 @@ def measure(studied: Studied) -> Rows:
         before,
         after,
         correct_after=right_after,
+        groups=studied.groups,
         n_draws=settings.bootstrap_draws,
         random_state=settings.seed,
     )

@@ -100,7 +100,13 @@ def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
     y, f, least = rows.correct, rows.confidence, settings.min_rows
     (at,) = threshold_sensitivity(y, f, rows.cut, epsilons=(settings.epsilon,), min_rows=least)
     drawn = slice_bootstrap(
-        y, f, rows.regime, min_rows=least, n_draws=settings.bootstrap_draws, random_state=settings.seed
+        y,
+        f,
+        rows.regime,
+        min_rows=least,
+        groups=studied.groups,
+        n_draws=settings.bootstrap_draws,
+        random_state=settings.seed,
     )
     gap, share = drawn.gap, drawn.share
     return {
