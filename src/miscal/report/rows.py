@@ -97,9 +97,9 @@ def weighed(summary: Summary) -> str:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> weights = SimpleNamespace(column="survey_weight", n_effective=812.4, largest=0.004)
+    >>> weights = SimpleNamespace(column="w", n_effective=812.4, largest=0.004)
     >>> weighed(SimpleNamespace(weights=weights))
-    'Rows count by their weight (survey_weight): they say as much of a mean as 812 rows that count alike.'
+    'Rows count by their weight (w) in every mean and share, and say as much of a mean as 812 rows that count alike.'
     >>> weighed(SimpleNamespace(weights=None))
     ''
     """
@@ -108,8 +108,8 @@ def weighed(summary: Summary) -> str:
         return ""
     named = "" if weights.column is None else f" ({weights.column})"
     return (
-        f"Rows count by their weight{named}: they say as much of a mean as {weights.n_effective:,.0f} rows that count "
-        "alike."
+        f"Rows count by their weight{named} in every mean and share, and say as much of a mean as "
+        f"{weights.n_effective:,.0f} rows that count alike."
     )
 
 
