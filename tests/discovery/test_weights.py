@@ -154,6 +154,30 @@ def test_missing_weights_may_be_dropped(frame):
     assert "5 by 'w'" in triples.notes[-1]
 
 
+@pytest.mark.promise("I17")
+@pytest.mark.parametrize(
+    ("of", "warned"),
+    [
+        (lambda rng, n: np.r_[1e6, np.ones(n - 1)], True),
+        (lambda rng, n: 1e307 * rng.lognormal(0, 1, n), False),
+        (lambda rng, n: 1e-300 * rng.lognormal(0, 1, n), False),
+        (lambda rng, n: np.exp(rng.normal(0, 20, n)), True),
+    ],
+    ids=["one row has all", "huge", "tiny", "of many magnitudes"],
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_extreme_weights_leave_every_number_finite(of, warned):
+    rng, n = np.random.default_rng(0), 200
+    X, f = rng.normal(size=(n, 2)), rng.uniform(0.2, 0.95, n)
+    y = rng.random(n) < np.clip(f - 0.2 * (X[:, 0] > 0), 0, 1)
+    found = run(Triples.of(X, confidence=f, correct=y, weight=of(rng, n)))
+    assert np.isfinite(found.table.select("delta", "corrected", "visible", "hidden").to_numpy()).all()
+    assert found.table["corrected"].is_between(0, 1).all()
+    # the summary refuses numbers that are not finite
+    assert found.summary.global_.accuracy.value is not None
+    assert any("a single row has" in one for one in found.summary.warnings) == warned
+
+
 def _numbers(document):
     """Flatten the numbers of a document, in order of their place."""
     if isinstance(document, dict):

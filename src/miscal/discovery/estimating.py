@@ -206,11 +206,13 @@ def weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
     """
     if triples.weight is None:
         return triples, ()
-    kept = triples.weight > 0
+    # by the largest first, so that no sum of very large weights overflows
+    weight = triples.weight / triples.weight.max()
+    kept = weight > 0
     without = int((~kept).sum())
     rows = triples.take(kept) if without else triples
     said = (f"{without:,} of {len(triples):,} rows have weight 0 and were left out",) if without else ()
-    return replace(rows, weight=rows.weight / rows.weight.mean()), said
+    return replace(rows, weight=weight[kept] / weight[kept].mean()), said
 
 
 def fit_rows(

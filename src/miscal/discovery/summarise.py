@@ -34,6 +34,9 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.evidence.stated import rare_values_warning
 from miscal.findings import Place, averages, places, verdict
 
+_MUCH_WEIGHT = 0.05
+"""Share of all weight that one row may have without a warning. Not tuned."""
+
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
 """Libraries whose versions the summary keeps, where they are installed: those that its numbers depend on."""
 
@@ -179,7 +182,18 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) ->
             "estimate: theirs comes from the confidence alone, and they belong to no regime"
         )
     rare = rare_values_warning(rows.triples.confidence[rows.testifies])
-    return [*remarks, *([] if rare is None else [rare]), *_unnamed_groups(rows)]
+    return [*remarks, *([] if rare is None else [rare]), *_few_count(rows.weights), *_unnamed_groups(rows)]
+
+
+def _few_count(weights: np.ndarray | None) -> list[str]:
+    """Warn where a single row decides much of every number."""
+    found = measurements.weight_numbers(weights)
+    if found is None or found.largest < _MUCH_WEIGHT:
+        return []
+    return [
+        f"a single row has {found.largest:.0%} of all weight, so that all {len(weights):,} rows say as much of a mean "
+        f"as {found.n_effective:,.0f} that count alike: intervals and tests are rough"
+    ]
 
 
 def _unnamed_groups(rows: HonestRows) -> list[str]:

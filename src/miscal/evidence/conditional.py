@@ -190,7 +190,9 @@ def outcome_given_confidence(
     if np.isnan(errors).all():
         return isotonic.apply(at)
     best = windows[int(np.nanargmin(errors))]
-    return np.clip(isotonic.apply(at) + _local_linear(totals, _tied(f, at), at, best // 2), 0.0, 1.0)
+    local = _local_linear(totals, _tied(f, at), at, best // 2)
+    # a window whose weight is lost to rounding beside that of others says nothing
+    return np.clip(isotonic.apply(at) + np.where(np.isnan(local), 0.0, local), 0.0, 1.0)
 
 
 def beyond_confidence(
