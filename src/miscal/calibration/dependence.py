@@ -247,7 +247,10 @@ def average(values: Floats, weight: Floats | None) -> float:
     >>> average(np.array([0.0, 1.0]), None), average(np.array([0.0, 1.0]), np.array([1.0, 3.0]))
     (0.5, 0.75)
     """
-    return float(values.mean() if weight is None else shares(weight, len(values)) @ values)
+    if weight is None:
+        return float(values.mean())
+    # rounding must not take a mean beyond what it is of: a share of more than 1 would be refused
+    return float(np.clip(shares(weight, len(values)) @ values, values.min(), values.max()))
 
 
 def spread(values: Floats, weight: Floats | None) -> float:
