@@ -11,10 +11,9 @@ named, and taken as independent rows.
 
 Columns: per cent of draws with p <= 0.05 of the certificate's two p-values (total, hidden), of the mean residual of the
 over-confident regime and of its hidden part, of smECE, of the worst-slice gap; with a limit above 0 (the truth);
-with an interval of the accuracy, of the Brier score or of smECE that misses the truth; with any finding among the
-values of three columns; and with p <= 0.05 of the calibrated null of an audit, where mean residuals of the ten values
-of a column take the place of refits. Nominal is 5 in all of them. Missed where, with the groups named, a binomial test
-at 1e-4 says that a share is above 5 %.
+with an interval of the accuracy, of the Brier score or of smECE that misses the truth; and with any finding among the
+values of three columns. Nominal is 5 in all of them. Missed where, with the groups named, a binomial test at 1e-4 says
+that a share is above 5 %.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from _script import limit_threads, options, results, show, target
 from miscal.calibration.dependence import Dependence
 from miscal.calibration.metrics import METRICS, measure_gap, measure_smece
 from miscal.evidence.certificates import certificate
-from miscal.evidence.null import bernoulli_outcomes, null_audit
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
 from miscal.findings.ledger import Groups, Witnesses, find, named_groups
@@ -40,12 +38,11 @@ FIELDS = ("design", "rows", "size", "correlation", "part")
 DESIGNS, SIZES = ("one confidence", "own confidences", "saturated"), ("2", "5", "20", "1 to 20")
 STATEMENTS = (
     "total", "hidden", "limit total", "limit hidden", "residual", "hidden residual", "smece", "smece interval", "gap",
-    "accuracy", "brier", "finding", "audit",
+    "accuracy", "brier", "finding",
 )  # fmt: skip
 DRAWS_A_PART, LEVEL, LEAST_P = 50, 0.05, 1e-4
 DRAWS = 100
 SETTINGS = EvidenceSettings(n_draws=499)
-AUDIT_DRAWS = 39  # the share of p-values of at most 0.05 is 0.05 exactly: 2 ranks of 40
 
 
 def group_numbers(n: int, size: str, rng: np.random.Generator) -> np.ndarray:
@@ -79,19 +76,6 @@ def candidates(kinds: np.ndarray) -> Groups:
     return named_groups({f"column {k}": values.astype(str).astype(object) for k, values in enumerate(kinds)})
 
 
-def audited(rows: dict[str, np.ndarray], dependence: Dependence | None, seed: int) -> float:
-    """p-value of the spread of a field under the null of calibrated confidences."""
-    f, kind = rows["f"], rows["kinds"][-1]
-    size = np.maximum(np.bincount(kind), 1)
-
-    def statistics(correct: np.ndarray) -> dict[str, float]:
-        return {"delta_std": float((np.bincount(kind, correct - f) / size)[kind].std())}
-
-    resample = bernoulli_outcomes(f, dependence)
-    found = null_audit(statistics, resample, rows["y"], n_draws=AUDIT_DRAWS, random_state=seed)
-    return found["delta_std"].p_value
-
-
 def judged(rows: dict[str, np.ndarray], group: np.ndarray | None, seed: int) -> dict[str, bool]:
     """Which statements are false."""
     y, f, field, n = rows["y"], rows["f"], np.clip(rows["field"], -1, 1), len(rows["y"])
@@ -113,7 +97,7 @@ def judged(rows: dict[str, np.ndarray], group: np.ndarray | None, seed: int) -> 
         "smece": error.p_value <= LEVEL, "smece interval": error.interval[0] > 0,
         "gap": gap.p_value is not None and gap.p_value <= LEVEL,
         **{name: ends is not None and not ends[0] <= truth[name] <= ends[1] for name, ends in intervals.items()},
-        "finding": bool(found), "audit": audited(rows, known, seed) <= LEVEL,
+        "finding": bool(found),
     }  # fmt: skip
 
 

@@ -116,6 +116,8 @@ def test_draws_of_a_null_hang_together_as_the_data_do(fits):
         rng = np.random.default_rng(0)
         found = [Refitting(replace(rows, correct=draw(rng))).dependence.correlation for _ in range(20)]
         assert np.mean(found) == pytest.approx(settings.dependence.correlation, abs=0.03), null
+    named = Refitting(replace(rows, group=np.array([f"question {k}" for k in rows.group])))
+    assert named.dependence.correlation == pytest.approx(settings.dependence.correlation, abs=0.03)
     for group in (None, np.arange(4_000)):
         assert Refitting(replace(rows, group=group)).dependence is None
         other = refits.outcomes_under("calibrated", Refitting(replace(rows, group=group)))
