@@ -224,10 +224,13 @@ def _saved(side: Side, inside: np.ndarray, first: np.ndarray, second: np.ndarray
     """Return the savings of the rows `inside`, E[y | f] learned from `first` and from `second`; masks of shape (n,)."""
     correct, confidence = side.correct, side.confidence
     y, f = correct[inside], confidence[inside]
-    one, two = (
-        outcome_given_confidence(correct[rows], confidence[rows], f, weight=take_groups(side.weight, rows))
-        for rows in (first, second)
-    )
+    unit = None if side.unit.max() + 1 == len(side) else side.unit
+
+    def learned(rows: np.ndarray) -> Floats:
+        group, weight = take_groups(unit, rows), take_groups(side.weight, rows)
+        return outcome_given_confidence(correct[rows], confidence[rows], f, group=group, weight=weight)
+
+    one, two = learned(first), learned(second)
     return (one - f) * (two - f) + (one - f) * (y - two) + (two - f) * (y - one)
 
 
