@@ -11,11 +11,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
+from _validity_counts import Told
 from _validity_worlds import (
     CALIBRATED,
     LEARNED_FROM,
@@ -59,32 +60,6 @@ SHIFTS = np.array([-0.8, -0.4, 0.4, 0.8])
 PER_CENT = re.compile(r"the (\d+) % of rows with the (lowest|highest) estimated hidden residual")
 
 
-@dataclass
-class Told:
-    """What was said of one draw.
-
-    Attributes
-    ----------
-    p_values : dict of str to float
-        Of statements whose hypothesis is true.
-    misses : dict of str to bool
-        Of limits and intervals: whether the truth lies outside.
-    """
-
-    p_values: dict[str, float] = field(default_factory=dict)
-    misses: dict[str, bool] = field(default_factory=dict)
-
-    def p_value(self, name: str, p: float | None, hypothesis: bool) -> None:
-        """Tell a p-value if its hypothesis is true, and it has one."""
-        if hypothesis and p is not None:
-            self.p_values[name] = p
-
-    def interval(self, name: str, ends: tuple[float, float] | None, truth: float) -> None:
-        """Tell whether an interval misses the truth; ends and truth may differ by rounding."""
-        if ends is not None:
-            self.misses[name] = not ends[0] - 1e-9 <= truth <= ends[1] + 1e-9
-
-
 @dataclass(frozen=True, eq=False)
 class Asked:
     """A draw, and which of its rows testify: all, E[y | f] being learned by folds, or all of a test split."""
@@ -116,7 +91,9 @@ class Asked:
         y, f, n = self.rows.correct, self.rows.confidence, len(self.rows.correct)
         if self.evidence == TEST:
             return outcome_given_confidence(*(self.rows.learned or self._elsewhere()), f)
-        return expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y, group=self.rows.group), self.seed)
+        return expected_outcome(
+            Triples(np.arange(n, dtype=np.float32)[:, None], f, y, group=self.rows.group), self.seed
+        )
 
     def _elsewhere(self) -> tuple[np.ndarray, np.ndarray]:
         """Other rows of the same world."""
@@ -140,7 +117,7 @@ class Asked:
     @property
     def warned(self) -> bool:
         """Whether a run would warn that stated confidences are too rare to be compared by themselves."""
-        return rare_values_warning(self.rows.confidence) is not None
+        return rare_values_warning(self.rows.confidence, self.block) is not None
 
     def weighed(self, function: Callable) -> tuple[Callable, np.ndarray]:
         """Give a function the weights if the world has some and it takes them; and the weights of its truth."""
@@ -216,7 +193,7 @@ def mean_scores(world: str, kind: str, weighs: bool) -> dict[str, float]:
 def smooth_error(asked: Asked) -> Told:
     """The p-value of smECE, as `measure_smece` finds it, without the interval, which is dear."""
     rows, told = asked.rows, Told()
-    if not asked.calibrated or rows.weight is not None:
+    if rows.weight is not None:
         return told
     y, f = rows.correct, rows.confidence
     cells = merge(y, f, np.full(len(y), 1 / len(y)), effect=effect_given_confidence(y, f, rows.group))
@@ -229,8 +206,6 @@ def smooth_error(asked: Asked) -> Told:
 def errors(asked: Asked) -> Told:
     """Calibration errors and the worst-slice gap."""
     rows, told = asked.rows, Told()
-    if asked.kind == VISIBLE:  # the planted draws show as much, and these statements are dear
-        return told
     y, f, regime = rows.correct, rows.confidence, cut(rows.delta)
     draws = {"n_draws": ERROR_DRAWS, "random_state": asked.seed}
     smece, weight = asked.weighed(measure_smece)
@@ -332,9 +307,7 @@ def monitor(asked: Asked) -> Told:
     capital, _ = Capital.begin(len(SHIFTS)).after(factors)
     told.p_value("monitor", float(np.exp(-capital.log_peak)), asked.calibrated)
     many = np.bincount(unit)
-    residual, truth = (
-        np.cumsum(np.bincount(unit, p - rows.confidence) / many) for p in (rows.correct, rows.rate)
-    )
+    residual, truth = (np.cumsum(np.bincount(unit, p - rows.confidence) / many) for p in (rows.correct, rows.rate))
     wrong = False
     for look in np.linspace(1, len(many), LOOKS).astype(int):
         low, high = running_interval(float(residual[look - 1]), look)
@@ -354,5 +327,7 @@ STATEMENTS: dict[str, Callable[[Asked], Told]] = {
 }
 CHEAP, DEAREST = ("scores", "monitor", "smooth error"), ("errors",)
 """Sets of statements that are asked of 1,000 draws at any number of rows, and of one draw in 25."""
+KINDS_OF = {"smooth error": (CALIBRATED,), "errors": (CALIBRATED, PLANTED)}
+"""Kinds of draws of which a set is asked, where not all."""
 OF_EVIDENCE = ("certificates", "residuals", "findings")
 """Sets to which it matters which rows testify."""

@@ -62,7 +62,6 @@ class Rows:
     weight: Floats | None = None
     learned: tuple[Floats, Floats] | None = None
 
-
     @property
     def columns(self) -> dict[str, np.ndarray]:
         """The codes as texts, as a table has them."""

@@ -299,8 +299,8 @@ def hidden_interval(
 
     With `level` the group's own share of the family-wise error, the intervals of *all* candidates hold together in 95 %
     of tables, and so do those of the groups chosen, however they were chosen (Bonferroni). It is the interval of
-    Clopper and Pearson (1934) for the accuracy, less the accuracy expected, which it takes as known. It is exact for few
-    rows and rates near 0 or 1, and wider than need be where rates differ much within the group (Hoeffding, 1956).
+    Clopper and Pearson (1934) for the accuracy, less the accuracy expected, which it takes as known. It holds for few
+    rows and rates near 0 or 1, and is wider than need be where rates differ much within the group (Hoeffding, 1956).
 
     Parameters
     ----------
