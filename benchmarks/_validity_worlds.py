@@ -24,7 +24,7 @@ Floats = np.ndarray
 CALIBRATED, VISIBLE, PLANTED = KINDS = ("calibrated", "visible", "planted")
 HIDDEN, RIGHT = 0.15, 0.75
 GROUP_ROWS, SHARED = 5, 0.4
-"""Rows of a group, and how strongly their outcomes correlate given the confidence."""
+"""Rows of a group, and how strongly their outcomes correlate where confidences are equal."""
 LEARNED_FROM = 3
 """How many times as many rows E[y | f] was learned from where those are other rows."""
 SMALL = {100: 30, 300: 40, 1_000: 50, 5_000: 60}
