@@ -65,13 +65,15 @@ class Count:
         """At 5 %, and for a p-value at 1 %."""
         return tuple(wrong / self.made for wrong in self.wrong)
 
+    @property
+    def chances(self) -> list[float]:
+        """P-values of its being at most at each level."""
+        levels = zip(self.wrong, LEVELS, strict=False)
+        return [float(binomtest(wrong, self.made, level, alternative="greater").pvalue) for wrong, level in levels]
+
     def above(self, least_p: float) -> list[str]:
         """Levels that it is above, beyond chance."""
-        return [
-            told
-            for wrong, level, told in zip(self.wrong, LEVELS, LEVELS_TOLD, strict=False)
-            if binomtest(wrong, self.made, level, alternative="greater").pvalue < least_p
-        ]
+        return [told for told, chance in zip(LEVELS_TOLD, self.chances, strict=False) if chance < least_p]
 
 
 def counts_of(records: Iterable[dict], cell_of: Sequence[str]) -> Iterator[Count]:
@@ -116,14 +118,15 @@ def shares(count: Count, digits: int = 1) -> list[str]:
 
 
 def show_statements(args: argparse.Namespace, name: str, counts: Sequence[Count]) -> None:
-    """Show each statement over all its cells, and where it is wrong most often."""
+    """Show each statement over all its cells, and in the cell that speaks most against it."""
     rows = []
     for whole in pooled(counts):
-        mine = [count for count in counts if count.statement == whole.statement]
-        row = [whole.statement, len(mine), whole.made]
+        mine = [(count.chances, count) for count in counts if count.statement == whole.statement]
+        row, where = [whole.statement, len(mine), whole.made], ""
         for at in range(len(whole.wrong)):
-            worst = max(mine, key=lambda count: (count.shares[at], count.made))
-            row += [shares(whole)[at], shares(worst)[at], f"{', '.join(map(str, worst.cell))}; {worst.made} draws"]
-        rows.append(row + [""] * (9 - len(row)))
-    head = ["statement", "cells", "draws", "wrong at 5 %", "worst cell", "which", "wrong at 1 %", "worst cell", "which"]
+            worst = min(mine, key=lambda pair: pair[0][at])[1]
+            row += [shares(whole)[at], shares(worst)[at]]
+            where = where or f"{', '.join(map(str, worst.cell))}: {worst.made} draws"
+        rows.append([*row, *[""] * (7 - len(row)), where])
+    head = ["statement", "cells", "draws", "at 5 %", "worst cell", "at 1 %", "worst cell", "worst cell at 5 %"]
     show(args, name, "per cent of draws in which a statement is wrong", head, rows)

@@ -49,7 +49,7 @@ from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, Wit
 from miscal.findings.ledger.ledger import Finding, hidden_interval
 from miscal.findings.ledger.scan import error_shares
 
-ALL, TEST = EVIDENCE = ("all", "test")
+ALL, TEST = "all", "test"
 SETTINGS = EvidenceSettings(n_draws=99, halvings=12)
 ERROR_DRAWS = 99
 """Fewer draws than a run takes (1,999 and 1,000): a p-value of 99 is as valid, and reaches 0.01. Intervals of errors

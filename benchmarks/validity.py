@@ -25,19 +25,21 @@ from collections.abc import Sequence
 from _script import limit_threads, options, results, show, target
 from _validity_counts import LEVELS, Count, counts_of, missed, shares, show_statements
 from _validity_statements import ALL, CHEAP, DEAREST, KINDS_OF, OF_EVIDENCE, STATEMENTS, TEST, Asked
-from _validity_worlds import KINDS, PLANTED, WORLDS
+from _validity_worlds import KINDS, WORLDS
 
 FIELDS = ("asked", "world", "kind", "rows", "evidence", "part")
 DRAWS_A_PART, DEAREST_A_PART, ONE_IN = 25, 4, 25
 NOT_YET = ("weighted",)
 """Worlds that no statement but the scores takes into account."""
-WARNED, DRIFT, UNKNOWN = " (a run warns)", " (E[y | f] drifts)", ", true E[y | f]"
-"""Ends of the names of statements that are not promised: where rare stated confidences make a run warn, where E[y | f]
-is another in the rows that it was learned from, and where an interval that takes it as known is asked for more."""
+WARNED, DRIFT, UNKNOWN = " (a run warns)", " (drift)", ", true E[y | f]"
+"""Ends of the names of statements that are not promised: where rare stated confidences make a run warn, where the rows
+that E[y | f] was learned from are of another kind, and where an interval that takes it as known is asked for more."""
 ON_EXPECTED = (
     "certificate, hidden", "certificate, hidden: limit", "visible residual", "visible residual: interval",
     "hidden residual", "hidden residual: interval", "findings",
 )  # fmt: skip
+OFF_BY_DRIFT = ("visible residual", "hidden residual: interval")
+"""Starts of the names of those that presume that E[y | f] is that of the rows that testify."""
 
 
 def one_part(name: str, world: str, kind: str, n: int, evidence: str, part: int) -> dict:
@@ -89,8 +91,8 @@ def named(records: Sequence[dict]) -> list[dict]:
     found = []
     for cell in cells.values():
         warned = 2 * sum(record["warned"] for record in cell) >= sum(record["draws"] for record in cell)
-        drifts = (cell[0]["world"], cell[0]["kind"]) == ("drifted", PLANTED)
-        ends = {name: WARNED if warned else DRIFT if drifts and "residual" in name else "" for name in ON_EXPECTED}
+        drift = DRIFT if cell[0]["world"] == "drifted" else ""
+        ends = {name: WARNED if warned else drift * name.startswith(OFF_BY_DRIFT) for name in ON_EXPECTED}
         found += [
             {**record, **{kind: {name + ends.get(name, ""): sums for name, sums in record[kind].items()}
                           for kind in ("sizes", "misses")}}

@@ -194,14 +194,14 @@ def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
 
 def promised(statement: str) -> bool:
     """Whether a run promises it."""
-    return not statement.endswith(("true E[y | f]", "(E[y | f] drifts)"))
+    return not statement.endswith(("true E[y | f]", "(drift)"))
 
 
 def named(record: dict) -> dict:
     """Give what a run does not promise where E[y | f] drifts a name of its own."""
     if record["world"] != "drifted":
         return record
-    ends = {name: " (E[y | f] drifts)" if name.startswith(("visible", "hidden")) else "" for name in record["misses"]}
+    ends = {name: " (drift)" if name.startswith(("visible", "hidden")) else "" for name in record["misses"]}
     return {**record, "misses": {name + ends[name]: sums for name, sums in record["misses"].items()}}
 
 

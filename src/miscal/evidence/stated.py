@@ -13,6 +13,18 @@ _ROUND = 100
 """Numbers of whole per cents count as stated."""
 
 
+def round_numbers(confidence: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mark confidences of whole per cents, which a model states; of shape (n,).
+
+    Examples
+    --------
+    >>> round_numbers(np.array([0.85, 0.8517])).tolist()
+    [True, False]
+    """
+    scaled = confidence * _ROUND
+    return np.abs(scaled - np.round(scaled)) <= 1e-6
+
+
 def rare_values_warning(
     confidence: NDArray[np.float64],
     block: NDArray[np.int64] | None = None,
@@ -46,8 +58,7 @@ def rare_values_warning(
     >>> rare_values_warning(np.repeat([0.5, 0.8, 0.9], 100)) is None
     True
     """
-    scaled = confidence * _ROUND
-    if np.abs(scaled - np.round(scaled)).max(initial=0.0) > 1e-6:
+    if not round_numbers(confidence).all():
         return None
     parts = [np.arange(len(confidence))] if block is None else in_turn(block)
     mixed = sum(_mixed(confidence[part], settings.stratum_rows) for part in parts)

@@ -8,6 +8,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import hypergeom
 
+from miscal.evidence.stated import round_numbers
+
 _RAREST = 1e-3
 _MOST_PATTERNS = 60
 """Groups told apart at most: their membership is written in the bits of a 64-bit integer."""
@@ -16,8 +18,8 @@ _MOST_PATTERNS = 60
 def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
     """Cut rows into strata of `rows` rows of neighbouring confidence; equal ones are put in random order.
 
-    Rows of a confidence that at least `rows` rows share are not compared with others: accuracy may jump from one stated
-    number to the next.
+    A round number that at least `rows` rows share is not compared with others: accuracy may jump from one stated number
+    to the next.
 
     Examples
     --------
@@ -26,9 +28,9 @@ def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator)
     >>> cut_into_strata(np.repeat([0.8, 0.9], 3), 2, np.random.default_rng(0)).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    _, value, counts = np.unique(confidence, return_inverse=True, return_counts=True)
-    shared = counts >= rows
-    # a new run of rows starts with each shared confidence, and after it
+    values, value, counts = np.unique(confidence, return_inverse=True, return_counts=True)
+    shared = round_numbers(values) & (counts >= rows)
+    # a new run of rows starts with each such number, and after it
     run = np.cumsum(shared | np.r_[False, shared[:-1]])[value]
     order = np.lexsort((rng.random(len(confidence)), confidence))
     _, start, size = np.unique(run[order], return_index=True, return_counts=True)
