@@ -21,6 +21,7 @@ found is not known, so that its interval is not judged, nor that of the gap.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 
@@ -39,6 +40,7 @@ from miscal.discovery.discover import Discovery
 FIELDS = ("world", "n", "draw")
 STATED, RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.75, 0.7, 0.9])
 SPLIT, POPULATION, BINS = {"train": 0.5, "val": 0.15, "test": 0.35}, 200_000, 15
+DRIFT = " (drift)"
 KIND_SIGNS = np.array([1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
 
 
@@ -194,15 +196,18 @@ def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
 
 def promised(statement: str) -> bool:
     """Whether a run promises it."""
-    return not statement.endswith(("true E[y | f]", "(drift)"))
+    return not statement.endswith(("true E[y | f]", DRIFT))
 
 
 def named(record: dict) -> dict:
-    """Give what a run does not promise where E[y | f] drifts a name of its own."""
-    if record["world"] != "drifted":
-        return record
-    ends = {name: " (drift)" if name.startswith(("visible", "hidden")) else "" for name in record["misses"]}
-    return {**record, "misses": {name + ends[name]: sums for name, sums in record["misses"].items()}}
+    """Count the regimes of a run together, and give what a run does not promise under drift a name of its own."""
+    found = {"sizes": {}, "misses": {}}
+    for kind, sums in found.items():
+        for name, numbers in record[kind].items():
+            drifts = kind == "misses" and record["world"] == "drifted" and name.startswith(("visible", "hidden"))
+            name = re.sub(" of (hidden )?(over|under)", " of a regime", name) + (DRIFT if drifts else "")
+            sums[name] = np.add(sums.get(name, 0), numbers).tolist()
+    return {**record, **found}
 
 
 def main() -> None:
