@@ -35,9 +35,9 @@ class Told:
             self.p_values[name] = p
 
     def interval(self, name: str, ends: Sequence[float] | None, truth: float) -> None:
-        """Tell whether an interval misses the truth; ends and truth may differ by rounding."""
+        """Tell whether an interval misses the truth, if there is an interval."""
         if ends is not None:
-            self.misses[name] = not ends[0] - 1e-9 <= truth <= ends[1] + 1e-9
+            self.misses[name] = outside(ends, truth)
 
     def added_to(self, sums: Mapping[str, dict[str, list[int]]]) -> None:
         """Add to the sums of a record: how often each statement was made, and how often it was wrong at each level."""
@@ -45,6 +45,11 @@ class Told:
             _add(sums["sizes"], name, 1, *(p <= level for level in LEVELS))
         for name, wrong in self.misses.items():
             _add(sums["misses"], name, 1, wrong)
+
+
+def outside(ends: Sequence[float] | None, truth: float) -> bool:
+    """Whether the truth lies outside an interval by more than rounding; where there is none, it does not."""
+    return ends is not None and not ends[0] - 1e-9 <= truth <= ends[1] + 1e-9
 
 
 def _add(sums: dict[str, list[int]], name: str, *more: int) -> None:

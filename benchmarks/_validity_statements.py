@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from _validity_counts import Told
+from _validity_counts import Told, outside
 from _validity_worlds import (
     CALIBRATED,
     LEARNED_FROM,
@@ -270,7 +270,7 @@ def findings(asked: Asked) -> Told:
 
 def missed(intervals: list[tuple[tuple[float, float], np.ndarray]], truth: np.ndarray) -> bool:
     """Whether any interval misses the mean of the truth over its rows."""
-    return any(not low - 1e-9 <= truth[inside].mean() <= high + 1e-9 for (low, high), inside in intervals)
+    return any(outside(ends, float(truth[inside].mean())) for ends, inside in intervals)
 
 
 def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float, float], np.ndarray]]:
@@ -310,9 +310,8 @@ def monitor(asked: Asked) -> Told:
     residual, truth = (np.cumsum(np.bincount(unit, p - rows.confidence) / many) for p in (rows.correct, rows.rate))
     wrong = False
     for look in np.linspace(1, len(many), LOOKS).astype(int):
-        low, high = running_interval(float(residual[look - 1]), look)
-        wrong |= not low <= truth[look - 1] / look <= high
-    told.misses["monitor: interval"] = bool(wrong)
+        wrong |= outside(running_interval(float(residual[look - 1]), look), float(truth[look - 1]) / look)
+    told.misses["monitor: interval"] = wrong
     return told
 
 

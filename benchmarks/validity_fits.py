@@ -30,7 +30,7 @@ import numpy as np
 import miscal
 from _ledger import Meaning
 from _script import limit_threads, options, results, target
-from _validity_counts import Told, counts_of, missed, show_statements
+from _validity_counts import Told, counts_of, missed, outside, show_statements
 from _validity_worlds import GROUP_ROWS, SHARED, hidden_size, squeezed
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
@@ -185,13 +185,12 @@ def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
         meaning = Meaning.of(one.description, columns, None)
         if meaning is None or meaning.rows.sum() != one.n:  # a cluster, or an end of the field
             continue
-        low, high = one.hidden.interval
         rate, visible = (values[table.testifies][meaning.rows].mean() for values in (table.rate, table.visible))
         expected = one.accuracy - one.hidden.value
-        promised |= not low - 1e-9 <= rate - expected <= high + 1e-9
-        more |= not low - 1e-9 <= rate - visible <= high + 1e-9
-    told.misses["findings: intervals"] = bool(promised)
-    told.misses["findings: intervals, true E[y | f]"] = bool(more)
+        promised |= outside(one.hidden.interval, rate - expected)
+        more |= outside(one.hidden.interval, rate - visible)
+    told.misses["findings: intervals"] = promised
+    told.misses["findings: intervals, true E[y | f]"] = more
 
 
 def promised(statement: str) -> bool:
