@@ -72,6 +72,7 @@ test-all: venv
 BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power monitor real_sets nulls whole_runs bench_layout planted ledger_nulls dependent_rows audit_groups \
+	validity validity_fits \
 	$(if $(DATA),lifeeval ledger_sets ledger_replication) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -100,7 +101,7 @@ bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
 
 bench/worlds bench/power bench/monitor bench/paper_experiments bench/ledger_nulls bench/dependent_rows \
-bench/audit_groups: $(VENV)/.done-bench
+		bench/audit_groups bench/validity bench/validity_fits: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench

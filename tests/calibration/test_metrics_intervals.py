@@ -284,6 +284,24 @@ def test_no_interval_of_a_gap_is_a_point(counts, biases):
     assert found.value >= -0.05 or low < found.value < high
 
 
+def off_at_both_ends(rng, n):
+    """Slices by the confidence, both off by 0.14, as are all rows: the gap is 0.0026, as found from 200,000 rows."""
+    under = rng.random(n) < 0.5
+    f = np.where(under, rng.uniform(0.05, 0.25, n), rng.uniform(0.75, 0.95, n))
+    y = (rng.random(n) < f + np.where(under, 0.14, -0.14)).astype(float)
+    return y, f, np.where(under, "under", "over")
+
+
+@pytest.mark.promise("V2")
+def test_intervals_of_gaps_cover_where_all_rows_are_off():
+    """The worse of two slices looks worse than all rows, by noise alone."""
+    rng, misses = np.random.default_rng(1), 0
+    for seed in range(12):
+        low, high = measure_gap(*off_at_both_ends(rng, 300), n_draws=60, random_state=seed).interval
+        misses += not low <= 0.0026 <= high
+    assert misses <= 2
+
+
 # --- coverage -----------------------------------------------------------------------------------------------------
 
 WORLDS = {

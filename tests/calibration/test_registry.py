@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import METRICS, Metric, correction_metrics, global_scores, mean_of
@@ -31,6 +32,20 @@ TOY = Metric(
     lower_is_better=True,
     compares_corrections=True,
 )
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss"])
+@pytest.mark.parametrize(("n", "rate"), [(30, 0.05), (100, 0.01), (100, 0.97), (300, 0.01), (300, 0.7)])
+def test_intervals_of_means_cover_where_one_outcome_is_rare(name, n, rate):
+    """All rows alike, so that the coverage is a sum over the numbers of right answers: exact."""
+    f = np.full(n, rate)
+    one, zero = (METRICS[name].value([outcome], [rate]) for outcome in (1, 0))
+    truth, misses = rate * one + (1 - rate) * zero, 0.0
+    for hits, chance in enumerate(binom.pmf(np.arange(n + 1), n, rate)):
+        if chance > 1e-6:
+            low, high = METRICS[name].estimate((np.arange(n) < hits).astype(float), f).interval
+            misses += chance * (not low <= truth <= high)
+    assert misses <= 0.07
 
 
 @pytest.mark.parametrize("name", METRICS)

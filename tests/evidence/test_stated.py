@@ -28,3 +28,11 @@ def test_many_round_numbers_of_few_rows_each_are_warned_of(n):
 )
 def test_others_are_not(confidence):
     assert rare_values_warning(confidence) is None
+
+
+def test_rows_are_counted_block_by_block():
+    """Where rows are compared within blocks, a block of few rows per number mixes them."""
+    confidence = np.repeat(np.arange(101) / 100, 12)
+    assert rare_values_warning(confidence) is None
+    assert "101 round numbers" in rare_values_warning(confidence, np.arange(len(confidence)) % 4)
+    assert rare_values_warning(np.repeat([0.5, 0.9], 60), np.arange(120) % 4) is None

@@ -181,7 +181,8 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) ->
             f"{unsupported:,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
             "estimate: theirs comes from the confidence alone, and they belong to no regime"
         )
-    rare = rare_values_warning(rows.triples.confidence[rows.testifies])
+    tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
+    rare = rare_values_warning(rows.triples.confidence[tested], block)
     return [*remarks, *([] if rare is None else [rare]), *_few_count(rows.weights), *_unnamed_groups(rows)]
 
 

@@ -110,18 +110,50 @@ def proportion_residual(
     >>> proportion_residual(0.25, 40.0, 0.5).p_value < 0.01, proportion_residual(0.45, 40.5, 0.5).p_value > 0.3
     (True, True)
     """
-    from scipy.special import betainc, betaincinv
+    from scipy.special import betainc
 
-    # a mean of ones can exceed 1 by rounding, and n times a share of whole numbers can miss a whole one
-    hits, expected = min(n, round(n * share, 9)), min(1.0, confidence)
-    alpha = 1 - settings.confidence_level
+    hits, expected = _hits(share, n), min(1.0, confidence)
     # P(hits or fewer) and P(hits or more): the count seen belongs to both tails
     fewer = betainc(n - hits, hits + 1, 1.0 - expected) if hits < n else 1.0
     more = betainc(hits, n - hits + 1, expected) if hits > 0 else 1.0
-    low = float(betaincinv(hits, n - hits + 1, alpha / 2)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - alpha / 2)) if hits < n else 1.0
+    low, high = proportion_interval(share, n, 1 - settings.confidence_level)
     p_value = min(1.0, 2.0 * float(min(fewer, more)))
     return Residual(share - expected, (low - expected, high - expected), p_value)
+
+
+def proportion_interval(share: float, n: float, level: float) -> tuple[float, float]:
+    """Interval of Clopper and Pearson (1934) of the share of right answers.
+
+    Parameters
+    ----------
+    share : float
+        Share of right answers among the rows, in [0, 1].
+    n : float
+        Rows that it rests on, above 0; not necessarily a whole number.
+    level : float
+        How often it may miss, two-sided, in (0, 1).
+
+    Returns
+    -------
+    (float, float)
+        In [0, 1].
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in proportion_interval(0.95, 40.0, 0.05)]
+    [0.831, 0.994]
+    """
+    from scipy.special import betaincinv
+
+    hits = _hits(share, n)
+    low = float(betaincinv(hits, n - hits + 1, level / 2)) if hits > 0 else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - level / 2)) if hits < n else 1.0
+    return low, high
+
+
+def _hits(share: float, n: float) -> float:
+    # a mean of ones can exceed 1 by rounding, and n times a share of whole numbers can miss a whole one
+    return min(n, round(n * share, 9))
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import binom
 
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger import (
@@ -275,6 +276,19 @@ def test_the_interval_holds_its_value_and_widens_with_the_number_of_candidates()
         one, many = hidden_interval(y, expected, 0.05), hidden_interval(y, expected, 1e-5)
         assert many[0] <= one[0] <= np.mean(y - expected) <= one[1] <= many[1]
         assert one[0] < one[1]
+
+
+@pytest.mark.parametrize("level", [0.05, 0.001])
+@pytest.mark.parametrize("rates", [(0.999, 0.65), (0.98, 0.98), (0.004, 0.03), (0.5, 0.7)])
+def test_the_interval_covers_where_hardly_any_outcome_differs(rates, level):
+    """Of 22 rows of one rate and 8 of another; all pairs of counts are added up, so that the coverage is exact."""
+    many, expected, misses = (22, 8), np.repeat(rates, (22, 8)), 0.0
+    for counts in np.ndindex(23, 9):
+        chance = np.prod([binom.pmf(k, n, p) for k, n, p in zip(counts, many, rates, strict=True)])
+        y = np.concatenate([np.arange(n) < k for k, n in zip(counts, many, strict=True)]).astype(float)
+        low, high = hidden_interval(y, expected, level)
+        misses += chance * (not low - 1e-12 <= 0 <= high + 1e-12)
+    assert misses <= level
 
 
 def null_world(world, seed, n):

@@ -272,6 +272,19 @@ def test_strata_hold_neighbours_in_confidence():
     assert (np.diff(stratum[np.argsort(f)]) >= 0).all()
 
 
+def test_strata_keep_a_confidence_that_many_rows_share_apart():
+    """A model may be right far more often where it says 0.85 than where it says 0.84."""
+    rng = np.random.default_rng(1)
+    f = rng.permutation(np.r_[np.repeat([0.84, 0.85, 0.86, 1.0], [20, 8, 7, 9]), rng.uniform(0.1, 0.8, 50)])
+    stratum = cut_into_strata(f, 8, rng)
+    for value in (0.84, 0.85, 1.0):
+        assert not set(stratum[f == value]) & set(stratum[f != value])
+    assert np.unique(stratum).tolist() == list(range(stratum.max() + 1))
+    assert (np.diff(stratum[np.lexsort((stratum, f))]) >= 0).all()
+    # seven rows between two such confidences stay by themselves
+    assert sorted(np.bincount(stratum).tolist()) == sorted([7, 8, 8, 12, 9, *[8] * 5, 10])
+
+
 def test_what_names_no_group_is_no_candidate():
     rng = np.random.default_rng(0)
     columns = {

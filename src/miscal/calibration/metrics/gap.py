@@ -4,7 +4,8 @@ It is a difference and can be negative, where all rows together are further off 
 residual curves seen have a gap above 0, its interval is found by `invert`. Below 0, `invert` is no guide: it tries the
 curves seen, all scaled alike and clipped to [0, 1], so that a gap further from 0 than the one seen may not occur, and
 the errors of the slices and of all rows vary only together. There the interval is combined from the intervals of the
-slices and of all rows.
+slices and of all rows. So is the lower end wherever all rows together are not calibrated: scaled down, the curves lose
+the error that they have in common, whose noise makes the worse of two slices look worse than all rows.
 """
 
 from __future__ import annotations
@@ -80,8 +81,9 @@ class GapEstimate(WorstSlice):
         As in `WorstSlice`.
     interval : (float, float) or None
         At 95 %. Where the curves seen have a gap above 0, it comes from inverting a test among gaps of at least 0.
-        Where that test does not exclude 0, the lower end is combined from the intervals of the slices and of all rows,
-        which covers more than 95 %; where the curves have no gap above 0, both ends are.
+        Where that test does not exclude 0, or the interval of all rows does, the lower end is combined from the
+        intervals of the slices and of all rows, which covers more than 95 %; where the curves have no gap above 0, both
+        ends are.
     floor : float or None
         The mean gap of a calibrated model with these confidences and slices.
     p_value : float or None
@@ -280,23 +282,23 @@ def measure_gap(
         limits = [mean_limit(y[rows], f[rows], weight[rows], take_groups(group, rows)) for rows in in_slice.values()]
         least_high = max(limits) - found.smece
         tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
-    if tested and tested[0] > 0:
-        interval = tested
-    else:
-        ends = {
-            name: (known or {}).get(name)
-            or smece_interval(
-                y[rows],
-                f[rows],
-                sample_weight=weight[rows],
-                groups=take_groups(group, rows),
-                n_draws=n_draws,
-                random_state=random_state,
-            )
-            for name, rows in {**in_slice, "all": everyone}.items()
-        }
-        low, high = _combined(ends)
-        interval = min(0.0, low), tested[1] if tested else high
+    ends = {
+        name: (known or {}).get(name)
+        or smece_interval(
+            y[rows],
+            f[rows],
+            sample_weight=weight[rows],
+            groups=take_groups(group, rows),
+            n_draws=n_draws,
+            random_state=random_state,
+        )
+        for name, rows in {**in_slice, "all": everyone}.items()
+    }
+    interval = _combined(ends)
+    if tested:
+        # the test excludes a gap of 0 where nothing is wrong, which says nothing where all rows together are off
+        low = interval[0] if ends["all"][0] > 0 else tested[0] or min(0.0, interval[0])
+        interval = low, tested[1]
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
 

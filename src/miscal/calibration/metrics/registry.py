@@ -78,6 +78,9 @@ RowValues = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def mean_of(values: RowValues, *, low: float = -np.inf, high: float = np.inf) -> Callable[..., Estimate]:
     """Estimate the mean of a value of each row, with Student's interval, cut to where the mean can lie.
 
+    One row whose outcome turns out otherwise is added to the variance: rows that are all right, or nearly all, say
+    little of how much the next one may lose.
+
     Parameters
     ----------
     values : callable
@@ -100,8 +103,9 @@ def mean_of(values: RowValues, *, low: float = -np.inf, high: float = np.inf) ->
         correct: Any, confidence: Any, *, sample_weight: Any = None, groups: Any = None, **_draws: Any
     ) -> Estimate:
         y, f, weight = check_rows(correct, confidence, sample_weight)
-        group = check_groups(groups, sample_weight, len(y))
-        found = mean_interval(values(y, f), sample_weight=weight, groups=group)
+        group, value = check_groups(groups, sample_weight, len(y)), values(y, f)
+        flipped = float(np.sqrt(weight @ np.square(values(1 - y, f) - value)))
+        found = mean_interval(value, sample_weight=weight, groups=group, unit=flipped)
         if found.interval is None:
             return found
         return replace(found, interval=(max(found.interval[0], low), min(found.interval[1], high)))

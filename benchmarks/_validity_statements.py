@@ -1,0 +1,332 @@
+"""What miscal says of rows whose truth is known, for `validity.py`: p-values where nothing is there, and misses.
+
+A set of statements is a function of :class:`Asked` and one line in `STATEMENTS`; it returns :class:`Told`. P-values are
+told only where their hypothesis is true. A limit or an interval misses where the truth lies outside. What is said of
+these very rows (certificates, residuals, findings) is held against the truth of these rows; the scores, which speak of
+more rows of the kind, against that of the world.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+
+import numpy as np
+
+from _validity_counts import Told, outside
+from _validity_worlds import (
+    CALIBRATED,
+    LEARNED_FROM,
+    PLANTED,
+    VISIBLE,
+    WORLDS,
+    Rows,
+    drawn,
+    population,
+    rows_in,
+)
+from miscal.base.folds import assign_folds
+from miscal.calibration.dependence import Dependence, effect_of_mean
+from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
+from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
+from miscal.calibration.metrics.population import merge, observed, smece_statistic
+from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.scores import bin_index, log_losses
+from miscal.calibration.metrics.smooth import smece_of_residuals
+from miscal.data.triples import Triples
+from miscal.discovery.estimating import expected_outcome
+from miscal.evidence.betting import Capital, of_units, running_interval, shift_log_factors
+from miscal.evidence.certificates import certificate
+from miscal.evidence.conditional import outcome_given_confidence
+from miscal.evidence.settings import EvidenceSettings
+from miscal.evidence.stated import rare_values_warning
+from miscal.findings import cut
+from miscal.findings.judging import judge
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, Witnesses, find, named_groups
+from miscal.findings.ledger.ledger import Finding, hidden_interval
+from miscal.findings.ledger.scan import error_shares
+
+ALL, TEST = "all", "test"
+SETTINGS = EvidenceSettings(n_draws=99, halvings=12)
+ERROR_DRAWS = 99
+"""Fewer draws than a run takes (1,999 and 1,000): a p-value of 99 is as valid, and reaches 0.01. Intervals of errors
+from 99 draws at a scale miss more often than those of a run, from 300: their quantiles lie about 0.7 points further in
+on either side."""
+FOLDS, BINS, LOOKS = 5, 15, 10
+SHIFTS = np.array([-0.8, -0.4, 0.4, 0.8])
+PER_CENT = re.compile(r"the (\d+) % of rows with the (lowest|highest) estimated hidden residual")
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A draw, and which of its rows testify: all, E[y | f] being learned by folds, or all of a test split."""
+
+    world: str
+    kind: str
+    n: int
+    evidence: str
+    seed: int
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows that are judged."""
+        return drawn(self.world, self.n, self.kind, self.seed)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether all confidences are the chances of being right."""
+        return self.kind == CALIBRATED
+
+    @property
+    def nothing_hidden(self) -> bool:
+        """Whether outcomes depend on the confidence alone."""
+        return self.kind != PLANTED
+
+    @cached_property
+    def expected(self) -> np.ndarray:
+        """E[y | f] as a run learns it."""
+        y, f, n = self.rows.correct, self.rows.confidence, len(self.rows.correct)
+        if self.evidence == TEST:
+            return outcome_given_confidence(*(self.rows.learned or self._elsewhere()), f)
+        return expected_outcome(
+            Triples(np.arange(n, dtype=np.float32)[:, None], f, y, group=self.rows.group), self.seed
+        )
+
+    def _elsewhere(self) -> tuple[np.ndarray, np.ndarray]:
+        """Other rows of the same world."""
+        many = LEARNED_FROM * rows_in(self.world, self.n)
+        more = WORLDS[self.world](many, self.kind, np.random.default_rng((self.seed, self.n, 120)))
+        return more.correct, more.confidence
+
+    @cached_property
+    def block(self) -> np.ndarray | None:
+        """Folds that are tested one after the other where all rows testify."""
+        if self.evidence == TEST:
+            return None
+        unit = np.arange(len(self.rows.correct)) if self.rows.group is None else self.rows.group
+        return assign_folds(unit, FOLDS, np.random.default_rng(self.seed))
+
+    @cached_property
+    def dependence(self) -> Dependence | None:
+        """How strongly the outcomes of a group hang together."""
+        return Dependence.given(self.rows.group, self.rows.correct, self.expected)
+
+    @property
+    def warned(self) -> bool:
+        """Whether a run would warn that stated confidences are too rare to be compared by themselves."""
+        return rare_values_warning(self.rows.confidence, self.block) is not None
+
+    def weighed(self, function: Callable) -> tuple[Callable, np.ndarray]:
+        """Give a function the weights if the world has some and it takes them; and the weights of its truth."""
+        equal = np.ones(len(self.rows.correct))
+        names = {"weight", "weights", "sample_weight"} & set(inspect.signature(function).parameters)
+        if self.rows.weight is None or not names:
+            return function, equal
+        return partial(function, **{names.pop(): self.rows.weight}), self.rows.weight
+
+
+def certificates(asked: Asked) -> Told:
+    """Both p-values and both lower limits of the certificate."""
+    rows, told = asked.rows, Told()
+    prove, weight = asked.weighed(certificate)
+    # the limit of the total is dear; it is judged where confidences are calibrated and where something is planted
+    delta = rows.delta * (asked.kind != VISIBLE)
+    proof = prove(
+        rows.correct, rows.confidence, delta, rows.hidden, expected=asked.expected, block=asked.block,
+        groups=rows.group, settings=SETTINGS, random_state=asked.seed,
+    )  # fmt: skip
+    told.p_value("certificate, total", proof.total.p_value, asked.calibrated)
+    told.p_value("certificate, hidden", proof.hidden.p_value, asked.nothing_hidden)
+    for name, bound, error in (
+        ("certificate, total", proof.total, rows.rate - rows.confidence),
+        ("certificate, hidden", proof.hidden, rows.rate - rows.visible),
+    ):
+        told.interval(f"{name}: limit", bound.interval, float(np.average(np.abs(error), weights=weight)))
+    return told
+
+
+def residuals(asked: Asked) -> Told:
+    """The residual of a regime of the field, its visible part, and the hidden part of a regime of the hidden field."""
+    rows, told = asked.rows, Told()
+    regions = [cut(rows.delta) == "over", cut(rows.hidden) == "under"]
+    call, weight = asked.weighed(judge)
+    known = rows.correct, rows.confidence, asked.expected
+    over, under = call(*known, regions, [-1, 1], dependence=asked.dependence)
+    for name, said, region, error, hypothesis in (
+        ("residual", over.residual, regions[0], rows.rate - rows.confidence, asked.calibrated),
+        ("visible residual", over.visible, regions[0], rows.visible - rows.confidence, asked.calibrated),
+        ("hidden residual", under.hidden, regions[1], rows.rate - rows.visible, asked.nothing_hidden),
+    ):
+        if region.any():
+            told.p_value(name, said.p_value, hypothesis)
+            told.interval(f"{name}: interval", said.interval, float(np.average(error[region], weights=weight[region])))
+    return told
+
+
+def scores(asked: Asked) -> Told:
+    """Means over rows, each with its interval."""
+    rows, told = asked.rows, Told()
+    for name in ("accuracy", "confidence", "brier", "log_loss"):
+        call, weight = asked.weighed(METRICS[name].estimate)
+        found = call(rows.correct, rows.confidence, groups=rows.group)
+        weighs = weight is rows.weight
+        told.interval(f"{name}: interval", found.interval, mean_scores(asked.world, asked.kind, weighs)[name])
+    return told
+
+
+@lru_cache(maxsize=8)
+def mean_scores(world: str, kind: str, weighs: bool) -> dict[str, float]:
+    """Means of the scores over all rows of a world."""
+    rows = population(world, kind)
+    f, p, weight = rows.confidence, rows.rate, rows.weight if weighs else None
+    one, zero = np.ones_like(f), np.zeros_like(f)
+    values = {
+        "accuracy": p, "confidence": f, "brier": p * (1 - f) ** 2 + (1 - p) * f**2,
+        "log_loss": p * log_losses(one, f) + (1 - p) * log_losses(zero, f),
+    }  # fmt: skip
+    return {name: float(np.average(value, weights=weight)) for name, value in values.items()}
+
+
+def smooth_error(asked: Asked) -> Told:
+    """The p-value of smECE, as `measure_smece` finds it, without the interval, which is dear."""
+    rows, told = asked.rows, Told()
+    if rows.weight is not None:
+        return told
+    y, f = rows.correct, rows.confidence
+    cells = merge(y, f, np.full(len(y), 1 / len(y)), effect=effect_given_confidence(y, f, rows.group))
+    statistic = smece_statistic(cells)
+    null = null_draws(cells, statistic, ERROR_DRAWS, asked.seed)
+    told.p_value("smece", p_value_of(null, observed(cells, statistic)), hypothesis=True)
+    return told
+
+
+def errors(asked: Asked) -> Told:
+    """Calibration errors and the worst-slice gap."""
+    rows, told = asked.rows, Told()
+    y, f, regime = rows.correct, rows.confidence, cut(rows.delta)
+    draws = {"n_draws": ERROR_DRAWS, "random_state": asked.seed}
+    smece, weight = asked.weighed(measure_smece)
+    ece, gap = asked.weighed(measure_ece)[0], asked.weighed(measure_gap)[0]
+    truth = true_errors(asked.world, asked.kind, weight is rows.weight)
+    whole = smece(y, f, groups=rows.group, **draws)
+    found = {"smece": whole, "ece": ece(y, f, groups=rows.group, **draws)}
+    # as in a run, the intervals of the parts are not drawn again
+    known = {"all": whole.interval}
+    for name in ("over", "under"):
+        inside = regime == name
+        if inside.sum() >= 30 and rows.weight is None:
+            part = measure_smece(y[inside], f[inside], groups=take_groups(rows.group, inside), **draws)
+            known[name] = part.interval
+    if rows.weight is None:
+        gap = partial(gap, known=known)
+    found["gap"] = gap(y, f, regime, groups=rows.group, **draws)
+    for name, one in found.items():
+        told.p_value(name, one.p_value, asked.calibrated and (name != "smece" or rows.weight is not None))
+        told.interval(f"{name}: interval", one.interval, truth[name])
+    return told
+
+
+@lru_cache(maxsize=8)
+def true_errors(world: str, kind: str, weighs: bool) -> dict[str, float]:
+    """Errors of a world, those of the slices of the field too."""
+    rows = population(world, kind)
+    f, regime = rows.confidence, cut(rows.delta)
+    weight = rows.weight if weighs else np.ones_like(f)
+
+    def error(residual: np.ndarray, inside: np.ndarray) -> float:
+        mass = weight[inside] / weight[inside].sum()
+        return smece_of_residuals(f[inside], mass * residual[inside])
+
+    everyone, mass = np.ones(len(f), bool), weight / weight.sum()
+    whole = error(rows.visible - f, everyone)
+    by_bin = np.bincount(bin_index(f, BINS, "width", mass), mass * (rows.visible - f))
+    parts = [error(rows.rate - f, regime == name) for name in ("over", "under") if (regime == name).any()]
+    return {"smece": whole, "ece": float(np.abs(by_bin).sum()), "gap": max(parts, default=0.0) - whole}
+
+
+def findings(asked: Asked) -> Told:
+    """The ledger over named groups and the ends of the field: any finding, and the intervals of all candidates.
+
+    Intervals take E[y | f] as known, so that they are held against the mean of the rates less E[y | f] as learned; and,
+    which they do not promise, against the true hidden part.
+    """
+    rows, told = asked.rows, Told()
+    call, _ = asked.weighed(find)
+    groups, n = named_groups(rows.columns), len(rows.correct)
+    witnesses = Witnesses(rows.correct, rows.confidence, asked.expected, rows.hidden, np.arange(n), asked.dependence)
+    order = SequentialField(rows.hidden, np.zeros(n, int) if asked.block is None else asked.block)
+    found = call(witnesses, groups, field=order, seed=asked.seed)
+    least = min((one.p_adjusted for one in found.findings), default=1.0)
+    told.p_value("findings", least, asked.nothing_hidden)
+    chosen = [(one.hidden_interval, rows_of(one, groups, order)) for one in (*found.findings, *found.accounted)]
+    for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
+        told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected)
+        told.misses[f"{name}: intervals, true E[y | f]"] = missed(intervals, rows.rate - rows.visible)
+    return told
+
+
+def missed(intervals: list[tuple[tuple[float, float], np.ndarray]], truth: np.ndarray) -> bool:
+    """Whether any interval misses the mean of the truth over its rows."""
+    return any(outside(ends, float(truth[inside].mean())) for ends, inside in intervals)
+
+
+def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float, float], np.ndarray]]:
+    """Interval and rows of every named group, as if it had been found."""
+    rows, expected = asked.rows, asked.expected
+    levels = LEDGER_DEFAULTS.significance * (1 - LEDGER_DEFAULTS.cut_share_of_error) * error_shares(groups.kinds)
+    found = []
+    for place, level in enumerate(levels.tolist()):
+        inside = groups.rows(place)
+        effect = effect_of_mean(rows.correct, expected, inside, asked.dependence)
+        found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect), inside))
+    return found
+
+
+def rows_of(one: Finding, groups: Groups, order: SequentialField) -> np.ndarray:
+    """Rows of a finding: of a named group, or of an end of the field, block by block."""
+    if one.description in groups.descriptions:
+        return groups.rows(groups.descriptions.index(one.description))
+    share, end = PER_CENT.match(one.description).groups()
+    inside = np.zeros(len(order.hidden), bool)
+    for block in np.unique(order.block):
+        mine = np.flatnonzero(order.block == block)
+        if len(mine) >= LEDGER_DEFAULTS.block_rows:
+            ranked = mine[np.argsort(order.hidden[mine] * (1 if end == "lowest" else -1), kind="stable")]
+            inside[ranked[: round(int(share) / 100 * len(mine))]] = True
+    return inside
+
+
+def monitor(asked: Asked) -> Told:
+    """Bets against the stated confidences, looked at after every row or group; an interval, at ten looks."""
+    rows, told = asked.rows, Told()
+    unit = np.arange(len(rows.correct)) if rows.group is None else rows.group
+    factors = of_units(shift_log_factors(rows.correct, rows.confidence, SHIFTS), unit)
+    capital, _ = Capital.begin(len(SHIFTS)).after(factors)
+    told.p_value("monitor", float(np.exp(-capital.log_peak)), asked.calibrated)
+    many = np.bincount(unit)
+    residual, truth = (np.cumsum(np.bincount(unit, p - rows.confidence) / many) for p in (rows.correct, rows.rate))
+    wrong = False
+    for look in np.linspace(1, len(many), LOOKS).astype(int):
+        wrong |= outside(running_interval(float(residual[look - 1]), look), float(truth[look - 1]) / look)
+    told.misses["monitor: interval"] = wrong
+    return told
+
+
+STATEMENTS: dict[str, Callable[[Asked], Told]] = {
+    "certificates": certificates,
+    "residuals": residuals,
+    "scores": scores,
+    "findings": findings,
+    "monitor": monitor,
+    "smooth error": smooth_error,
+    "errors": errors,
+}
+CHEAP, DEAREST = ("scores", "monitor", "smooth error"), ("errors",)
+"""Sets of statements that are asked of 1,000 draws at any number of rows, and of one draw in 25."""
+KINDS_OF = {"smooth error": (CALIBRATED,), "errors": (CALIBRATED, PLANTED)}
+"""Kinds of draws of which a set is asked, where not all."""
+OF_EVIDENCE = ("certificates", "residuals", "findings")
+"""Sets to which it matters which rows testify."""

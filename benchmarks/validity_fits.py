@@ -1,0 +1,224 @@
+"""Do the p-values, limits and intervals of whole runs hold, fields and all learned from the same rows?
+
+    python benchmarks/validity_fits.py --draws 100 [--n 300 1000] [--jobs 2] [--print]
+
+Tables of a category of eight values, one of three and three numbers, as in whole_runs.py; the inputs are their one-hot
+and standardised columns. Confidences f, rates given them m(f), and what they hide:
+
+    kinds     f uniform, m(f) of log-odds 0.6 logit f - 0.2; of eight kinds two are right more often by up to 0.15, two
+              less often
+    stated    five values with five rates; as much is hidden at both ends of a number
+    grouped   y ~ Bernoulli(f): nothing is wrong. Groups of five rows, named, of one input and one confidence, whose
+              outcomes correlate by 0.4
+    drifted   as kinds; the test split of 35 %, which alone testifies, has higher confidences than what is learned from,
+              where the kinds that are right more often are also twice as frequent
+
+What the summary says with a p-value, a limit or an interval is held against the truth, as validity.py does: the
+certificate, the regimes of the field and of its hidden part, the scores, and the findings that columns name, of which
+any is counted. P-values count where their hypothesis is true: in "grouped". The true smECE of a slice that a run has
+found is not known, so that its interval is not judged, nor that of the gap.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+
+import numpy as np
+
+import miscal
+from _ledger import Meaning
+from _script import limit_threads, options, results, target
+from _validity_counts import Told, counts_of, missed, outside, show_statements
+from _validity_worlds import GROUP_ROWS, SHARED, hidden_size, squeezed
+from miscal.calibration.metrics.scores import bin_index, log_losses
+from miscal.calibration.metrics.smooth import smece_of_residuals
+from miscal.data.triples import Triples
+from miscal.discovery.discover import Discovery
+
+FIELDS = ("world", "n", "draw")
+STATED, RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.75, 0.7, 0.9])
+SPLIT, POPULATION, BINS = {"train": 0.5, "val": 0.15, "test": 0.35}, 200_000, 15
+DRIFT = " (drift)"
+KIND_SIGNS = np.array([1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
+
+
+class Table:
+    """Rows of a world: a table, and the truth of each row."""
+
+    def __init__(self, world: str, n: int, rng: np.random.Generator) -> None:
+        unit = np.arange(n) // GROUP_ROWS if world == "grouped" else np.arange(n)
+        many = int(unit.max()) + 1
+        self.split = np.repeat(list(SPLIT), np.diff(np.rint(np.cumsum([0, *SPLIT.values()]) * n).astype(int)))
+        test = world == "drifted" and self.split == "test"
+        kind = np.where(test, rng.integers(0, 8, many), rng.choice(8, many, p=_kinds(world)))[unit]
+        self.numbers = rng.normal(size=(many, 3))[unit]
+        form = rng.choice(["short", "long", "other"], many)[unit]
+        f = rng.choice(STATED, n) if world == "stated" else rng.uniform(0.05, 0.95, n)
+        if world == "drifted":
+            f = np.where(test, rng.beta(4, 2, n), rng.beta(2, 3, n))
+        self.f = f[unit * GROUP_ROWS] if world == "grouped" else f
+        self.visible = self._curve(world)
+        ends = np.sign(self.numbers[:, 0]) * (np.abs(self.numbers[:, 0]) > 0.6745)
+        sign = {"stated": ends, "grouped": np.zeros(n)}.get(world, KIND_SIGNS[kind])
+        self.rate = self.visible + sign * hidden_size(self.visible)
+        own = rng.random(n)
+        if world == "grouped":
+            own = np.where(rng.random(n) < np.sqrt(SHARED), rng.random(many)[unit], own)
+        self.y = (own < self.rate).astype(float)
+        self.X = np.c_[np.eye(8)[kind], form[:, None] == np.array(["short", "long"]), self.numbers]
+        self.columns = {
+            "kind": np.array([f"kind {k}" for k in range(8)], object)[kind], "form": form.astype(object),
+            "age": self.numbers[:, 0].round(2), "year": self.numbers[:, 2].round(1),
+        }  # fmt: skip
+        self.group = unit if world == "grouped" else None
+        self.testifies = test if world == "drifted" else np.ones(n, bool)
+
+    def _curve(self, world: str) -> np.ndarray:
+        if world == "stated":
+            return RIGHT[np.searchsorted(STATED, self.f)]
+        return self.f if world == "grouped" else squeezed(self.f, 0.6, -0.2)
+
+    def triples(self) -> Triples:
+        """Rows as a user gives them."""
+        split = None if self.testifies.all() else self.split
+        return Triples.of(
+            self.X, confidence=self.f, correct=self.y, metadata=self.columns, group=self.group, split=split
+        )
+
+
+WORLDS = ("kinds", "stated", "grouped", "drifted")
+
+
+def _kinds(world: str) -> np.ndarray:
+    """Shares of the kinds in what is learned from; where they drift, what is hidden goes up more often than down."""
+    shares = np.where(KIND_SIGNS > 0, 2.0, 1.0) if world == "drifted" else np.ones(8)
+    return shares / shares.sum()
+
+
+def one_run(world: str, n: int, draw: int) -> dict:
+    """Draw a table, run the whole of discover, and hold what it says against the truth."""
+    limit_threads()
+    table, start = Table(world, n, np.random.default_rng((draw, n, WORLDS.index(world), 121))), time.perf_counter()
+    found = miscal.discover(table.triples(), seed=draw, n_jobs=1, map_method="pca")
+    seconds, told = time.perf_counter() - start, Told()
+    for judge in (of_certificate, of_regimes, of_scores, of_findings):
+        judge(table, found, world, told)
+    sums: dict[str, dict[str, list[int]]] = {"sizes": {}, "misses": {}}
+    told.added_to(sums)
+    structure = bool(found.summary.field.structure)
+    return {"world": world, "n": n, "draw": draw, "draws": 1, **sums, "structure": structure, "seconds": seconds}
+
+
+def of_certificate(table: Table, found: Discovery, world: str, told: Told) -> None:
+    """Both p-values and limits, of the rows that were tested: where folds teach first, those of the last ones."""
+    proof, rows = found.summary.certificate, table.testifies
+    if table.testifies.all():
+        fold = found.table["fold"].to_numpy()
+        rows = next(fold >= k for k in range(int(fold.max()) + 1) if (fold >= k).sum() == proof.n)
+    for name, p, limit, error in (
+        ("certificate, total", proof.p_value_total, proof.lower_bound_total, table.rate - table.f),
+        ("certificate, hidden", proof.p_value, proof.lower_bound_hidden, table.rate - table.visible),
+    ):
+        told.p_value(name, p, world == "grouped")
+        told.interval(f"{name}: limit", limit.interval, float(np.abs(error[rows]).mean()))
+
+
+def of_regimes(table: Table, found: Discovery, world: str, told: Told) -> None:
+    """Residuals of the over and under regimes of the field and of its hidden part, each with its parts."""
+    truth = {
+        "residual": table.rate - table.f,
+        "visible": table.visible - table.f,
+        "hidden": table.rate - table.visible,
+    }
+    for field, regimes in (("", found.summary.regimes), ("hidden_", found.summary.hidden_regimes)):
+        of_row = found.table[f"{field}regime"].to_numpy()
+        for one in regimes:
+            inside = (of_row == one.name) & table.testifies
+            if one.name == "good" or not inside.any():
+                continue
+            for part, error in truth.items():
+                said, name = getattr(one, part), f"{part} of {field}{one.name}".replace("_", " ")
+                told.p_value(name, said.p_value, world == "grouped")
+                told.interval(f"{name}: interval", said.interval, float(error[inside].mean()))
+            if not field:
+                told.p_value(f"smece of {one.name}", one.smece.p_value, world == "grouped")
+
+
+def of_scores(table: Table, found: Discovery, world: str, told: Told) -> None:
+    """Scores of the world; accuracy and confidence are of all rows, the others of those that testify."""
+    scores = found.summary.global_
+    for name, truth in true_scores(world).items():
+        told.interval(f"{name}: interval", getattr(scores, name).interval, truth)
+    told.p_value("smece", scores.smece.p_value, world == "grouped")
+    told.p_value("gap", found.summary.gap.p_value, world == "grouped")
+
+
+_TRUE: dict[str, dict[str, float]] = {}
+
+
+def true_scores(world: str) -> dict[str, float]:
+    """Scores of so many rows that they are those of the world."""
+    if world not in _TRUE:
+        table = Table(world, POPULATION, np.random.default_rng(122))
+        rows = table.testifies
+        f, p, visible = table.f[rows], table.rate[rows], table.visible[rows]
+        one, zero, mass = np.ones_like(f), np.zeros_like(f), np.full(len(f), 1 / len(f))
+        by_bin = np.bincount(bin_index(f, BINS, "width", mass), mass * (visible - f))
+        _TRUE[world] = {
+            "accuracy": float(table.rate.mean()), "confidence": float(table.f.mean()),
+            "smece": smece_of_residuals(f, mass * (visible - f)), "ece": float(np.abs(by_bin).sum()),
+            "brier": float(np.mean(p * (1 - f) ** 2 + (1 - p) * f**2)),
+            "log_loss": float(np.mean(p * log_losses(one, f) + (1 - p) * log_losses(zero, f))),
+        }  # fmt: skip
+    return _TRUE[world]
+
+
+def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
+    """Any finding, and whether the interval of any that columns name misses: as promised, E[y | f] taken as known."""
+    summary = found.summary
+    told.p_value("findings", min((one.p_adjusted for one in summary.findings), default=1.0), world == "grouped")
+    columns = {name: values[table.testifies] for name, values in table.columns.items()}
+    promised = more = False
+    for one in (*summary.findings, *summary.accounted_for):
+        meaning = Meaning.of(one.description, columns, None)
+        if meaning is None or meaning.rows.sum() != one.n:  # a cluster, or an end of the field
+            continue
+        rate, visible = (values[table.testifies][meaning.rows].mean() for values in (table.rate, table.visible))
+        expected = one.accuracy - one.hidden.value
+        promised |= outside(one.hidden.interval, rate - expected)
+        more |= outside(one.hidden.interval, rate - visible)
+    told.misses["findings: intervals"] = promised
+    told.misses["findings: intervals, true E[y | f]"] = more
+
+
+def promised(statement: str) -> bool:
+    """Whether a run promises it."""
+    return not statement.endswith(("true E[y | f]", DRIFT))
+
+
+def named(record: dict) -> dict:
+    """Count the regimes of a run together, and give what a run does not promise under drift a name of its own."""
+    found = {"sizes": {}, "misses": {}}
+    for kind, sums in found.items():
+        for name, numbers in record[kind].items():
+            drifts = kind == "misses" and record["world"] == "drifted" and name.startswith(("visible", "hidden"))
+            name = re.sub(" of (hidden )?(over|under)", " of a regime", name) + (DRIFT if drifts else "")
+            sums[name] = np.add(sums.get(name, 0), numbers).tolist()
+    return {**record, **found}
+
+
+def main() -> None:
+    """Run, show, and compare with the target."""
+    args = options(__doc__, "validity_fits", n=[300, 1_000], draws=100, worlds=list(WORLDS)).parse_args()
+    keys = [(world, n, draw) for draw in range(args.draws) for n in args.n for world in args.worlds]
+    records = [named(record) for record in results(args, FIELDS, keys, one_run).of(keys)]
+    counts = list(counts_of(records, FIELDS[:-1]))
+    show_statements(args, "validity_fits", counts)
+    wrong = missed(counts, promised)
+    sys.exit(not target(f"above their level, beyond chance: {'; '.join(wrong) or 'nothing'}", not wrong))
+
+
+if __name__ == "__main__":
+    main()
