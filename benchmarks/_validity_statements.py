@@ -8,11 +8,10 @@ more rows of the kind, against that of the world.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from _validity_worlds import (
     rows_in,
 )
 from miscal.base.folds import assign_folds
-from miscal.calibration.dependence import Dependence, effect_of_mean
+from miscal.calibration.dependence import Dependence, average, effect_of_mean, shares
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
 from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
 from miscal.calibration.metrics.population import merge, observed, smece_statistic
@@ -91,9 +90,8 @@ class Asked:
         y, f, n = self.rows.correct, self.rows.confidence, len(self.rows.correct)
         if self.evidence == TEST:
             return outcome_given_confidence(*(self.rows.learned or self._elsewhere()), f)
-        return expected_outcome(
-            Triples(np.arange(n, dtype=np.float32)[:, None], f, y, group=self.rows.group), self.seed
-        )
+        known = {"group": self.rows.group, "weight": self.rows.weight}
+        return expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y, **known), self.seed)
 
     def _elsewhere(self) -> tuple[np.ndarray, np.ndarray]:
         """Other rows of the same world."""
@@ -111,32 +109,23 @@ class Asked:
 
     @cached_property
     def dependence(self) -> Dependence | None:
-        """How strongly the outcomes of a group hang together."""
-        return Dependence.given(self.rows.group, self.rows.correct, self.expected)
+        """How strongly the outcomes of a group hang together, and how much each row counts."""
+        return Dependence.given(self.rows.group, self.rows.correct, self.expected, self.rows.weight)
 
     @property
     def warned(self) -> bool:
         """Whether a run would warn that stated confidences are too rare to be compared by themselves."""
         return rare_values_warning(self.rows.confidence, self.block) is not None
 
-    def weighed(self, function: Callable) -> tuple[Callable, np.ndarray]:
-        """Give a function the weights if the world has some and it takes them; and the weights of its truth."""
-        equal = np.ones(len(self.rows.correct))
-        names = {"weight", "weights", "sample_weight"} & set(inspect.signature(function).parameters)
-        if self.rows.weight is None or not names:
-            return function, equal
-        return partial(function, **{names.pop(): self.rows.weight}), self.rows.weight
-
 
 def certificates(asked: Asked) -> Told:
     """Both p-values and both lower limits of the certificate."""
     rows, told = asked.rows, Told()
-    prove, weight = asked.weighed(certificate)
     # the limit of the total is dear; it is judged where confidences are calibrated and where something is planted
     delta = rows.delta * (asked.kind != VISIBLE)
-    proof = prove(
+    proof = certificate(
         rows.correct, rows.confidence, delta, rows.hidden, expected=asked.expected, block=asked.block,
-        groups=rows.group, settings=SETTINGS, random_state=asked.seed,
+        groups=rows.group, weights=rows.weight, settings=SETTINGS, random_state=asked.seed,
     )  # fmt: skip
     told.p_value("certificate, total", proof.total.p_value, asked.calibrated)
     told.p_value("certificate, hidden", proof.hidden.p_value, asked.nothing_hidden)
@@ -144,7 +133,7 @@ def certificates(asked: Asked) -> Told:
         ("certificate, total", proof.total, rows.rate - rows.confidence),
         ("certificate, hidden", proof.hidden, rows.rate - rows.visible),
     ):
-        told.interval(f"{name}: limit", bound.interval, float(np.average(np.abs(error), weights=weight)))
+        told.interval(f"{name}: limit", bound.interval, average(np.abs(error), rows.weight))
     return told
 
 
@@ -152,9 +141,8 @@ def residuals(asked: Asked) -> Told:
     """The residual of a regime of the field, its visible part, and the hidden part of a regime of the hidden field."""
     rows, told = asked.rows, Told()
     regions = [cut(rows.delta) == "over", cut(rows.hidden) == "under"]
-    call, weight = asked.weighed(judge)
     known = rows.correct, rows.confidence, asked.expected
-    over, under = call(*known, regions, [-1, 1], dependence=asked.dependence)
+    over, under = judge(*known, regions, [-1, 1], dependence=asked.dependence)
     for name, said, region, error, hypothesis in (
         ("residual", over.residual, regions[0], rows.rate - rows.confidence, asked.calibrated),
         ("visible residual", over.visible, regions[0], rows.visible - rows.confidence, asked.calibrated),
@@ -162,7 +150,8 @@ def residuals(asked: Asked) -> Told:
     ):
         if region.any():
             told.p_value(name, said.p_value, hypothesis)
-            told.interval(f"{name}: interval", said.interval, float(np.average(error[region], weights=weight[region])))
+            truth = average(error[region], take_groups(rows.weight, region))
+            told.interval(f"{name}: interval", said.interval, truth)
     return told
 
 
@@ -170,33 +159,29 @@ def scores(asked: Asked) -> Told:
     """Means over rows, each with its interval."""
     rows, told = asked.rows, Told()
     for name in ("accuracy", "confidence", "brier", "log_loss"):
-        call, weight = asked.weighed(METRICS[name].estimate)
-        found = call(rows.correct, rows.confidence, groups=rows.group)
-        weighs = weight is rows.weight
-        told.interval(f"{name}: interval", found.interval, mean_scores(asked.world, asked.kind, weighs)[name])
+        found = METRICS[name].estimate(rows.correct, rows.confidence, sample_weight=rows.weight, groups=rows.group)
+        told.interval(f"{name}: interval", found.interval, mean_scores(asked.world, asked.kind)[name])
     return told
 
 
 @lru_cache(maxsize=8)
-def mean_scores(world: str, kind: str, weighs: bool) -> dict[str, float]:
+def mean_scores(world: str, kind: str) -> dict[str, float]:
     """Means of the scores over all rows of a world."""
     rows = population(world, kind)
-    f, p, weight = rows.confidence, rows.rate, rows.weight if weighs else None
+    f, p = rows.confidence, rows.rate
     one, zero = np.ones_like(f), np.zeros_like(f)
     values = {
         "accuracy": p, "confidence": f, "brier": p * (1 - f) ** 2 + (1 - p) * f**2,
         "log_loss": p * log_losses(one, f) + (1 - p) * log_losses(zero, f),
     }  # fmt: skip
-    return {name: float(np.average(value, weights=weight)) for name, value in values.items()}
+    return {name: average(value, rows.weight) for name, value in values.items()}
 
 
 def smooth_error(asked: Asked) -> Told:
     """The p-value of smECE, as `measure_smece` finds it, without the interval, which is dear."""
     rows, told = asked.rows, Told()
-    if rows.weight is not None:
-        return told
-    y, f = rows.correct, rows.confidence
-    cells = merge(y, f, np.full(len(y), 1 / len(y)), effect=effect_given_confidence(y, f, rows.group))
+    y, f, weight = rows.correct, rows.confidence, shares(rows.weight, len(rows.correct))
+    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, rows.group, weight))
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, ERROR_DRAWS, asked.seed)
     told.p_value("smece", p_value_of(null, observed(cells, statistic)), hypothesis=True)
@@ -208,41 +193,36 @@ def errors(asked: Asked) -> Told:
     rows, told = asked.rows, Told()
     y, f, regime = rows.correct, rows.confidence, cut(rows.delta)
     draws = {"n_draws": ERROR_DRAWS, "random_state": asked.seed}
-    smece, weight = asked.weighed(measure_smece)
-    ece, gap = asked.weighed(measure_ece)[0], asked.weighed(measure_gap)[0]
-    truth = true_errors(asked.world, asked.kind, weight is rows.weight)
-    whole = smece(y, f, groups=rows.group, **draws)
-    found = {"smece": whole, "ece": ece(y, f, groups=rows.group, **draws)}
+    counted, truth = {"groups": rows.group, "sample_weight": rows.weight}, true_errors(asked.world, asked.kind)
+    whole = measure_smece(y, f, **counted, **draws)
+    found = {"smece": whole, "ece": measure_ece(y, f, **counted, **draws)}
     # as in a run, the intervals of the parts are not drawn again
     known = {"all": whole.interval}
     for name in ("over", "under"):
         inside = regime == name
-        if inside.sum() >= 30 and rows.weight is None:
-            part = measure_smece(y[inside], f[inside], groups=take_groups(rows.group, inside), **draws)
-            known[name] = part.interval
-    if rows.weight is None:
-        gap = partial(gap, known=known)
-    found["gap"] = gap(y, f, regime, groups=rows.group, **draws)
+        if inside.sum() >= 30:
+            own = {key: take_groups(values, inside) for key, values in counted.items()}
+            known[name] = measure_smece(y[inside], f[inside], **own, **draws).interval
+    found["gap"] = measure_gap(y, f, regime, known=known, **counted, **draws)
     for name, one in found.items():
-        told.p_value(name, one.p_value, asked.calibrated and (name != "smece" or rows.weight is not None))
+        told.p_value(name, one.p_value, asked.calibrated and name != "smece")
         told.interval(f"{name}: interval", one.interval, truth[name])
     return told
 
 
 @lru_cache(maxsize=8)
-def true_errors(world: str, kind: str, weighs: bool) -> dict[str, float]:
+def true_errors(world: str, kind: str) -> dict[str, float]:
     """Errors of a world, those of the slices of the field too."""
     rows = population(world, kind)
     f, regime = rows.confidence, cut(rows.delta)
-    weight = rows.weight if weighs else np.ones_like(f)
+    weight = shares(rows.weight, len(f))
 
     def error(residual: np.ndarray, inside: np.ndarray) -> float:
         mass = weight[inside] / weight[inside].sum()
         return smece_of_residuals(f[inside], mass * residual[inside])
 
-    everyone, mass = np.ones(len(f), bool), weight / weight.sum()
-    whole = error(rows.visible - f, everyone)
-    by_bin = np.bincount(bin_index(f, BINS, "width", mass), mass * (rows.visible - f))
+    whole = error(rows.visible - f, np.ones(len(f), bool))
+    by_bin = np.bincount(bin_index(f, BINS, "width", weight), weight * (rows.visible - f))
     parts = [error(rows.rate - f, regime == name) for name in ("over", "under") if (regime == name).any()]
     return {"smece": whole, "ece": float(np.abs(by_bin).sum()), "gap": max(parts, default=0.0) - whole}
 
@@ -254,23 +234,24 @@ def findings(asked: Asked) -> Told:
     which they do not promise, against the true hidden part.
     """
     rows, told = asked.rows, Told()
-    call, _ = asked.weighed(find)
     groups, n = named_groups(rows.columns), len(rows.correct)
     witnesses = Witnesses(rows.correct, rows.confidence, asked.expected, rows.hidden, np.arange(n), asked.dependence)
     order = SequentialField(rows.hidden, np.zeros(n, int) if asked.block is None else asked.block)
-    found = call(witnesses, groups, field=order, seed=asked.seed)
+    found = find(witnesses, groups, field=order, seed=asked.seed)
     least = min((one.p_adjusted for one in found.findings), default=1.0)
     told.p_value("findings", least, asked.nothing_hidden)
     chosen = [(one.hidden_interval, rows_of(one, groups, order)) for one in (*found.findings, *found.accounted)]
     for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
-        told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected)
-        told.misses[f"{name}: intervals, true E[y | f]"] = missed(intervals, rows.rate - rows.visible)
+        told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected, rows.weight)
+        told.misses[f"{name}: intervals, true E[y | f]"] = missed(intervals, rows.rate - rows.visible, rows.weight)
     return told
 
 
-def missed(intervals: list[tuple[tuple[float, float], np.ndarray]], truth: np.ndarray) -> bool:
+def missed(
+    intervals: list[tuple[tuple[float, float], np.ndarray]], truth: np.ndarray, weight: np.ndarray | None
+) -> bool:
     """Whether any interval misses the mean of the truth over its rows."""
-    return any(outside(ends, float(truth[inside].mean())) for ends, inside in intervals)
+    return any(outside(ends, average(truth[inside], take_groups(weight, inside))) for ends, inside in intervals)
 
 
 def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float, float], np.ndarray]]:
@@ -281,7 +262,8 @@ def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float,
     for place, level in enumerate(levels.tolist()):
         inside = groups.rows(place)
         effect = effect_of_mean(rows.correct, expected, inside, asked.dependence)
-        found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect), inside))
+        weight = take_groups(rows.weight, inside)
+        found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect, weight), inside))
     return found
 
 

@@ -182,9 +182,13 @@ def drifted(n: int, kind: str, rng: np.random.Generator) -> Rows:
 
 
 def weighted(n: int, kind: str, rng: np.random.Generator) -> Rows:
-    """Weights from 1 to 8: sure rows weigh more, and so do those on which something may be hidden."""
+    """Sure rows weigh more, and so do those on which something may be hidden; else weights differ at random."""
     f = rng.uniform(0.05, 0.95, n)
-    return rows_of(f, lambda f: squeezed(f, 0.6, -0.2), kind, rng, weigh=lambda f, off: (1 + 3 * f) * (1 + off))
+
+    def weigh(f: Floats, off: Floats) -> Floats:
+        return (1 + 3 * f) * (1 + off) * rng.lognormal(0, 0.7, len(f))
+
+    return rows_of(f, lambda f: squeezed(f, 0.6, -0.2), kind, rng, weigh=weigh)
 
 
 def small(n: int, kind: str, rng: np.random.Generator) -> Rows:

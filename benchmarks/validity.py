@@ -2,7 +2,7 @@
 
     python benchmarks/validity.py [--rows 100 300 1000 5000] [--draws 1000 1000 400 100] [--worlds uniform] [--print]
 
-Fields are fixed before the outcomes (_validity_worlds.py): eleven worlds, three kinds of draw. Half of the draws are
+Fields are fixed before the outcomes (_validity_worlds.py): twelve worlds, three kinds of draw. Half of the draws are
 judged as a run does where all rows testify (evidence "all": E[y | f] by folds, the certificate fold after fold), half
 as with a test split ("test": E[y | f] from three times as many other rows); "drifted" always has a test split. Scores,
 monitor and the p-value of smECE are asked of as many draws at every number of rows, intervals of calibration errors of
@@ -29,8 +29,6 @@ from _validity_worlds import KINDS, WORLDS
 
 FIELDS = ("asked", "world", "kind", "rows", "evidence", "part")
 DRAWS_A_PART, DEAREST_A_PART, ONE_IN = 25, 4, 25
-NOT_YET = ("weighted",)
-"""Worlds that no statement but the scores takes into account."""
 WARNED, DRIFT, UNKNOWN = " (a run warns)", " (drift)", ", true E[y | f]"
 """Ends of the names of statements that are not promised: where rare stated confidences make a run warn, where the rows
 that E[y | f] was learned from are of another kind, and where an interval that takes it as known is asked for more."""
@@ -122,9 +120,8 @@ def show_cells(args: argparse.Namespace, counts: Sequence[Count]) -> None:
 
 def main() -> None:
     """Judge, show, and compare with the target."""
-    worlds = [world for world in WORLDS if world not in NOT_YET]
     parser = options(
-        __doc__, "validity", rows=[100, 300, 1_000, 5_000], draws=[1_000, 1_000, 400, 100], worlds=worlds,
+        __doc__, "validity", rows=[100, 300, 1_000, 5_000], draws=[1_000, 1_000, 400, 100], worlds=list(WORLDS),
         statements=list(STATEMENTS),
     )  # fmt: skip
     args = parser.parse_args()
