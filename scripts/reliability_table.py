@@ -1,10 +1,12 @@
 """Count the tests that prove each promise, and write docs/reliability.md: `python scripts/reliability_table.py`.
 
 The promises are in tests/promises.toml; `@pytest.mark.promise("I1", cases=50)` names what a test proves, and how many
-cases one call of it tries. Counting collects the tests, which takes about as long as importing them.
+cases one call of it tries. Counting collects the tests, which takes about as long as importing them. What fuzzing found
+is in docs/benchmarks/fuzz.csv, as `benchmarks/fuzz.py` wrote it.
 """
 
 import contextlib
+import csv
 import io
 import tomllib
 from collections import Counter
@@ -18,6 +20,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reliability.md"
 START, END = "<!-- tables: written by scripts/reliability_table.py -->", "<!-- end of tables -->"
+FUZZ = ROOT / "docs" / "benchmarks" / "fuzz.csv"
+FUZZ_START, FUZZ_END = "<!-- fuzz: written by scripts/reliability_table.py -->", "<!-- end of fuzz -->"
+FUZZ_HEAD = "| what was read | examples | refused | ended otherwise | how |\n|---|---:|---:|---:|---|"
 HEAD = "| row | what goes wrong | what miscal does | fast | slow | examples |\n|---|---|---|---:|---:|---:|"
 
 
@@ -117,10 +122,27 @@ def _total(counts: Mapping[str, Count]) -> str:
     )
 
 
+def fuzzed() -> str:
+    """Return what fuzzing found as a table of Markdown."""
+    with FUZZ.open(newline="", encoding="utf-8") as stream:
+        readers = list(csv.DictReader(stream))
+    numbers = ("examples", "refused", "failures")
+    lines = [
+        f"| {one['reader']} | {' | '.join(f'{int(one[name]):,}' for name in numbers)} | {one['how']} |"
+        for one in readers
+    ]
+    whole = [f"**{sum(int(one[name]) for one in readers):,}**" for name in numbers]
+    return "\n".join([FUZZ_HEAD, *lines, f"| **all** | {' | '.join(whole)} | |"])
+
+
 def written(page: str, counts: Mapping[str, Count]) -> str:
     """Return the page with the tables as they should be."""
-    before, rest = page.split(START)
-    return f"{before}{START}\n\n{section(counts)}\n\n{END}{rest.split(END)[1]}"
+    return _between(_between(page, FUZZ_START, FUZZ_END, fuzzed()), START, END, section(counts))
+
+
+def _between(page: str, start: str, end: str, content: str) -> str:
+    before, rest = page.split(start)
+    return f"{before}{start}\n\n{content}\n\n{end}{rest.split(end)[1]}"
 
 
 class _Collected:

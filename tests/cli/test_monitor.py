@@ -84,6 +84,7 @@ def test_a_broken_correction_ends_with_3_now_and_at_later_looks(watch):
     assert (later.status, later.out.partition(":")[0]) == (3, "ALARM since look 2")
 
 
+@pytest.mark.promise("S3")
 def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     watch(with_groups(200, 1), "--at", "2026-01-05")
     ended = watch(with_groups(150, 2), "--json", "--at", "=1+1")
@@ -103,6 +104,7 @@ def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     assert last == pytest.approx({one.key: one.evidence for one in found.questions})
 
 
+@pytest.mark.promise("S1", "S2")
 def test_the_page_asks_for_nothing_from_outside_and_holds_no_markup_of_the_data(watch):
     watch(with_groups(60, 1), "--at", "<img src=x onerror=alert(1)>")
     page = (watch.folder / "monitor.html").read_text()
@@ -112,6 +114,7 @@ def test_the_page_asks_for_nothing_from_outside_and_holds_no_markup_of_the_data(
     assert "<img" not in page
 
 
+@pytest.mark.promise("D1")
 def test_the_same_looks_give_the_same_bytes(watch, made, tmp_path):
     rows = [with_groups(80, 1), with_groups(80, 2)]
     for one in rows:
@@ -186,6 +189,7 @@ def test_invalid_rows_can_be_left_out_and_are_counted(watch):
     assert json.loads((watch.folder / "monitor.json").read_text())["looks"][0]["dropped"] == 6
 
 
+@pytest.mark.promise("C7")
 def test_another_model_another_setting_and_a_damaged_state_are_refused(watch, made, tmp_path):
     watch(with_groups(80, 1))
     before = content(watch.folder)
@@ -210,6 +214,7 @@ def test_another_model_another_setting_and_a_damaged_state_are_refused(watch, ma
     assert watch(with_groups(80, 2)).status == 0
 
 
+@pytest.mark.promise("S6")
 def test_another_place_is_another_monitor_and_a_foreign_folder_is_kept(watch, tmp_path):
     watch(with_groups(80, 1))
     assert watch(with_groups(80, 1), "--out", tmp_path / "other").status == 0
@@ -228,6 +233,7 @@ def test_a_run_folder_with_a_monitor_is_not_replaced(watch, made, tmp_path, caps
     assert "'monitor'" in capsys.readouterr().err
 
 
+@pytest.mark.promise("S6")
 def test_what_is_no_run_is_refused(tmp_path, capsys):
     with_groups(20, 1).write_parquet(tmp_path / "new.parquet")
     for run in (tmp_path, tmp_path / "none", tmp_path / "new.parquet"):
@@ -250,6 +256,7 @@ def test_without_the_data_of_the_run_inputs_are_left_out_and_it_is_said(made, tm
     assert sum(one.share or 0 for one in found.questions) == pytest.approx(1)
 
 
+@pytest.mark.promise("C6")
 def test_a_second_writer_is_refused_at_once(watch):
     watch(with_groups(60, 1))
     with files.locked(watch.folder):
@@ -268,6 +275,7 @@ def gone_on(folder, data):
     return False
 
 
+@pytest.mark.promise("C3")
 def test_a_kill_between_any_two_writes_leaves_the_old_or_the_new_monitor(watch, tmp_path, monkeypatch):
     """What lies on the disk before each operation is what a kill leaves there, and the same command goes on from it."""
     watch(with_groups(60, 1))

@@ -12,11 +12,12 @@ from miscal.data.triples import Triples
 from miscal.discovery.monitoring import state as states
 from miscal.discovery.monitoring.basis import Basis, reference_of
 from miscal.discovery.monitoring.bets import Watch, blocks, conditional_log_factors
+from miscal.discovery.monitoring.kept import Look
 from miscal.discovery.monitoring.learned import Learned
 from miscal.discovery.monitoring.membership import members
 from miscal.discovery.monitoring.questions import BETS, SHARES, Question, tolerance_of
 from miscal.discovery.monitoring.rows import NewLabelled
-from miscal.discovery.monitoring.state import Look, MonitorState
+from miscal.discovery.monitoring.state import MonitorState
 from miscal.evidence.betting import Capital, clipped_logit
 from miscal.findings.ledger import named_groups
 

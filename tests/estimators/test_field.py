@@ -6,7 +6,8 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, LockedError
+from miscal.base.files import locked
 from miscal.data.triples import Triples
 from miscal.estimators.auto.field import AutoField
 from miscal.estimators.field import MiscalibrationField
@@ -188,6 +189,25 @@ def test_a_saved_field_is_the_field(fitted, tmp_path):
         assert (getattr(loaded.estimate(X, f), name) == getattr(fitted.estimate(X, f), name)).all()
     assert loaded.selection_ == fitted.selection_
     assert sorted(p.name for p in (tmp_path / "model").iterdir()) == ["config.json", "tensors.safetensors"]
+
+
+@pytest.mark.promise("C4")
+@pytest.mark.parametrize("name", ["letter.txt", "input", "config.json.bak"])
+def test_a_folder_of_anything_else_is_never_replaced(fitted, tmp_path, name):
+    fitted.save(tmp_path / "mine")
+    (tmp_path / "mine" / name).write_text("dear")
+    with pytest.raises(InputError, match=name):
+        fitted.save(tmp_path / "mine")
+    assert (tmp_path / "mine" / name).read_text() == "dear"
+    with pytest.raises(InputError, match="is a file"):
+        fitted.save(tmp_path / "mine" / name)
+
+
+@pytest.mark.promise("C6")
+def test_a_folder_that_another_process_writes_is_refused(fitted, tmp_path):
+    with locked(tmp_path / "field"), pytest.raises(LockedError, match="another miscal process"):
+        fitted.save(tmp_path / "field")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.promise("I13")

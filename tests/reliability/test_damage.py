@@ -5,6 +5,8 @@ What miscal writes itself has checksums: there, every change is an error or with
 
 import json
 import shutil
+import signal
+import subprocess
 import zipfile
 
 import numpy as np
@@ -28,6 +30,7 @@ from miscal.scoring.scorer import as_items
 from ..cli.new_rows import embedded, rows
 from ..data.importers import written
 from ..scoring.test_folder import questions
+from .test_kills import process
 
 CUTS, FLIPS = 50, 200
 
@@ -92,6 +95,30 @@ def test_data(tmp_path, ending, way):
         assert ((triples.confidence >= 0) & (triples.confidence <= 1)).all()
         assert np.isin(triples.correct, [0, 1]).all()
     assert refused >= 1
+
+
+@pytest.mark.promise("F3")
+@pytest.mark.slow
+def test_a_library_that_ends_the_process_leaves_the_old_run_and_the_next_command_works(tmp_path):
+    """Where the header of a page claims a negative number of values, polars aborts: nothing of ours can answer that."""
+    path, _ = written_data(tmp_path, ".parquet")
+    whole = path.read_bytes()
+    # the number of values of a page with 120 of them, as Thrift writes it, becomes -121
+    path.with_name("bad.parquet").write_bytes(whole.replace(b",\x15\xf0\x01\x15", b",\x15\xf1\x01\x15"))
+    assert path.with_name("bad.parquet").read_bytes() != whole
+    options = ("--features", "age,count", "--text", "text", "--evidence", "test", "--map", "pca", "--overwrite")
+
+    def run(name):
+        return subprocess.run(**process("-m", "miscal", "discover", name, "--out", "run", *options), cwd=tmp_path)
+
+    assert run("d.parquet").returncode == 0
+    before = (tmp_path / "run" / "field.parquet").read_bytes()
+    ended = run("bad.parquet")
+    assert ended.returncode in (2, -signal.SIGABRT)
+    assert read_run(tmp_path / "run").table.height == N
+    assert (tmp_path / "run" / "field.parquet").read_bytes() == before
+    assert run("d.parquet").returncode == 0
+    assert {found.name for found in tmp_path.iterdir()} == {"d.parquet", "bad.parquet", "run"}
 
 
 def written_log(folder, kind):

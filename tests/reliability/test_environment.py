@@ -1,15 +1,23 @@
-"""The same bytes whatever the language, time zone, hash seed, current folder or order of files in a folder."""
+"""The same bytes whatever the language, time zone, clock, hash seed, current folder or order of files in a folder.
+
+And the same numbers whatever the threads.
+"""
 
 import json
+import locale
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+import miscal
 from miscal.data.importers import read_log
 from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
@@ -18,15 +26,32 @@ from miscal.scoring.scorer import as_items
 from ..cli.new_rows import fitted, rows
 from ..data.importers import written
 from ..scoring.test_folder import content, questions
+from .test_kills import PAPER, process
+
+FIRST = "first"
+"""Python code that runs before miscal does, instead of a variable of the environment."""
+OF_THE_LANGUAGE = "import locale; locale.setlocale(locale.LC_ALL, '')"
+"""As applications do that print numbers in the language of their user; Python by itself leaves numbers alone."""
+SET_BACK = """
+import time
+now, now_ns = time.time, time.time_ns
+begun = now()
+time.time = lambda: now() - 3600 * (now() - begun > 1)
+time.time_ns = lambda: now_ns() - 3600 * 10**9 * (now() - begun > 1)
+"""
+"""A second after it began, the clock is set back by an hour."""
 
 ENVIRONMENTS = {
     "as it is": {},
     "Turkish": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
     "German": {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
+    "Turkish, in all its ways": {"LC_ALL": "tr_TR.UTF-8", FIRST: OF_THE_LANGUAGE},
+    "German, in all its ways": {"LC_ALL": "de_DE.UTF-8", FIRST: OF_THE_LANGUAGE},
     "C, without UTF-8": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     "POSIX": {"LC_ALL": "POSIX", "PYTHONUTF8": "0"},
     "a day ahead": {"TZ": "Pacific/Kiritimati"},
     "a day behind": {"TZ": "Pacific/Niue"},
+    "a clock that is set back": {FIRST: SET_BACK},
     "no home": {"HOME": "/nonexistent", "XDG_CACHE_HOME": ""},
     **{f"hash seed {seed}": {"PYTHONHASHSEED": str(seed)} for seed in (0, 1, 2, 77, 4294967295)},
 }
@@ -34,10 +59,26 @@ OTHERS = [name for name in ENVIRONMENTS if name != "as it is"]
 both = pytest.mark.parametrize("name", OTHERS)
 
 
+def environment(name):
+    """Return an environment by its name, where the machine has its language."""
+    chosen = ENVIRONMENTS[name]
+    language = chosen.get("LC_ALL", "C")
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        locale.setlocale(locale.LC_ALL, language)
+    except locale.Error:
+        pytest.skip(f"the language {language} is not installed on this machine: everything would fall back to C")
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return chosen
+
+
 def run(environment, *arguments, cwd):
     path = os.pathsep.join(os.path.abspath(place) for place in sys.path if place)
+    environment = dict(environment)
+    code = f"{environment.pop(FIRST, '')}\nimport sys; from miscal.cli import main; sys.exit(main(sys.argv[1:]))"
     ended = subprocess.run(
-        [sys.executable, "-m", "miscal", *map(str, arguments)],
+        [sys.executable, "-c", code, *map(str, arguments)],
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path} | environment,
         cwd=cwd,
         capture_output=True,
@@ -60,21 +101,36 @@ def new_rows(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def corrected(new_rows):
+    """The corrections of these rows, as the machine is."""
+    run({}, *CALIBRATE, "one.csv", cwd=new_rows)
+    return (new_rows / "one.csv").read_bytes()
+
+
+CALIBRATE = ("calibrate", "model", "öğıİ.csv", "--out")
+
+
 @pytest.mark.promise("D1", "D7", "D8")
 @pytest.mark.slow
 @both
-def test_corrections(tmp_path, new_rows, name):
-    for out, environment in (("one", ENVIRONMENTS["as it is"]), ("other", ENVIRONMENTS[name])):
-        run(environment, "calibrate", new_rows / "model", new_rows / "öğıİ.csv", "--out", f"{out}.csv", cwd=tmp_path)
-    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "other.csv").read_bytes()
+def test_corrections(tmp_path, new_rows, corrected, name):
+    run(environment(name), *CALIBRATE, tmp_path / "other.csv", cwd=new_rows)
+    assert (tmp_path / "other.csv").read_bytes() == corrected
+
+
+def dated(n, seed=0):
+    """Rows with dates."""
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 12, 31), eager=True)[:n].cast(pl.String) + "T23:30:00"
+    return rows(n, seed).with_columns(day=days)
 
 
 @pytest.fixture(scope="module")
 def discovered(tmp_path_factory):
-    """A file of rows with dates, and what discover makes of it as the machine is."""
+    """A file of rows with dates, what discover makes of it as the machine is, and newer rows."""
     folder = tmp_path_factory.mktemp("discovered")
-    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 12, 31), eager=True)[:300].cast(pl.String) + "T23:30:00"
-    rows(300).with_columns(day=days).write_parquet(folder / "d.parquet")
+    dated(300).write_parquet(folder / "d.parquet")
+    dated(150, seed=4).write_csv(folder / "new.csv")
     run({}, *DISCOVER, "d.parquet", "--out", "run", cwd=folder)
     return folder
 
@@ -84,17 +140,145 @@ MEASURED = ("summary.json", "manifest.json", "report.html")
 """They hold seconds."""
 
 
+def summary_of(folder):
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+
+
 @pytest.mark.promise("D1", "D7", "D8")
 @pytest.mark.slow
 @both
 def test_discoveries(tmp_path, discovered, name):
     os.symlink(discovered / "d.parquet", tmp_path / "d.parquet")
-    run(ENVIRONMENTS[name], *DISCOVER, "d.parquet", "--out", "run", cwd=tmp_path)
+    run(environment(name), *DISCOVER, "d.parquet", "--out", "run", cwd=tmp_path)
     one, other = files(discovered / "run"), files(tmp_path / "run")
     assert set(one) == set(other)
     assert [name for name in one if name not in MEASURED and one[name] != other[name]] == []
-    first, second = (json.loads(found["summary.json"]) | {"timing": {}} for found in (one, other))
-    assert first == second
+    first, second = (summary_of(folder / "run") for folder in (discovered, tmp_path))
+    assert first | {"timing": {}} == second | {"timing": {}}
+    assert min(second["timing"].values()) >= 0
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory, discovered):
+    """What a monitor makes of the newer rows as the machine is."""
+    folder = tmp_path_factory.mktemp("looked")
+    look({}, folder, discovered)
+    return files(folder / "run" / "monitor")
+
+
+def look(environment, folder, discovered):
+    shutil.copytree(discovered / "run", folder / "run")
+    shutil.copy(discovered / "new.csv", folder)
+    # names in ASCII, because they are shown, and no others can be read where Python is kept from UTF-8
+    run(environment, "monitor", "run", "new.csv", "--at", "2026-01-05", cwd=folder)
+
+
+@pytest.mark.promise("D1", "D7", "D8")
+@pytest.mark.slow
+@both
+def test_looks_of_a_monitor(tmp_path, discovered, looked, name):
+    look(environment(name), tmp_path, discovered)
+    assert files(tmp_path / "run" / "monitor") == looked
+
+
+WALL_CLOCKS = r"\btime\.(time|time_ns|localtime|gmtime|ctime|strftime)\(|\b(utc)?now\(|\btoday\(|\bfromtimestamp\("
+
+
+@pytest.mark.promise("D7")
+def test_nothing_reads_a_clock_that_can_be_set():
+    """Durations come from monotonic clocks, and no file holds a date of its own."""
+    package = Path(miscal.__file__).parent
+    assert re.search(WALL_CLOCKS, "started = time.time()")
+    read = {path.name for path in package.rglob("*.py") if re.search(WALL_CLOCKS, path.read_text(encoding="utf-8"))}
+    assert read == set()
+
+
+# --- threads ------------------------------------------------------------------------------------------------------
+
+LIBRARIES = ("OMP", "MKL", "OPENBLAS", "VECLIB", "NUMEXPR")
+THREADS = {
+    f"{n} threads": {f"{name}_NUM_THREADS": str(n) for name in LIBRARIES} | {"POLARS_MAX_THREADS": str(n)}
+    for n in (1, 2, 4)
+}
+with_threads = pytest.mark.parametrize("threads", THREADS)
+
+
+def alike(one, other):
+    """Whether two JSON values are equal, numbers to four digits."""
+    if isinstance(one, dict):
+        return set(one) == set(other) and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return one == pytest.approx(other, rel=1e-4, abs=1e-6)
+    return one == other
+
+
+def check_tables(one, other):
+    """Refuse tables of rows whose regimes differ, or whose numbers differ in four digits."""
+    assert one.columns == other.columns
+    for name in one.columns:
+        if one[name].dtype.is_float():
+            np.testing.assert_allclose(other[name].to_numpy(), one[name].to_numpy(), rtol=1e-4, atol=1e-6)
+        else:
+            assert one[name].equals(other[name], null_equal=True), name
+
+
+def check_runs(one, other):
+    first, second = (summary_of(folder) for folder in (one, other))
+    assert first["verdict"] == second["verdict"]
+    assert alike(first | {"timing": {}}, second | {"timing": {}})
+    for name in ("field.parquet", "findings.parquet"):
+        check_tables(*(pl.read_parquet(folder / name) for folder in (one, other)))
+
+
+@pytest.mark.promise("D2")
+@pytest.mark.slow
+@with_threads
+def test_discoveries_by_threads(tmp_path, discovered, threads):
+    os.symlink(discovered / "d.parquet", tmp_path / "d.parquet")
+    run(THREADS[threads], *DISCOVER, "d.parquet", "--out", "run", cwd=tmp_path)
+    check_runs(discovered / "run", tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, discovered):
+    """What the paper's method makes of the rows on one thread."""
+    folder = tmp_path_factory.mktemp("trained")
+    train(THREADS["1 threads"], discovered / "d.parquet", folder / "run")
+    return folder / "run"
+
+
+def train(environment, data, out):
+    arguments = process("-c", PAPER, data, out)
+    subprocess.run(**arguments | {"env": arguments["env"] | environment}, check=True)
+
+
+@pytest.mark.promise("D2")
+@pytest.mark.slow
+@with_threads
+def test_the_paper_s_method_by_threads(tmp_path, discovered, trained, threads):
+    train(THREADS[threads], discovered / "d.parquet", tmp_path / "run")
+    check_runs(trained, tmp_path / "run")
+
+
+@pytest.mark.promise("D2")
+@pytest.mark.slow
+@with_threads
+def test_corrections_by_threads(tmp_path, new_rows, corrected, threads):
+    run(THREADS[threads], *CALIBRATE, tmp_path / "other.csv", cwd=new_rows)
+    assert (tmp_path / "other.csv").read_bytes() == corrected
+
+
+@pytest.mark.promise("D2")
+@pytest.mark.slow
+@with_threads
+def test_looks_by_threads(tmp_path, discovered, looked, threads):
+    look(THREADS[threads], tmp_path, discovered)
+    assert files(tmp_path / "run" / "monitor") == looked
+
+
+# --- the same command again ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.promise("D1")

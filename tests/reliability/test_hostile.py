@@ -19,19 +19,20 @@ from miscal.data.readers import read_triples
 from miscal.data.writing import defused, write_table
 from miscal.discovery.discover import discover
 from miscal.report import write_run
+from miscal.report.monitoring.run import monitor
 from miscal.study.reading import read_plan
 from miscal.study.writing import write_tables
 
 from ..cli.new_rows import rows
 from ..data.test_writing import STARTS
-from ..report.test_render import PAYLOADS, Page
+from ..report.read_page import PAYLOADS, Page
 
 # --- pages --------------------------------------------------------------------------------------------------------
 
 
-def hostile_rows(payloads):
+def hostile_rows(payloads, seed=0):
     """Rows in which every payload is a text, a value, and the name of a column."""
-    table, n = rows(190), len(payloads)
+    table, n = rows(190, seed), len(payloads)
     return table.with_columns(
         text=pl.Series([f"{payloads[k % n]} {text}" for k, text in enumerate(table["text"])]),
         kind=pl.Series([payloads[k % n] for k in range(len(table))]),
@@ -39,25 +40,31 @@ def hostile_rows(payloads):
     )
 
 
+def pages_of(folder, payloads):
+    """Discover rows and look at newer ones; return the pages of the run and of its monitor."""
+    name = payloads[0].replace("/", "_")
+    for kind, seed in (("old", 0), ("new", 1)):
+        (folder / kind / name).mkdir(parents=True)
+        hostile_rows(payloads, seed).write_parquet(folder / kind / name / f"{name}.parquet")
+    data = folder / "old" / name / f"{name}.parquet"
+    triples = read_triples(data, features="age,count", text="text", metadata=["kind", *payloads])
+    write_run(discover(triples, evidence="test", map_method="pca"), folder / name)
+    monitor(folder / name, folder / "new" / name / f"{name}.parquet", at=payloads[0])
+    places = (folder / name / "report.html", folder / name / "monitor" / "monitor.html")
+    return [Page(place.read_text(encoding="utf-8")) for place in places]
+
+
 @pytest.mark.slow
-@pytest.mark.promise("S1", cases=3 * len(PAYLOADS))
-def test_a_run_on_hostile_rows_adds_no_element_to_its_page(tmp_path):
-    """Texts, values and names of columns, through keywords, names of parts and findings."""
-    pages = []
-    for payloads in ([payload.strip() for payload in PAYLOADS], [f"word{k}" for k in range(len(PAYLOADS))]):
-        folder = tmp_path / payloads[0].replace("/", "_")
-        folder.mkdir()
-        path = folder / (payloads[0].replace("/", "_") + ".parquet")
-        hostile_rows(payloads).write_parquet(path)
-        metadata = ["kind", *payloads]
-        triples = read_triples(path, features="age,count", metadata=metadata)
-        write_run(discover(triples, evidence="test", map_method="pca"), folder / "run")
-        pages.append(Page((folder / "run" / "report.html").read_text(encoding="utf-8")))
-    hostile, plain = pages
-    assert set(hostile.tags) == set(plain.tags)
-    assert hostile.tags.count("script") == plain.tags.count("script")
-    names = {name for _, name, _ in hostile.attributes}
-    assert not {name for name in names if name.startswith("on")} | ({"srcdoc"} & names)
+@pytest.mark.promise("S1", cases=4 * len(PAYLOADS))
+def test_a_run_on_hostile_rows_adds_no_element_to_its_pages(tmp_path):
+    """Texts, values, names of columns and of files, through keywords, names of parts, findings and looks."""
+    hostile_ones = pages_of(tmp_path, [payload.strip() for payload in PAYLOADS])
+    plain_ones = pages_of(tmp_path, [f"word{k}" for k in range(len(PAYLOADS))])
+    for hostile, plain in zip(hostile_ones, plain_ones, strict=True):
+        assert set(hostile.tags) == set(plain.tags)
+        assert hostile.tags.count("script") == plain.tags.count("script")
+        names = {name for _, name, _ in hostile.attributes}
+        assert not {name for name in names if name.startswith("on")} | ({"srcdoc"} & names)
 
 
 # --- csv ----------------------------------------------------------------------------------------------------------
@@ -107,6 +114,7 @@ FAILURES = {
     "no such model": ["calibrate", "{secret}", "d.parquet", "--out", "c.csv"],
     "no such command": ["{secret}"],
     "an address": ["discover", f"https://{USER}host/d.parquet", "--out", "run"],
+    "no such new rows": ["monitor", "{secret}", "d.parquet"],
     "a log": ["import", "lm-eval", "{secret}", "--out", "l.parquet"],
     "a plan": ["study", "{secret}.yaml", "--out", "study"],
 }

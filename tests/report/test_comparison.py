@@ -21,7 +21,7 @@ from miscal.report import write_comparison
 from miscal.report.comparison.page import build
 from miscal.report.inline import digest
 
-from .test_render import PAYLOADS, Page
+from .read_page import PAYLOADS, Page
 
 MEASURES = ("calibration_error", "smece", "accuracy", "confidence", "brier", "log_loss", "local_saving")
 CURVE = {"confidence": [0.4, 0.8], "accuracy": [0.3, 0.6], "low": [0.2, 0.5], "high": [0.4, 0.7], "n": [50, 70]}

@@ -11,7 +11,7 @@ from miscal.report import render
 from miscal.report.examples import ALIKE, Examples, from_difference
 from miscal.report.source import read_source
 
-from .test_render import Page
+from .read_page import Page
 
 LETTERS = st.text("ab ", max_size=12)
 

@@ -10,8 +10,8 @@ from miscal.report.inline import digest
 from miscal.report.monitoring.page import build
 from miscal.report.monitoring.views import charts, course_table
 
+from .read_page import PAYLOADS, Page
 from .test_browser import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
-from .test_render import PAYLOADS, Page
 
 KINDS = ("raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported")
 
@@ -106,6 +106,7 @@ def test_the_table_has_a_line_for_each_look_and_question():
     assert table.filter(table["answered"])["question"].to_list() == ["finding:0"]
 
 
+@pytest.mark.promise("S1")
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_add_no_element(payload):
     plain, page = Page(build(monitoring())), Page(build(monitoring(payload)))
@@ -115,6 +116,7 @@ def test_payloads_add_no_element(payload):
     assert all(link.startswith("#") or link == "data:," for link in links)
 
 
+@pytest.mark.promise("S2")
 def test_the_policy_names_exactly_our_style():
     text = build(monitoring())
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
@@ -124,6 +126,7 @@ def test_the_policy_names_exactly_our_style():
     assert "<script" not in text
 
 
+@pytest.mark.promise("S1", "S2")
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM")
 def test_a_browser_draws_it_without_a_complaint_or_a_request(tmp_path):

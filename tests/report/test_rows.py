@@ -8,7 +8,7 @@ from miscal.report import render
 from miscal.report.panels import PANELS
 
 from .conftest import all_evidence
-from .test_render import Page
+from .read_page import Page
 
 
 def visible(run):

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,8 @@ def items(n: int = 24):
     return as_items([Question(f"q{k}", f"Which is it? {'so ' * (k % 9)}", ("a", "b"), k % 2) for k in range(n)])
 
 
-def run(model, out: Path, chosen) -> dict[str, bytes]:
-    score_folder(model, items(), out, task={"task": "test"}, batch_tokens=120, executor=chosen)
+def run(model, out: Path, chosen, rows=None, batch_tokens=120) -> dict[str, bytes]:
+    score_folder(model, rows or items(), out, task={"task": "test"}, batch_tokens=batch_tokens, executor=chosen)
     return {path.name: path.read_bytes() for path in sorted(out.iterdir()) if path.name != ".lock"}
 
 
@@ -38,6 +39,43 @@ class Mortal(FakeModel):
             self.marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().evaluate(batch)
+
+
+class Dying(FakeModel):
+    """Kills its process at the first sight of a batch, before or after computing it, in so many batches."""
+
+    def __init__(self, folder: Path, deaths: int) -> None:
+        super().__init__()
+        self.folder, self.deaths, self.home = folder, deaths, os.getpid()
+
+    def evaluate(self, batch):
+        # a second attempt computes parts of the batch, each of whose rows was seen
+        seen = [self.folder / str(row.row) for row in batch]
+        if os.getpid() == self.home or seen[0].exists() or len(died(self.folder)) >= self.deaths:
+            return super().evaluate(batch)
+        for path in seen:
+            path.touch()
+        (self.folder / f"died-{batch[0].row}").touch()
+        if batch[0].row % 2:
+            super().evaluate(batch)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("still alive")
+
+
+def died(folder: Path) -> list[Path]:
+    return list(folder.glob("died-*"))
+
+
+KILLED = 20
+
+
+def check_deaths(tmp_path, chosen) -> None:
+    """Let workers die one after the other: the folder is that of a run in which none did."""
+    rows = {"rows": items(100), "batch_tokens": 60}
+    whole = run(FakeModel(), tmp_path / "whole", Local(), **rows)
+    (tmp_path / "deaths").mkdir()
+    assert run(_importable(Dying)(tmp_path / "deaths", KILLED), tmp_path / "out", chosen, **rows) == whole
+    assert len(died(tmp_path / "deaths")) == KILLED
 
 
 def test_engines_by_name():
@@ -92,6 +130,14 @@ def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
     assert (tmp_path / "died").exists()
 
 
+@pytest.mark.promise("C10", "C12", cases=KILLED)
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_twenty_killed_processes_change_no_byte(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    check_deaths(tmp_path, Processes(["cpu", "cpu"]))
+
+
 @pytest.mark.promise("C12")
 @pytest.mark.slow
 def test_a_batch_that_always_kills_is_given_up(tmp_path, monkeypatch):
@@ -103,8 +149,6 @@ def test_a_batch_that_always_kills_is_given_up(tmp_path, monkeypatch):
 
 def _importable(kind: type) -> type:
     """Make a class of this file importable in a worker by the name of the file."""
-    import sys
-
     module = sys.modules.setdefault("test_executors", sys.modules[__name__])
     kind.__module__ = "test_executors"
     setattr(module, kind.__name__, kind)
@@ -135,11 +179,20 @@ def test_ray_equals_local_byte_for_byte(tmp_path, llama_folder, cluster):
 @needs_ray
 @pytest.mark.filterwarnings("ignore")
 def test_ray_survives_a_killed_worker(tmp_path, cluster):
-    import sys
-
     cloudpickle = importlib.import_module("ray.cloudpickle")
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     expected = run(FakeModel(), tmp_path / "whole", Local())
     assert run(Mortal(tmp_path / "died"), tmp_path / "out", Ray()) == expected
     assert (tmp_path / "died").exists()
     np.testing.assert_equal(len(expected), 3)
+
+
+@pytest.mark.promise("C10", cases=KILLED)
+@pytest.mark.slow
+@needs_ray
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.timeout(1200)
+def test_twenty_killed_workers_of_ray_change_no_byte(tmp_path, cluster):
+    cloudpickle = importlib.import_module("ray.cloudpickle")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    check_deaths(tmp_path, Ray())

@@ -11,6 +11,7 @@ Anything else in the folder is refused, and there is no other loader to fall bac
 import contextlib
 import hashlib
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,9 @@ def _read_config(folder: Path, remedy: str) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileError(f"{folder} is not a folder: give the folder in which a model was saved")
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"), parse_constant=_no_constant)
+        config = json.loads(
+            (folder / CONFIG).read_text(encoding="utf-8"), parse_constant=_no_constant, parse_float=_finite
+        )
         shapes = {"format": str, "version": int, "content": dict, "sha256": dict}
         if not all(isinstance(config[key], kind) for key, kind in shapes.items()):
             raise ValueError
@@ -128,6 +131,12 @@ def _read_config(folder: Path, remedy: str) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is never written")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        _no_constant(text)
+    return number
 
 
 @contextlib.contextmanager

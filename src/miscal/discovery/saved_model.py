@@ -109,11 +109,11 @@ def save_model(
     encoder : Encoder or None
         Of :attr:`miscal.data.triples.Triples.encoder`.
     folder : str or Path
-        Where to.
+        Where to; made if it is not there. Written in place: give it a folder that nobody reads yet.
     confidence : str, optional
         The column of the confidences it was fitted on, so that new rows are corrected from the same column.
     """
-    model.save(folder)
+    model.to_saved().save(folder)
     if encoder is not None:
         content, arrays = encoder.state()
         save_state(Path(folder) / INPUT, _INPUT_FORM, {"encoder": content, "confidence": confidence}, arrays)

@@ -12,12 +12,13 @@ from sklearn.exceptions import NotFittedError
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
 from miscal.base.errors import InputError
+from miscal.base.files import whole_folder
 from miscal.base.threads import n_workers
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import make_estimator
-from miscal.estimators.saved import SavedEstimator, load_estimator
+from miscal.estimators.saved import SavedEstimator, check_place, load_estimator
 
 
 class MiscalibrationField(TransformerMixin, BaseEstimator):
@@ -268,9 +269,22 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         folder : str or Path
-            Made if it is not there.
+            Made if it is not there. A saved field in it is replaced as a whole: whatever happens meanwhile, the folder
+            holds the old field or the new one.
+
+        Raises
+        ------
+        InputError
+            If the folder holds anything else than a saved field.
+        LockedError
+            If another process is writing it.
         """
-        SavedEstimator(self.method, self._fitted(), self.n_features_in_).save(folder)
+        with whole_folder(folder, check=lambda: check_place(folder)) as partial:
+            self.to_saved().save(partial)
+
+    def to_saved(self) -> SavedEstimator:
+        """Return what is saved of the field, and what :meth:`adopt` takes."""
+        return SavedEstimator(self.method, self._fitted(), self.n_features_in_)
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:

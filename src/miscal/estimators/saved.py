@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from miscal.base.state_folder import load_state, rebuilding, save_state
+from miscal.base.errors import InputError
+from miscal.base.files import resolve
+from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import estimator_class
 
@@ -29,9 +32,34 @@ class SavedEstimator:
     n_features: int
 
     def save(self, folder: str | Path) -> None:
-        """Write it as JSON and safetensors into a folder, which is made if it is not there."""
+        """Write it as JSON and safetensors into a folder that nobody reads yet; made if it is not there."""
         content, arrays = self.fitted.state()
         save_state(folder, _FORM, {"method": self.method, "n_features": self.n_features, "field": content}, arrays)
+
+
+def check_place(folder: str | Path) -> None:
+    """Refuse a place for a saved field that holds anything else, since it is replaced as a whole.
+
+    Parameters
+    ----------
+    folder : str or Path
+
+    Raises
+    ------
+    InputError
+        If it is a file, or a folder with other entries than those of a saved field.
+    """
+    place = resolve(folder)
+    if not os.path.lexists(place):
+        return
+    if not place.is_dir():
+        raise InputError(f"{folder} is a file, not a folder: give another folder")
+    foreign = sorted(entry for entry in os.listdir(place) if entry not in (CONFIG, TENSORS))
+    if foreign:
+        raise InputError(
+            f"{folder} holds files that a saved field does not ({', '.join(map(repr, foreign[:5]))}), and would be "
+            "replaced as a whole: give another folder"
+        )
 
 
 def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> SavedEstimator:

@@ -1,5 +1,9 @@
 """Laws of the ridge path, the kernels, the stack and the scaling."""
 
+import subprocess
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +13,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from miscal.calibration.calibrators import logit
+from miscal.estimators.auto import inputs as scaling
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.auto.kernels import KernelRecipe, gaussian_gram
 from miscal.estimators.auto.member import LearningRows, Query
@@ -179,3 +184,51 @@ def test_wide_inputs_are_cut_to_components_that_keep_distances():
     z = (X - X.mean(0)) / X.std(0)
     before, after = np.linalg.norm(z[:50] - z[50:100], axis=1), np.linalg.norm(x[:50] - x[50:100], axis=1)
     assert after / before == pytest.approx(np.full(50, (after / before).mean()), rel=1e-3)
+
+
+@pytest.mark.promise("I13")
+@pytest.mark.parametrize("n", [40, 900])
+def test_products_of_rows_lead_to_the_components_that_products_of_columns_do(monkeypatch, n):
+    """Of few rows with very many columns, whose products would not fit into memory."""
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(n, 30)) * np.arange(1, 31)) @ rng.normal(size=(30, 1_000))
+    x = (x - x.mean(0)).astype(np.float32)
+    by_columns = scaling._components(x, 20)
+    monkeypatch.setattr(scaling, "AUTO", replace(scaling.AUTO, most_products=500))
+    by_rows = scaling._components(x, 20)
+    assert by_rows.shape == by_columns.shape == (1_000, 20)
+    np.testing.assert_allclose(by_rows, by_columns, atol=1e-4)
+    np.testing.assert_allclose(by_rows.T @ by_rows, np.eye(20), atol=1e-4)
+    assert scaling._components(np.zeros((40, 1_000), np.float32), 20).shape == (1_000, 0)
+
+
+WIDE = """
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+from miscal.estimators.field import MiscalibrationField
+
+n, d, rng = 300, 100_000, np.random.default_rng(0)
+X, f = rng.standard_normal((n, d), np.float32), rng.uniform(0.2, 0.8, n)
+X[:, : d // 2] += 3 * rng.standard_normal((n, 1), np.float32)
+y = rng.random(n) < f + 0.2 * np.sign(X[:, : d // 2].mean(1))
+used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = used()
+field = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
+delta = field.predict(X, confidence=f)
+print(field.structure_, np.isfinite(delta).all(), np.corrcoef(delta, X[:, : d // 2].mean(1))[0, 1] > 0.7)
+print((used() - before) / X.nbytes)
+"""
+
+
+@pytest.mark.promise("I13")
+@pytest.mark.slow
+def test_a_hundred_thousand_columns_are_fitted_in_memory_for_a_few_copies_of_them():
+    ran = subprocess.run([sys.executable, "-c", WIDE], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    *told, copies = ran.stdout.split()
+    assert told == ["True"] * 3
+    assert float(copies) < 10

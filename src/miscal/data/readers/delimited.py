@@ -48,7 +48,14 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
 
 def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
     """Read the names of the columns; none may occur twice."""
-    columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
+    try:
+        columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
+    except csv.Error as error:
+        # a carriage return alone, as in files of old, or a name of over 131,072 characters
+        told = str(error).partition(" - ")[0]
+        raise CorruptFile(
+            f"{path}: the header cannot be read ({told}): end its lines by a newline, with or without a carriage return"
+        ) from None
     repeated = [name for name in columns if columns.count(name) > 1]
     if repeated:
         raise InputError(

@@ -66,9 +66,10 @@ class Basis:
         X = np.asarray(X, dtype=np.float64)
         mean, scale = X.mean(0), _positive(X.std(0))
         width = X.shape[1]
-        components, spread = np.eye(width), np.ones(width)
         if width > MOST_COORDINATES:
             components, spread = _principal((X - mean) / scale, seed)
+        else:
+            components, spread = np.eye(width), np.ones(width)
         odds = clipped_logit(confidence)
         about = np.array([odds.mean(), float(_positive(np.array([odds.std()]))[0])])
         return Basis(mean, scale, components, spread, about)

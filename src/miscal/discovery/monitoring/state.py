@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import digest
-from miscal.base.state_folder import load_state, save_state, under, with_prefix
+from miscal.base.state_folder import CONFIG, load_state, save_state, under, with_prefix
 from miscal.discovery.monitoring.basis import Basis
-from miscal.discovery.monitoring.bets import Sums, Watch
+from miscal.discovery.monitoring.bets import Watch
+from miscal.discovery.monitoring.kept import Kept, KeptQuestion, Look, check_arrays
 from miscal.discovery.monitoring.learned import Learned
 from miscal.discovery.monitoring.questions import Question
 from miscal.discovery.monitoring.rows import NewLabelled
@@ -31,44 +32,6 @@ _REMEDY = "put the old file back, or begin a new monitor with --out"
 
 LEAST_REPEATED = 0.5
 """Share of rows equal to earlier ones above which a look warns. Not tuned."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """One look, as told and as recognised.
-
-    Attributes
-    ----------
-    source : str
-        Name of the file.
-    at : str or None
-        What the user said of its date.
-    rows, units, dropped : int
-    ordered, content : str
-        Digests of the rows in their order and in any order.
-    accuracy, confidence, corrected : float
-        Means over the rows.
-    brier_raw, brier_corrected : float
-    unsupported : float
-        Share of rows.
-    returning : int
-        Rows of groups that came before.
-    """
-
-    source: str
-    at: str | None
-    rows: int
-    units: int
-    dropped: int
-    ordered: str
-    content: str
-    accuracy: float
-    confidence: float
-    corrected: float
-    brier_raw: float
-    brier_corrected: float
-    unsupported: float
-    returning: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,30 +191,22 @@ def load(folder: Path) -> MonitorState:
     CorruptFile, TrustError, MismatchError
         If it is damaged, not ours, or of another version.
     """
+    if not (folder / FOLDER / CONFIG).is_file():
+        raise CorruptFile(f"{folder / FOLDER / CONFIG} is missing: {_REMEDY}")
     content, tensors = load_state(folder / FOLDER, FORM, remedy=_REMEDY)
     try:
+        kept, seen = Kept.model_validate(content), (tensors["seen"], tensors["rows_seen"])
         gram, moment = under("gram", tensors), under("moment", tensors)
-        watch = Watch(
-            content["alpha"],
-            content["tolerance"],
-            tuple(_read(one) for one in content["questions"]),
-            Basis(**under("basis", tensors)),
-            tensors["reference"],
-            {key: Learned(gram[key], moment[key]) for key in gram},
-            {key: Sums(**one) for key, one in content["sums"].items()},
-        )
-        return MonitorState(
-            tuple(content["model"]),
-            content["group"],
-            content["given_tolerance"],
-            watch,
-            tuple(Look(**one) for one in content["looks"]),
-            tuple(content["left_out"]),
-            tensors["seen"],
-            tensors["rows_seen"],
-        )
-    except (KeyError, TypeError) as error:
-        raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({error}): {_REMEDY}") from None
+        learned = {key: Learned(gram[key], moment[key]) for key in gram}
+        basis, reference = Basis(**under("basis", tensors)), tensors["reference"]
+        check_arrays(basis, learned, reference, seen)
+    except (KeyError, TypeError, ValueError) as error:
+        # of a list of what is wrong, the first
+        told = " ".join(str(error).split("\n")[:3])
+        raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({told}): {_REMEDY}") from None
+    questions = tuple(_read(one) for one in kept.questions)
+    watch = Watch(kept.alpha, kept.tolerance, questions, basis, reference, learned, kept.sums)
+    return MonitorState(kept.model, kept.group, kept.given_tolerance, watch, kept.looks, kept.left_out, *seen)
 
 
 def _written(one: Question) -> dict[str, Any]:
@@ -261,10 +216,10 @@ def _written(one: Question) -> dict[str, Any]:
     return {**known, "course": list(one.course), "capital": held}
 
 
-def _read(content: dict[str, Any]) -> Question:
-    held = content["capital"]
-    capital = Capital(np.array(held["log_active"]), held["steps"], held["log_peak"])
-    return Question(**{**content, "course": tuple(content["course"]), "capital": capital})
+def _read(one: KeptQuestion) -> Question:
+    known = {name: getattr(one, name) for name in KeptQuestion.model_fields if name != "capital"}
+    held = one.capital
+    return Question(**known, capital=Capital(np.array(held.log_active), held.steps, held.log_peak))
 
 
 def refuse_other(state: MonitorState, model: tuple[str, ...], tolerance: float | None, group: str | None) -> None:
@@ -291,6 +246,18 @@ def refuse_other(state: MonitorState, model: tuple[str, ...], tolerance: float |
             f"this monitor began {began}, and keeps it so; got {group!r}: leave --group out, or begin a new monitor "
             "with --out"
         )
+
+
+def refuse_unfit(state: MonitorState, n_findings: int, n_features: int) -> None:
+    """Refuse a state that asks for findings or inputs that the run has not.
+
+    Raises
+    ------
+    CorruptFile
+    """
+    places = [one.place for one in state.watch.questions if one.place is not None]
+    if max(places, default=-1) >= n_findings or state.watch.basis.mean.size != n_features:
+        raise CorruptFile(f"the state of the monitor asks for what the run has not: {_REMEDY}")
 
 
 def extended(state: MonitorState, watch: Watch, look: Look, keys: tuple[NDArray, NDArray]) -> MonitorState:

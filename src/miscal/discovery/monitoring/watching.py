@@ -17,10 +17,11 @@ from miscal.discovery.monitoring import state as states
 from miscal.discovery.monitoring.basis import reference_of
 from miscal.discovery.monitoring.bets import Watch
 from miscal.discovery.monitoring.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
+from miscal.discovery.monitoring.kept import Look
 from miscal.discovery.monitoring.membership import members
 from miscal.discovery.monitoring.questions import FINDING, REGIME, Question, hidden_tolerance, questions_of
 from miscal.discovery.monitoring.rows import NewLabelled, Read, name_of, read_labelled
-from miscal.discovery.monitoring.state import Look, MonitorState
+from miscal.discovery.monitoring.state import MonitorState
 from miscal.discovery.monitoring.words import undecided, verdict, warnings_of
 from miscal.discovery.run import Run
 from miscal.discovery.summary import Measure
@@ -97,6 +98,7 @@ def look(
         keys, groups = states.row_keys(rows), states.group_keys(rows)
         if before is None:
             before = _begin(run, rows, model, tolerance, group)
+        states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
         states.refuse_seen(before.looks, keys, folder)
         inside = {one.key: _inside(run, one, rows) for one in before.watch.questions if one.kind in (REGIME, FINDING)}
         watch = before.watch.after(rows, inside)

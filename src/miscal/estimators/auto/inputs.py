@@ -142,19 +142,29 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
 def _components(x: Array, k: int) -> NDArray[np.float32]:
     """Leading right singular vectors with a fixed sign, (d, <= k)."""
     # x is centred by its caller; the eigenvectors of x'x are its right singular vectors, at (d, d) instead of (n, d)
-    covariance = x.T @ x
-    if len(covariance) > 2 * AUTO.widest:
-        from sklearn.utils.extmath import randomized_svd
-
-        # O(d^2 k); the whole decomposition takes O(d^3)
-        vectors, values, _ = randomized_svd(
-            covariance, k, n_oversamples=AUTO.component_oversampling, n_iter=AUTO.component_power_steps, random_state=0
-        )
+    if x.shape[1] > max(len(x), AUTO.most_products):
+        # those of xx', at (n, n), are the left ones, and lead to the right ones
+        values, left = _leading(x @ x.T, k)
+        kept = (x.T @ left) / np.sqrt(values)
     else:
-        values, vectors = np.linalg.eigh(covariance.astype(np.float64))
-    order = np.argsort(values)[::-1][:k]
-    # directions without variance are rounding
-    kept = vectors[:, order[values[order] > 1e-10 * max(values.max(), 1e-30)]]
+        kept = _leading(x.T @ x, k)[1]
     # an eigenvector may come with either sign, depending on library and machine
     sign = np.sign(kept[np.abs(kept).argmax(0), np.arange(kept.shape[1])])
     return (kept * sign).astype(np.float32)
+
+
+def _leading(products: Array, k: int) -> tuple[Array, Array]:
+    """Largest eigenvalues, (<= k,), and their eigenvectors in columns, of a symmetric matrix without negative ones."""
+    if len(products) > 2 * AUTO.widest:
+        from sklearn.utils.extmath import randomized_svd
+
+        # O(m^2 k); the whole decomposition takes O(m^3)
+        vectors, values, _ = randomized_svd(
+            products, k, n_oversamples=AUTO.component_oversampling, n_iter=AUTO.component_power_steps, random_state=0
+        )
+    else:
+        values, vectors = np.linalg.eigh(products.astype(np.float64))
+    order = np.argsort(values)[::-1][:k]
+    # directions without variance are rounding
+    order = order[values[order] > 1e-10 * max(values.max(), 1e-30)]
+    return values[order], vectors[:, order]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
 from typing import TYPE_CHECKING
 
 from miscal.discovery.monitoring.document import GroupNumbers, Monitoring, QuestionNumbers
@@ -82,7 +83,7 @@ def _chart(one: QuestionNumbers, ends: list[int], x: Scale) -> Chart:
     dots = [(x(end), y(value)) for end, value in zip(ends, values, strict=True)]
     path = "".join(f"{'L' if place else 'M'}{across} {up}" for place, (across, up) in enumerate(dots))
     step = max(1, round((y.high - y.low) / 5))
-    whole = [tick for tick in range(int(y.low) - 1, int(y.high) + 1) if tick % step == 0 and tick >= y.low]
+    whole = range(ceil(y.low / step) * step, int(y.high) + 1, step)
     return Chart(
         title=TITLES.get(one.kind) or one.about[:1].upper() + one.about[1:],
         question=ASKED[one.kind],

@@ -1,0 +1,197 @@
+"""A damaged file, or one that cannot be opened, is named as such and never half read."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from miscal.base.errors import CorruptFile, FileError, InputError
+from miscal.data.readers import open_table, read_triples
+
+from .formats import N, frame, write_csv, write_jsonl, write_parquet
+
+
+@pytest.mark.promise("F2", cases=50)
+def test_a_parquet_file_cut_anywhere_is_corrupt(tmp_path):
+    whole = write_parquet(frame(), tmp_path).read_bytes()
+    for cut in np.random.default_rng(0).integers(1, len(whole), 50):
+        (tmp_path / "cut.parquet").write_bytes(whole[:cut])
+        with pytest.raises(CorruptFile, match=r"cut\.parquet"):
+            read_triples(tmp_path / "cut.parquet", features="x_*")
+
+
+@pytest.mark.promise("F2", cases=50)
+@pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
+def test_embeddings_cut_anywhere_are_corrupt(suffix, tmp_path):
+    X = np.ones((N, 4), dtype=np.float32)
+    path = tmp_path / f"e{suffix}"
+    np.save(path, X) if suffix == ".npy" else save_file({"x": X}, path)
+    whole = path.read_bytes()
+    for cut in np.random.default_rng(0).integers(0, len(whole), 50):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(CorruptFile, match=path.name):
+            read_triples(frame(), embeddings=path)
+
+
+def test_a_jsonl_file_cut_inside_a_line_names_the_line(tmp_path):
+    whole = write_jsonl(frame(), tmp_path).read_text()
+    for cut in np.random.default_rng(0).integers(1, len(whole), 50):
+        (tmp_path / "cut.jsonl").write_text(whole[:cut])
+        if whole[:cut].endswith(("}", "}\n")):
+            continue
+        with pytest.raises(CorruptFile, match=rf"line {whole[:cut].count(chr(10)) + 1}: not valid JSON"):
+            read_triples(tmp_path / "cut.jsonl", features="x_*")
+
+
+@pytest.mark.promise("F2")
+def test_a_csv_file_cut_inside_its_last_row_is_corrupt(tmp_path):
+    whole = frame().drop("text").write_csv()
+    (tmp_path / "cut.csv").write_text(whole[: whole.rindex(",") - 1])
+    with pytest.raises(CorruptFile, match="cut short: line 121"):
+        read_triples(tmp_path / "cut.csv", features="x_*")
+
+
+@pytest.mark.promise("F3", cases=100)
+def test_a_flipped_bit_in_parquet_is_refused_by_name_or_gives_whole_and_valid_triples(tmp_path):
+    whole = bytearray(write_parquet(frame(), tmp_path).read_bytes())
+    rng = np.random.default_rng(0)
+    corrupt = read = 0
+    for _ in range(100):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        (tmp_path / "flip.parquet").write_bytes(damaged)
+        try:
+            triples, error = read_triples(tmp_path / "flip.parquet", features="x_*"), None
+        except InputError as caught:
+            triples, error = None, caught
+        if triples is None:  # where the flip made a value that cannot be, its column is named
+            corrupt += isinstance(error, CorruptFile)
+            named = ("flip.parquet",) if isinstance(error, CorruptFile) else ("confidence", "correct", "x_1", "x_2")
+            assert any(name in str(error) for name in named)
+            continue
+        read += 1
+        assert len(triples) == N
+        assert np.isfinite(triples.X).all()
+        assert ((triples.confidence >= 0) & (triples.confidence <= 1)).all()
+        assert np.isin(triples.correct, [0, 1]).all()
+    assert corrupt > 5  # flips in the footer
+    assert read > 5  # flips in text or in the low bits of numbers, which no checksum guards
+
+
+@pytest.mark.promise("F3")
+@pytest.mark.parametrize("name", ["d.parquet", "d.csv", "d.jsonl", "e.npy", "e.safetensors"])
+@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x00" * 50, b"hello\n", b"PAR1", b"PK\x03\x04zip", b"{]"])
+def test_files_that_are_not_what_their_name_says(name, content, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    source, x = (frame(), {"embeddings": path}) if name.startswith("e") else (path, {"features": "x_*"})
+    with pytest.raises(FileError) as error:
+        read_triples(source, **x)
+    assert path.name in str(error.value) or "no column is called confidence" in str(error.value)
+
+
+JSON_LINES = {
+    "duplicate key": (
+        '{"confidence": 0.5, "confidence": 0.6}',
+        InputError,
+        "line 2: the key 'confidence' occurs twice",
+    ),
+    "array": ("[1, 2]", CorruptFile, "line 2: each line must be an object .*; got list"),
+    "number": ("7", CorruptFile, "line 2: each line must be .*; got number"),
+    "deep": ("[" * 100_000, CorruptFile, "line 2"),
+    "mixed types": (
+        '{"confidence": "high", "correct": 1}',
+        InputError,
+        "line 2: 'confidence' is text .* number before",
+    ),
+    "missing key": ('{"correct": 1}', InputError, "confidence.*1 of 2 .*row 1"),
+    "NaN": ('{"confidence": NaN, "correct": 1}', InputError, "confidence.*1 of 2 .*row 1"),
+    "Infinity": ('{"confidence": -Infinity, "correct": 1}', InputError, "confidence.*1 of 2 .*row 1"),
+    "list": ('{"confidence": [0.5], "correct": 1}', InputError, "line 2: 'confidence' is list"),
+    "huge integer": ('{"confidence": 1' + "0" * 400 + ', "correct": 1}', InputError, "confidence"),
+}
+
+
+@pytest.mark.promise("F4")
+@pytest.mark.parametrize("case", JSON_LINES)
+def test_bad_json_lines_are_named(case, tmp_path):
+    line, error, message = JSON_LINES[case]
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"confidence": 0.5, "correct": 1}\n' + line + "\n")
+    with pytest.raises(error, match=message):
+        read_triples(path, embeddings=np.zeros((2, 1)))
+
+
+@pytest.mark.promise("F4")
+def test_other_odd_json_files(tmp_path):
+    path = tmp_path / "d.json"
+    path.write_text('[{"a": 1}]')
+    with pytest.raises(CorruptFile, match="one JSON array"):
+        open_table(path)
+    path.write_text("\n \n\n")
+    with pytest.raises(CorruptFile, match="only blank lines"):
+        open_table(path)
+
+
+@pytest.mark.promise("F5")
+def test_a_lone_surrogate_becomes_the_replacement_character(tmp_path):
+    records = frame().to_dicts()
+    lines = [json.dumps(record | {"text": "a\ud800b"}) for record in records]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines))
+    assert read_triples(tmp_path / "d.jsonl", features="x_*").text[0] == "a\ufffdb"
+
+
+@pytest.mark.promise("F1")
+def test_csv_headers_that_cannot_be_used(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(InputError, match="more than once in the header: 'a'"):
+        open_table(tmp_path / "d.csv")
+    (tmp_path / "d.csv").write_text("confidence;correct\n0,5;1\n")
+    with pytest.raises(InputError, match="semicolons"):
+        open_table(tmp_path / "d.csv")
+    for header in ("confidence,correct\r0.5,1\r", f"confidence,{'x' * 200_000}\n0.5,1\n"):
+        (tmp_path / "d.csv").write_text(header, newline="")
+        with pytest.raises(CorruptFile, match="the header cannot be read"):
+            open_table(tmp_path / "d.csv")
+
+
+# --- paths --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("F8", cases=18)
+def test_paths_that_cannot_be_opened(tmp_path):
+    write_csv(frame(), tmp_path)
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "d.xlsx").write_bytes(b"x")
+    cases = {
+        tmp_path / "dd.csv": "does not exist; did you mean d.csv",
+        tmp_path / "loop.csv": "cannot be opened",
+        tmp_path / "pipe.csv": "pipe or a device",
+        tmp_path / "folder.csv": "a folder that neither",
+        tmp_path / "d.xlsx": "is of an unknown format; give a .parquet, .csv",
+        tmp_path / ("n" * 300 + ".csv"): "cannot be opened",
+        tmp_path / "a\0b.csv": "cannot be opened",
+        "/dev/full": "pipe or a device",
+        tmp_path / "d.csv" / "x.csv": "cannot be opened",
+    }
+    for path, message in cases.items():
+        with pytest.raises(FileError, match=message):
+            read_triples(path)
+        with pytest.raises(FileError):
+            read_triples(frame(), embeddings=path)
+    for source in (3, None, [1, 2]):
+        with pytest.raises(InputError, match="must be a path, a table or a dictionary"):
+            read_triples(source)
+
+
+@pytest.mark.promise("F8")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(tmp_path):
+    path = write_csv(frame(), tmp_path)
+    path.chmod(0)
+    with pytest.raises(FileError, match="permission"):
+        read_triples(path)

@@ -1,0 +1,67 @@
+"""A page as a browser reads it, and texts that would be markup if they were not escaped."""
+
+from html.parser import HTMLParser
+
+from miscal.report import render
+
+VOID = {"meta", "link", "input", "br"}
+PAYLOADS = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' onmouseover='alert(1)",
+    '" autofocus onfocus="alert(1)',
+    "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "<!--<script>",
+    "--><script>alert(1)</script>",
+    "javascript:alert(1)",
+    "{{ 7 * 7 }}{% raw %}",
+    "${alert(1)}`",
+    "\u2028alert(1)//\u2029",
+    "]]><a href=//evil.example>x</a>",
+    "<iframe srcdoc='<script>alert(1)</script>'>",
+    "\u202egnp.exe <base href=//evil.example>",
+    "\\u003cscript\\u003ealert(1)",
+]
+
+
+class Page(HTMLParser):
+    """Tags, attributes, visible text and embedded data of a page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.texts, self.data, self.open = [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attributes]
+        if tag not in VOID:
+            self.open.append((tag, dict(attributes)))
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attributes]
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, text):
+        tag, attributes = self.open[-1] if self.open else ("", {})
+        if tag == "script" and attributes.get("type") == "application/json":
+            self.data.append(text)
+        elif tag not in ("script", "style"):
+            self.texts.append(text)
+
+    @property
+    def visible(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def page_of(run, **options):
+    return Page(render(run, **options).read_text(encoding="utf-8"))

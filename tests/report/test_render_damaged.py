@@ -1,0 +1,115 @@
+"""A run that is damaged, incomplete or newer is a typed error, and the old page stays."""
+
+import contextlib
+import json
+import os
+import re
+
+import polars as pl
+import pytest
+
+from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.report import render
+
+
+def paths(value, before=()):
+    """Every key of a summary that is not inside a free-form part."""
+    free = {"settings", "versions", "timing", "candidates", "chosen", "metadata", "correction"}
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*before, key)
+            if key not in free:
+                yield from paths(inner, (*before, key))
+    elif isinstance(value, list) and value:
+        yield from paths(value[0], (*before, 0))
+
+
+@pytest.mark.promise("F3")
+def test_a_missing_key_is_a_typed_error_or_harmless(make_run):
+    run = make_run(120)
+    original = (run / "summary.json").read_text()
+    refused = []
+    for path in paths(json.loads(original)):
+        (run / "summary.json").write_text(json.dumps(without(json.loads(original), path)))
+        with contextlib.suppress(CorruptFile):
+            render(run)
+            continue
+        refused.append(path)
+    assert len(refused) > 80
+
+
+def without(summary, path):
+    holder = summary
+    for key in path[:-1]:
+        holder = holder[key]
+    del holder[path[-1]]
+    return summary
+
+
+def test_the_missing_key_is_named(make_run):
+    with pytest.raises(CorruptFile, match=r"regimes\.0\.residual"):
+        render(make_run(120, edit=lambda summary: summary["regimes"][0].pop("residual")))
+
+
+@pytest.mark.promise("F3")
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema_version": 1}', "\ufeff{}", "[" * 100_000])
+def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
+    run = make_run(120)
+    (run / "summary.json").write_text(content)
+    with pytest.raises(CorruptFile, match=r"summary\.json"):
+        render(run)
+
+
+@pytest.mark.promise("C16")
+def test_a_newer_summary_is_refused(make_run):
+    with pytest.raises(MismatchError, match="newer"):
+        render(make_run(120, edit=lambda summary: summary.update(schema_version=99)))
+
+
+@pytest.mark.promise("F1")
+@pytest.mark.parametrize("name", ["summary.json", "field.parquet", "map.parquet"])
+def test_a_missing_file_is_named(make_run, name):
+    run = make_run(120)
+    (run / name).unlink()
+    with pytest.raises(FileError, match=re.escape(name)):
+        render(run)
+
+
+@pytest.mark.promise("F2")
+@pytest.mark.parametrize("name", ["field.parquet", "map.parquet"])
+@pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
+def test_a_truncated_table_is_a_corrupt_file(make_run, name, kept):
+    run = make_run(120)
+    content = (run / name).read_bytes()
+    (run / name).write_bytes(content[: int(kept * len(content)) if isinstance(kept, float) else kept])
+    with pytest.raises(CorruptFile, match=re.escape(name)):
+        render(run)
+
+
+@pytest.mark.promise("F1")
+def test_a_missing_column_is_named(make_run):
+    run = make_run(120)
+    pl.read_parquet(run / "map.parquet").drop("learned_2").write_parquet(run / "map.parquet")
+    with pytest.raises(CorruptFile, match="learned_2 is missing"):
+        render(run)
+
+
+@pytest.mark.promise("C4")
+def test_a_failed_run_leaves_the_old_page(make_run):
+    run = make_run(120)
+    before = render(run).read_bytes()
+    (run / "summary.json").write_text("{}")
+    with pytest.raises(CorruptFile):
+        render(run)
+    assert (run / "report.html").read_bytes() == before
+    assert sorted(os.listdir(run)) == ["field.parquet", "map.parquet", "report.html", "summary.json"]
+
+
+@pytest.mark.promise("C13")
+def test_an_unwritable_place_is_a_file_error(make_run):
+    run = make_run(120)
+    (run / "report.html").mkdir()
+    (run / "report.html" / "x").touch()
+    with pytest.raises(FileError, match="cannot be written"):
+        render(run)
+    assert not [name for name in os.listdir(run) if name.startswith(".")]
