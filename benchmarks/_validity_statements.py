@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -195,7 +196,7 @@ def errors(asked: Asked) -> Told:
     draws = {"n_draws": ERROR_DRAWS, "random_state": asked.seed}
     counted, truth = {"groups": rows.group, "sample_weight": rows.weight}, true_errors(asked.world, asked.kind)
     whole = measure_smece(y, f, **counted, **draws)
-    found = {"smece": whole, "ece": measure_ece(y, f, **counted, **draws)}
+    found: dict[str, Any] = {"smece": whole, "ece": measure_ece(y, f, **counted, **draws)}
     # as in a run, the intervals of the parts are not drawn again
     known = {"all": whole.interval}
     for name in ("over", "under"):

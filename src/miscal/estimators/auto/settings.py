@@ -22,7 +22,7 @@ class AutoSettings:
     widest: int = 384
     # rows that learn the components: their error is below that of the labels long before; set by hand
     component_rows: int = 20_000
-    # columns up to which products of columns are summed, 256 MB; beyond, where rows are fewer, products of rows: by hand
+    # columns up to which products of columns are summed, 256 MB; beyond, products of rows, if fewer; set by hand
     most_products: int = 8_192
     # columns up to which every direction can be learned and the local shift always joins; set by hand
     few_columns: int = 16
