@@ -180,16 +180,16 @@ def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
     summary = found.summary
     told.p_value("findings", min((one.p_adjusted for one in summary.findings), default=1.0), world == "grouped")
     columns = {name: values[table.testifies] for name, values in table.columns.items()}
-    promised = more = False
+    wrong = more = False
     for one in (*summary.findings, *summary.accounted_for):
         meaning = Meaning.of(one.description, columns, None)
         if meaning is None or meaning.rows.sum() != one.n:  # a cluster, or an end of the field
             continue
         rate, visible = (values[table.testifies][meaning.rows].mean() for values in (table.rate, table.visible))
         expected = one.accuracy - one.hidden.value
-        promised |= outside(one.hidden.interval, rate - expected)
+        wrong |= outside(one.hidden.interval, rate - expected)
         more |= outside(one.hidden.interval, rate - visible)
-    told.misses["findings: intervals"] = promised
+    told.misses["findings: intervals"] = wrong
     told.misses["findings: intervals, true E[y | f]"] = more
 
 

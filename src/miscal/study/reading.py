@@ -80,8 +80,9 @@ def _parsed(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileError(f"the plan {path} does not exist; give a YAML file, or the name {paper48.NAME}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"the plan {path} cannot be read: {error}") from None
+    # a name with a null byte is a ValueError, like bytes that are no text
+    except (OSError, ValueError) as error:
+        raise FileError(f"the plan {str(path)!r} cannot be read: {error}") from None
     content = _yaml(text, f"the plan {path}")
     if not isinstance(content, dict):
         raise InputError(f"the plan {path} must be a mapping with the key pairs; it is {_kind(content)}")
