@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from _measure import apart
-from miscal.baselines import METHODS
+from baselines import METHODS
 from miscal.synthetic.store import Key, Store, fill
 
 

@@ -26,8 +26,8 @@ from scipy.stats import binomtest
 from _script import limit_threads, options, results, show, target
 from dependent_rows import DESIGNS, DRAWS_A_PART, FIELDS, LEAST_P, LEVEL, SIZES, draw
 from miscal.data.triples import Triples
-from miscal.discovery.refits import Refitting, outcomes_under
 from miscal.evidence.null import null_audit
+from miscal.runs.audit.refits import Refitting, outcomes_under
 
 NULLS = ("visible", "calibrated")
 NULL_DRAWS = 39  # p-values of at most 0.05 are 2 ranks of 40, which is 0.05 exactly

@@ -18,8 +18,8 @@ import numpy as np
 
 from _data import read_set, set_names
 from _script import cells, fitted, limit_threads, mean, options, results, show, target
+from baselines import METHODS
 from miscal.base.folds import assign_folds, row_groups
-from miscal.baselines import METHODS
 from miscal.synthetic.scores import correlation, rmse
 from miscal.synthetic.store import Store
 

@@ -44,9 +44,12 @@ from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
-from miscal.discovery.monitoring.basis import reference_of
-from miscal.discovery.monitoring.bets import Watch
-from miscal.discovery.monitoring.questions import (
+from miscal.evidence.betting import Capital, clipped_logit
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings import cut
+from miscal.runs.monitor.basis import reference_of
+from miscal.runs.monitor.bets import Watch
+from miscal.runs.monitor.questions import (
     BETS,
     FINDING,
     HIDDEN,
@@ -59,10 +62,7 @@ from miscal.discovery.monitoring.questions import (
     hidden_tolerance,
     tolerance_of,
 )
-from miscal.discovery.monitoring.rows import NewLabelled
-from miscal.evidence.betting import Capital, clipped_logit
-from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings import cut
+from miscal.runs.monitor.rows import NewLabelled
 
 FIELDS = ("kind", "world", "size", "after", "draw")
 RUN_ROWS, TENTH, HIDDEN_SIZE = 7_500, 1.2816, 0.6

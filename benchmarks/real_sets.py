@@ -21,7 +21,7 @@ from _data import read_set, set_names
 from _findings import gap_found, hidden_limit
 from _measure import peak_mb
 from _script import cells, fitted, limit_threads, options, results, show, show_costs, target
-from miscal.baselines import METHODS
+from baselines import METHODS
 from miscal.calibration.metrics import log_losses, paired_difference, smece
 from miscal.synthetic.store import Store
 

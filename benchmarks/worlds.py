@@ -23,7 +23,7 @@ from scipy import stats
 
 from _findings import recovery
 from _script import cells, fitted, limit_threads, mean, options, results, show, show_costs, target
-from miscal.baselines import METHODS
+from baselines import METHODS
 from miscal.calibration.metrics import log_losses
 from miscal.synthetic.scores import rmse
 from miscal.synthetic.store import Store

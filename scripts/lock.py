@@ -82,7 +82,7 @@ def main() -> None:
     write(ROOT / f"requirements{ending}", base)
     if main_version:
         write(ROOT / "requirements-build.lock", closure(groups["build"]), "every CPython")
-        bench = closure(project["optional-dependencies"]["compare"] + groups["demo-data"] + groups["bench"])
+        bench = closure(groups["demo-data"] + groups["bench"])
         write(ROOT / "requirements-bench.lock", {name: pin for name, pin in bench.items() if name not in base})
 
 

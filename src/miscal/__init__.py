@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
-    from miscal.discovery.compare import compare
-    from miscal.discovery.comparing.document import RunComparison
     from miscal.discovery.discover import Discovery, discover
-    from miscal.discovery.monitoring.document import Monitoring
     from miscal.discovery.run import read_run
     from miscal.discovery.saved_model import load_model
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
-    from miscal.report import write_comparison, write_run
-    from miscal.report.monitoring.run import monitor
+    from miscal.report import write_run
+    from miscal.runs.compare.command import write_comparison
+    from miscal.runs.compare.comparison import compare
+    from miscal.runs.compare.document import RunComparison
+    from miscal.runs.monitor.command import monitor
+    from miscal.runs.monitor.document import Monitoring
 
 __all__ = [
     "Discovery",
@@ -57,17 +58,17 @@ _HOMES = {
     "FieldEstimate": "estimators.estimate",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
-    "Monitoring": "discovery.monitoring.document",
-    "RunComparison": "discovery.comparing.document",
+    "Monitoring": "runs.monitor.document",
+    "RunComparison": "runs.compare.document",
     "Triples": "data.triples",
-    "compare": "discovery.compare",
+    "compare": "runs.compare.comparison",
     "discover": "discovery.discover",
     "honest_field": "estimators.honest",
     "load_model": "discovery.saved_model",
-    "monitor": "report.monitoring.run",
+    "monitor": "runs.monitor.command",
     "read_run": "discovery.run",
     "read_triples": "data.readers",
-    "write_comparison": "report",
+    "write_comparison": "runs.compare.command",
     "write_run": "report",
 }
 _ROOMS = ("calibration", "study", "synthetic")

@@ -18,7 +18,7 @@ from .new_rows import rows, set_cells
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    from miscal.discovery.correcting import command
+    from miscal.runs.correct import command
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
 
@@ -26,7 +26,7 @@ def small_pieces(monkeypatch):
 @pytest.mark.promise("D3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, monkeypatch):
-    from miscal.discovery.correcting import command
+    from miscal.runs.correct import command
 
     data = rows().with_columns(kind=pl.when(pl.col("count") == 1).then(pl.lit('a "quoted",\nkind')).otherwise("kind"))
     data = set_cells("age", None, (40, 299))(data)
@@ -45,7 +45,7 @@ def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, mo
 @pytest.mark.promise("C3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
-    from miscal.discovery.correcting import calibrate_file, command, engines
+    from miscal.runs.correct import calibrate_file, command, engines
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     rows().write_parquet(tmp_path / "new.parquet")
@@ -81,7 +81,7 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
 
 @pytest.mark.promise("C7")
 def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
-    from miscal.discovery.correcting import calibrate_file, command, engines
+    from miscal.runs.correct import calibrate_file, command, engines
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     rows().write_parquet(tmp_path / "new.parquet")
@@ -109,7 +109,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch)
 
 @pytest.mark.promise("C4")
 def test_a_failure_leaves_nothing_behind(models, tmp_path):
-    from miscal.discovery.correcting import calibrate_file
+    from miscal.runs.correct import calibrate_file
 
     rows().drop("age").write_parquet(tmp_path / "new.parquet")
     with pytest.raises(InputError):

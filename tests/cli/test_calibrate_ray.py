@@ -2,7 +2,7 @@
 
 import pytest
 
-from miscal.discovery.correcting import calibrate_file, command
+from miscal.runs.correct import calibrate_file, command
 
 from .new_rows import rows
 

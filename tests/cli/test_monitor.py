@@ -13,8 +13,8 @@ import pytest
 import miscal
 from miscal.base import files
 from miscal.cli import main
-from miscal.discovery.monitoring.document import Monitoring
-from miscal.report.monitoring.run import MONITOR_FILES
+from miscal.runs.monitor.command import MONITOR_FILES
+from miscal.runs.monitor.document import Monitoring
 
 from .conftest import planted
 

@@ -22,13 +22,14 @@ from miscal.cli.outcome import guarded
 from miscal.data.importers import import_log
 from miscal.data.readers import read_triples
 from miscal.data.writing import write_table
-from miscal.discovery.correcting import calibrate_file
 from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal, run_folder, seal
 from miscal.estimators.field import MiscalibrationField
-from miscal.report import write_comparison, write_run
+from miscal.report import write_run
 from miscal.report.page import render
+from miscal.runs.compare.command import write_comparison
+from miscal.runs.correct import calibrate_file
 from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items
@@ -285,8 +286,8 @@ class Audited:
     def __init__(self, text):
         self.text = text
 
-    def to_dict(self):
-        return {"null": self.text}
+    def to_json(self):
+        return json.dumps({"null": self.text})
 
 
 @pytest.mark.promise("C4", cases=15)
@@ -295,7 +296,7 @@ def test_an_audit_of_a_run_that_was_audited_before(tmp_path, monkeypatch, capsys
     write_run(found, tmp_path / "run", report=False)
 
     def audit(folder, text):
-        monkeypatch.setattr("miscal.discovery.audit.audit_run", lambda *args, **options: Audited(text))
+        monkeypatch.setattr("miscal.runs.audit.audit.audit_run", lambda *args, **options: Audited(text))
         return main(["audit", str(folder / "run"), "--json"])
 
     assert audit(tmp_path, "old") == 0
@@ -367,7 +368,7 @@ def model(tmp_path_factory):
 @pytest.mark.parametrize("ending", [".parquet", *(pytest.param(x, marks=pytest.mark.slow) for x in (".csv", ".jsonl"))])
 @mostly_slow()
 def test_corrections_in_pieces(tmp_path, monkeypatch, capsys, fault, ending, model):
-    monkeypatch.setattr("miscal.discovery.correcting.command._PIECE_ROWS", (100, 100))
+    monkeypatch.setattr("miscal.runs.correct.command._PIECE_ROWS", (100, 100))
     rows().write_parquet(tmp_path / "new.parquet")
     calibrate_file(model, tmp_path / "new.parquet", tmp_path / f"whole{ending}")
     new = {f"out{ending}": (tmp_path / f"whole{ending}").read_bytes()}

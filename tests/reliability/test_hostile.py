@@ -19,7 +19,7 @@ from miscal.data.readers import read_triples
 from miscal.data.writing import defused, write_table
 from miscal.discovery.discover import discover
 from miscal.report import write_run
-from miscal.report.monitoring.run import monitor
+from miscal.runs.monitor.command import monitor
 from miscal.study.reading import read_plan
 from miscal.study.writing import write_tables
 

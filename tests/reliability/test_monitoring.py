@@ -17,10 +17,10 @@ from miscal.base.state_folder import load_state, save_state
 from miscal.cli import main
 from miscal.data.readers import read_triples
 from miscal.discovery.discover import discover
-from miscal.discovery.monitoring import state as states
-from miscal.discovery.monitoring.questions import BETS
 from miscal.report import write_run
-from miscal.report.monitoring.run import MONITOR_FILES, monitor
+from miscal.runs.monitor import state as states
+from miscal.runs.monitor.command import MONITOR_FILES, monitor
+from miscal.runs.monitor.questions import BETS
 
 from ..cli.new_rows import rows
 from .test_damage import WAYS, damaged
@@ -115,9 +115,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_row_is_read(tmp_pa
 KILLS = 30
 LOOK = """
 import sys
-import miscal.report.monitoring.page, miscal.report.monitoring.views, miscal.discovery.monitoring.watching
+import miscal.runs.monitor.page, miscal.runs.monitor.views, miscal.runs.monitor.look
 import miscal.discovery.run, scipy.stats, sklearn.isotonic
-from miscal.report.monitoring.run import monitor
+from miscal.runs.monitor.command import monitor
 print("ready", flush=True)
 monitor(sys.argv[1], sys.argv[2])
 """
@@ -304,7 +304,7 @@ def test_a_number_that_is_none_is_damage(tmp_path, looked):
 RACER = """
 import sys
 from miscal.base.errors import LockedError
-from miscal.report.monitoring.run import monitor
+from miscal.runs.monitor.command import monitor
 print("ready", flush=True)
 for line in sys.stdin:
     run, data = line.rstrip("\\n").split("\\t")

@@ -9,7 +9,8 @@ import pytest
 from miscal.calibration.metrics import METRICS, Metric
 from miscal.report import render
 from miscal.report.map_data import MAX_ROWS, map_payload
-from miscal.report.page import PROGRAMS, STYLES, bundle
+from miscal.report.frame import ASSETS
+from miscal.report.page import PROGRAMS, STYLES
 from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
 from miscal.report.source import read_source
@@ -61,7 +62,7 @@ def test_an_unconfirmed_subregime_says_so(make_run):
 
 def test_colours_and_names_of_regimes_are_written_once():
     """Styles and program take them from the page's one list."""
-    assets = bundle(STYLES) + bundle(PROGRAMS)
+    assets = "".join((ASSETS / name).read_text() for name in (*STYLES, *PROGRAMS))
     assert not re.findall(r"#(?:[0-9a-f]{3}){1,2}\b", assets)
     assert not re.findall(r"well calibrated|no local estimate", assets)
 

@@ -13,7 +13,6 @@ EXTRAS = {
     "interpret": ("umap-learn",),
     "logs": ("zstandard",),
     "ray": ("ray",),
-    "compare": ("mcgrad", "relplot", "multicalibration", "tqdm"),
 }
 """Extra: the packages it installs, as ``pyproject.toml`` lists them."""
 

@@ -1,26 +1,25 @@
-"""The commands, and which of them this installation offers."""
+"""The commands of the command line, and the module of each."""
 
 from collections.abc import Sequence
 from importlib import import_module, metadata
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 COMMANDS = {
-    "demo": ("demo", "miscal.scoring.demo"),
-    "discover": ("discover", "miscal.discovery.discover"),
-    "calibrate": ("calibrate", "miscal.discovery.discover"),
-    "audit": ("audit", "miscal.discovery.audit"),
-    "compare": ("compare", "miscal.discovery.compare"),
-    "monitor": ("monitor", "miscal.discovery.monitoring"),
-    "report": ("report", "miscal.report"),
-    "score": ("score", "miscal.scoring.command"),
-    "import": ("import_", "miscal.data.importers"),
-    "synthetic": ("synthetic", "miscal.synthetic"),
-    "study": ("study", "miscal.study.run"),
+    "demo": "demo",
+    "discover": "discover",
+    "calibrate": "calibrate",
+    "audit": "audit",
+    "compare": "compare",
+    "monitor": "monitor",
+    "report": "report",
+    "score": "score",
+    "import": "import_",
+    "synthetic": "synthetic",
+    "study": "study",
 }
-"""Command: its module in ``cli.commands``, and the part of miscal without which it is not offered."""
+"""Command: its module in ``cli.commands``."""
 
 
 def run(argv: Sequence[str]) -> object:
@@ -40,7 +39,7 @@ def run(argv: Sequence[str]) -> object:
 
 
 def build() -> typer.Typer:
-    """Return the application with every command whose part of miscal is installed.
+    """Return the application with every command.
 
     Returns
     -------
@@ -61,9 +60,8 @@ def build() -> typer.Typer:
         invoke_without_command=True,
         callback=_root,
     )
-    for name, (module, needed) in COMMANDS.items():
-        if find_spec(needed) is not None:
-            app.command(name)(import_module(f"miscal.cli.commands.{module}").command)
+    for name, module in COMMANDS.items():
+        app.command(name)(import_module(f"miscal.cli.commands.{module}").command)
     return app
 
 

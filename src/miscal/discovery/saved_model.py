@@ -90,7 +90,7 @@ class SavedModel:
             ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``,
             ``reason``.
         """
-        from miscal.discovery.correcting.batch import correct_rows
+        from miscal.runs.correct.batch import correct_rows
 
         opened = self.open(source, **options)
         (piece,) = opened.pieces(1 << 62)

@@ -6,12 +6,12 @@ made in :mod:`miscal.discovery`.
 
 from typing import TYPE_CHECKING, Any
 
-from miscal.report.run import write_comparison, write_run
+from miscal.report.run import write_run
 
 if TYPE_CHECKING:
     from miscal.report.page import render
 
-__all__ = ["render", "write_comparison", "write_run"]
+__all__ = ["render", "write_run"]
 
 
 def __getattr__(name: str) -> Any:

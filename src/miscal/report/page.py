@@ -4,44 +4,22 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from miscal.base.errors import FileError
 from miscal.base.files import replace_file
-from miscal.report import legend, numbers, texts
-from miscal.report.inline import digest, embed, templates
+from miscal.report.frame import environment, render_page
 from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
 from miscal.report.rows import row_words
 from miscal.report.source import Source, read_source
 
-HERE = Path(__file__).parent
 STYLES = ("base.css", "tables.css", "figures.css", "cards.css", "atlas.css", "print.css")
 PROGRAMS = (
     *("data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
     *("tooltip.js", "legend.js", "order.js", "table.js", "main.js"),
 )
-#: What the templates of panels may write numbers and texts with.
-FILTERS = {
-    **{
-        name: getattr(numbers, name)
-        for name in (
-            "points",
-            "size",
-            "brief",
-            "percent",
-            "metric",
-            "count",
-            "p_value",
-            "bounds",
-            "seconds",
-            "is_opposite",
-        )
-    },
-    **{name: getattr(texts, name) for name in ("short", "listed")},
-    "embed": embed,
-}
 
 
 def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None = None) -> Path:
@@ -88,20 +66,9 @@ def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None =
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
-    style, program = stylesheet(STYLES), "(() => {\n'use strict';\n" + bundle(PROGRAMS) + "})();\n"
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            name=source.name,
-            sections=[section for panel in PANELS if (section := draw(panel, source))],
-            style=Markup(style),  # noqa: S704 - our own files
-            program=Markup(program),  # noqa: S704
-            style_hash=digest(style),
-            program_hash=digest(program),
-            version=source.summary.versions.get("miscal"),
-        )
-    )
+    sections = [section for panel in PANELS if (section := draw(panel, source))]
+    version = source.summary.versions.get("miscal")
+    return render_page("page.html", STYLES, PROGRAMS, name=source.name, sections=sections, version=version)
 
 
 @dataclass(frozen=True)
@@ -117,44 +84,6 @@ def draw(panel: Panel, source: Source) -> Section | None:
     view, words = panel.view(source), row_words(source.summary)
     # its template escapes what it prints
     return None if view is None else Section(panel, Markup(_compiled(panel.template).render(view=view, words=words)))  # noqa: S704
-
-
-def stylesheet(names: tuple[str, ...]) -> str:
-    """Return the colours of the page, then the style files of these names."""
-    return legend.colour_rules() + bundle(names)
-
-
-def bundle(names: tuple[str, ...]) -> str:
-    """Return asset files one after the other."""
-    return "\n" + "".join((HERE / "assets" / name).read_text(encoding="utf-8") for name in names)
-
-
-@cache
-def environment() -> Environment:
-    """Return the frame of the page, with the filters that templates write with."""
-    return templates(HERE / "assets", FILTERS)
-
-
-def plain_page(template: str, styles: tuple[str, ...], **values: object) -> str:
-    """Render a page without program or outside resource.
-
-    Parameters
-    ----------
-    template : str
-        Its file among the assets.
-    styles : tuple of str
-        Its style files there.
-    **values
-        What the template shows.
-
-    Returns
-    -------
-    str
-        One HTML file.
-    """
-    style = stylesheet(styles)
-    own = {"style": Markup(style), "style_hash": digest(style)}  # noqa: S704 - our own files
-    return environment().get_template(template).render(**values, **own).lstrip()
 
 
 @cache

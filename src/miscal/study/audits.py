@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from miscal.discovery.refits import (
+from miscal.evidence.null import NullStatistic
+from miscal.evidence.stability import spread
+from miscal.runs.audit.refits import (
     DATA,
     ProxyCurve,
     Refitting,
@@ -13,8 +15,6 @@ from miscal.discovery.refits import (
     refit_under_null,
     refit_with_seeds,
 )
-from miscal.evidence.null import NullStatistic
-from miscal.evidence.stability import spread
 from miscal.study.studied import Rows, Studied
 
 STATISTICS = {
@@ -44,7 +44,7 @@ def audit(
     studied : Studied
         Its triples, labels, method and settings are used; what was found on them is not looked at.
     null : {"permuted", "visible", "calibrated"}, default "permuted"
-        What the refits draw outcomes from: :data:`miscal.discovery.refits.NULL_QUESTIONS` says what each stands for.
+        What the refits draw outcomes from: :data:`miscal.runs.audit.refits.NULL_QUESTIONS` says what each stands for.
         "permuted" is the paper's.
     draws : int, default 20
         Refits under the null; p-values are at least 1 / (1 + draws).

@@ -10,11 +10,11 @@ import numpy as np
 from miscal.base.folds import row_groups
 from miscal.calibration.metrics import log_losses
 from miscal.data.triples import Triples
-from miscal.discovery.comparing.estimates import FOLDS
 from miscal.discovery.discover import Discovery
 from miscal.discovery.estimating import TEST, corrections_by_name, testifying
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings import cut
+from miscal.runs.compare.estimates import FOLDS
 
 
 @dataclass(frozen=True, eq=False)

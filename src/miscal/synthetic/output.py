@@ -5,19 +5,15 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment
-from markupsafe import Markup
 
 from miscal.base.files import digest, replace_file
 from miscal.data.writing import write_table
-from miscal.report import inline
-from miscal.report.page import stylesheet
+from miscal.report.frame import render_page
 from miscal.synthetic import tables
 from miscal.synthetic.cells import ExperimentCell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
@@ -28,7 +24,7 @@ from miscal.synthetic.sections import BUILDERS, ExperimentSection
 from miscal.synthetic.settings import Settings
 
 HERE = Path(__file__).parent
-_STYLES = ("base.css", "tables.css", "figures.css")
+_STYLES = ("base.css", "tables.css", "figures.css", "page.css")
 
 
 def write_all(folder: Folder, asked: Settings) -> tuple[Path, tuple[str, ...]]:
@@ -131,30 +127,25 @@ def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> bool:
 
 
 def _page(sections: list, cost_rows: list[dict[str, Any]], folder: Folder, finished: list[Settings]) -> str:
-    style = stylesheet(_STYLES) + (HERE / "templates" / "page.css").read_text(encoding="utf-8")
-    return (
-        _environment()
-        .get_template("index.html")
-        .render(
-            sections=sections,
-            costs=cost_rows,
-            timing=folder.timing(),
-            settings=finished[0].of_cells() if finished else {},
-            experiments=[(s.name, s.of_experiment()) for s in finished],
-            source=SOURCE,
-            style=Markup(style),  # noqa: S704 - our own files
-            style_hash=inline.digest(style),
-            version=metadata.version("miscal"),
-        )
+    return render_page(
+        "index.html",
+        _STYLES,
+        folder=HERE / "templates",
+        filters=_FILTERS,
+        sections=sections,
+        costs=cost_rows,
+        timing=folder.timing(),
+        settings=finished[0].of_cells() if finished else {},
+        experiments=[(s.name, s.of_experiment()) for s in finished],
+        source=SOURCE,
+        version=metadata.version("miscal"),
     )
-
-
-@cache
-def _environment() -> Environment:
-    return inline.templates(HERE / "templates", {"duration": duration, "count": count, "listed": _listed})
 
 
 def _listed(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in value)
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+_FILTERS = (("duration", duration), ("count", count), ("listed", _listed))

@@ -7,7 +7,7 @@ import typer
 from miscal.cli import options
 
 if TYPE_CHECKING:
-    from miscal.discovery.correcting import Corrected
+    from miscal.runs.correct import Corrected
 
 ModelDir = Annotated[
     str, typer.Argument(metavar="MODEL_DIR", help="A folder written by `miscal discover`, or the folder model in it.")
@@ -54,7 +54,7 @@ def command(
 
     with stages() as progress:
         progress("loading")
-        from miscal.discovery.correcting import calibrate_file
+        from miscal.runs.correct import calibrate_file
 
         inputs = {"embeddings": embeddings, "embedding_rows": embedding_rows, "features": features, "text": text}
         done = calibrate_file(

@@ -1,18 +1,13 @@
 """``miscal monitor``: whether the correction still holds on what came after."""
 
-import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from miscal.cli import options
 from miscal.cli.outcome import ALARM, DONE
 
-if TYPE_CHECKING:
-    from miscal.discovery.monitoring.document import Monitoring
-
-WIDTH, SHOWN = 100, 5
 Rows = Annotated[
     str,
     typer.Argument(
@@ -68,7 +63,8 @@ def command(
     Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
     """
     from miscal.cli.progress import stages
-    from miscal.report.monitoring.run import FOLDER, monitor
+    from miscal.runs.monitor.command import FOLDER, monitor
+    from miscal.runs.monitor.wording import monitor_lines
 
     columns = {"confidence": confidence, "correct": correct, "embeddings": embeddings, "features": features}
     with stages() as progress:
@@ -79,50 +75,3 @@ def command(
     place = Path(run) / FOLDER if out is None else Path(out)
     print(found.to_json() if json else "\n".join(monitor_lines(found, place)), end="" if json else "\n")
     return ALARM if found.alarm else DONE
-
-
-def monitor_lines(found: "Monitoring", out: Path) -> list[str]:
-    """Tell what a look found.
-
-    Parameters
-    ----------
-    found : Monitoring
-        All looks so far.
-    out : Path
-        The folder of the monitor.
-
-    Returns
-    -------
-    list of str
-        Lines to print: the verdict, rows, means, findings that changed, what is left out, warnings, the page.
-    """
-    last = found.looks[-1]
-    looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
-    told = [
-        f"rows        {last.rows:,} new, {found.rows:,} in {looks}{_dropped(last.dropped)}",
-        f"outcomes    {found.accuracy:.1%} are 1; mean confidence {found.corrected:.1%} corrected, "
-        f"{found.confidence:.1%} raw",
-        f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
-        *(f"not watched {one}" for one in found.left_out[:SHOWN]),
-        *_more(len(found.left_out) - SHOWN),
-        *(f"warning     {one}" for one in found.warnings),
-    ]
-    return [
-        *(line for sentence in found.verdict for line in _wrapped(sentence, 0)),
-        "",
-        *(line for one in told for line in _wrapped(one, 12)),
-        # a path is never broken: it is there to be copied
-        f"page        {out / 'monitor.html'}",
-    ]
-
-
-def _dropped(n: int) -> str:
-    return f"; {n:,} left out as invalid" if n else ""
-
-
-def _more(n: int) -> list[str]:
-    return [f"            and {n:,} more: see the page"] if n > 0 else []
-
-
-def _wrapped(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)

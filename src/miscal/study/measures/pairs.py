@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.metrics import clipped, log_losses
-from miscal.discovery.comparing.estimates import clustered_mean
 from miscal.discovery.summary import Measure, Summary
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.thresholds import threshold_sensitivity
+from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.rows import FieldRows, RawGeometry
 from miscal.study.studied import Rows, Studied
 

@@ -7,18 +7,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 import polars as pl
-from jinja2 import Environment
-from markupsafe import Markup
 
 from miscal.base.files import disk_errors, replace_file
-from miscal.report import inline
-from miscal.report.page import FILTERS, bundle, stylesheet
-from miscal.report.page import HERE as REPORT
+from miscal.report.frame import render_page
 from miscal.study.claims import Claim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.common import REGIONS, datasets_in, study_look
@@ -35,8 +30,8 @@ from miscal.study.stored import n_planned, n_planned_by_method, planned_split, r
 from miscal.study.verdict import sentences
 
 HERE = Path(__file__).parent / "templates"
-_STYLES = ("base.css", "tables.css", "figures.css", "print.css")
-_PROGRAMS = ("element.js", "order.js")
+_STYLES = ("base.css", "tables.css", "figures.css", "print.css", "study.css")
+_PROGRAMS = ("element.js", "order.js", "sort.js")
 _WIDE = 400
 """Width of a figure, in points, from which a phone scrolls it instead of shrinking it."""
 
@@ -200,22 +195,4 @@ def _sheet(tables: Tables, dataset: str, out: Path) -> str:
 
 
 def _page(template: str, **values) -> str:
-    style = stylesheet(_STYLES) + (HERE / "study.css").read_text(encoding="utf-8")
-    program = f"(() => {{\n'use strict';\n{bundle(_PROGRAMS)}{(HERE / 'sort.js').read_text(encoding='utf-8')}}})();\n"
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            style=Markup(style),  # noqa: S704 - our own files
-            program=Markup(program),  # noqa: S704
-            style_hash=inline.digest(style),
-            program_hash=inline.digest(program),
-            version=metadata.version("miscal"),
-            **values,
-        )
-    )
-
-
-@cache
-def _environment() -> Environment:
-    return inline.templates([HERE, REPORT / "assets"], FILTERS)
+    return render_page(template, _STYLES, _PROGRAMS, folder=HERE, version=metadata.version("miscal"), **values)

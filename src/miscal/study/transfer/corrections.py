@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.metrics.scores import log_losses
-from miscal.discovery.comparing.estimates import mean_of
-from miscal.discovery.comparing.rows import TEXT, Match, kind_of
+from miscal.runs.compare.estimates import mean_of
+from miscal.runs.compare.rows import TEXT, Match, kind_of
 from miscal.study.transfer.runs import OpenRun, same_space, side, unseen
 
 

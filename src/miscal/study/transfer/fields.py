@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from miscal.discovery.comparing.estimates import correlation
-from miscal.discovery.comparing.rows import Match
 from miscal.evidence.stability import seed_stability
+from miscal.runs.compare.estimates import correlation
+from miscal.runs.compare.rows import Match
 from miscal.study.transfer.runs import OpenRun, side
 
 _FIELDS = {"delta": "delta", "hidden": "field"}

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
-from miscal.discovery.comparing.estimates import together
-from miscal.discovery.comparing.rows import (
+from miscal.discovery.run import Run
+from miscal.runs.compare.estimates import together
+from miscal.runs.compare.rows import (
     ID,
     TEXT,
     Match,
@@ -24,8 +25,7 @@ from miscal.discovery.comparing.rows import (
     read_rows,
     seen_in,
 )
-from miscal.discovery.comparing.sides import Side
-from miscal.discovery.run import Run
+from miscal.runs.compare.sides import Side
 from miscal.scoring.folder import MANIFEST
 from miscal.study.studied import Labels
 

@@ -1,0 +1,140 @@
+"""Auditing a run: what the same steps find where there is nothing, with other seeds, thresholds and rows."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from miscal.base.errors import InputError, MismatchError
+from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics.rows import take_groups
+from miscal.data.triples import Triples
+from miscal.discovery.estimating import ALL, testifying, weighed
+from miscal.discovery.run import Run
+from miscal.estimators.registry import make_estimator
+from miscal.evidence.bootstrap import slice_bootstrap
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
+from miscal.evidence.thresholds import threshold_sensitivity
+from miscal.findings import cut
+from miscal.runs.audit.document import Audit
+from miscal.runs.audit.refits import (
+    NULL_QUESTIONS,
+    Refitting,
+    check_refitting,
+    refit_under_null,
+    refit_with_seeds,
+)
+
+
+def audit_run(
+    run: Run,
+    *,
+    null: str = "visible",
+    n_draws: int = EVIDENCE_DEFAULTS.null_draws,
+    n_seeds: int = EVIDENCE_DEFAULTS.n_seeds,
+    device: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Audit:
+    """Audit a run on the data it was made from.
+
+    Parameters
+    ----------
+    run : Run
+        From :func:`miscal.discovery.run.read_run`.
+    null : {"visible", "calibrated", "permuted"}, default "visible"
+        Which null the refits draw from: :data:`miscal.runs.audit.refits.NULL_QUESTIONS` says what each stands for.
+        "permuted" is the paper's.
+    n_draws : int, default 20
+        Refits under the null; p-values are at least 1 / (1 + n_draws).
+    n_seeds : int, default 5
+        Seeds whose fields are compared.
+    device : {"auto", "cpu", "cuda"}, optional
+        Where to compute, as for :func:`miscal.discover`; by default what the run was given.
+    progress : callable, optional
+        Called with the name of each step.
+
+    Returns
+    -------
+    Audit
+        The same for the same run.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range, a GPU is asked for that is not there, the run was made from arrays rather than
+        files, or it learned from a sample.
+    MismatchError
+        If the data changed since.
+    """
+    check_refitting(null, n_draws, n_seeds)
+    if run.summary.n_sample is not None:
+        raise InputError(
+            f"an audit learns the field again many times from all rows, but this run learned from a sample of its "
+            f"{run.summary.n:,}: run `miscal discover` on a file with fewer rows, and audit that"
+        )
+    tell = progress or (lambda name: None)
+    settings = run.summary.settings
+    rows = Refitting(
+        _rows(run),
+        method=run.summary.method,
+        options=settings.get("options"),
+        seed=run.summary.seed,
+        epsilon=settings["epsilon"],
+        # runs of earlier versions have neither
+        min_rows=settings.get("min_rows", MIN_ROWS),
+        device=device or settings.get("device", "auto"),
+    )
+    make_estimator(rows.method, options=rows.options, device=rows.device)
+    tell("null refits")
+    nulls, curves = refit_under_null(rows, null, n_draws, tell)
+    tell("other seeds")
+    seeds, by_seed = refit_with_seeds(rows, n_seeds, tell)
+    correct, confidence, delta, supported = _measured_rows(run)
+    by_smece, by_brier = (
+        threshold_sensitivity(
+            correct,
+            confidence,
+            lambda size: cut(delta, size, supported),
+            min_rows=rows.min_rows,
+            by=score,
+            weights=rows.weights,
+        )
+        for score in ("smece", "brier")
+    )
+    return Audit(
+        null=null,
+        null_question=NULL_QUESTIONS[null],
+        null_correlation=None if rows.dependence is None else rows.dependence.correlation,
+        nulls=nulls,
+        proxy_curves=curves,
+        seeds=seeds,
+        by_seed=by_seed,
+        thresholds=by_smece,
+        thresholds_by_brier=by_brier,
+        bootstrap=slice_bootstrap(
+            correct,
+            confidence,
+            cut(delta, rows.epsilon, supported),
+            min_rows=rows.min_rows,
+            groups=take_groups(rows.triples.group, testifying(rows.triples)),
+            weights=rows.weights,
+            random_state=run.summary.seed,
+        ),
+    )
+
+
+def _rows(run: Run) -> Triples:
+    """Return the run's rows with the split that the run stored, not one drawn again."""
+    triples, _ = weighed(run.triples())
+    if not np.array_equal(triples.row, run.table["row"].to_numpy()):
+        raise MismatchError(
+            f"{run.path}: the data file no longer gives the rows of the run: run `miscal discover` again"
+        )
+    if run.summary.evidence == ALL:
+        return triples
+    return replace(triples, split=run.table["split"].to_numpy().astype(str))
+
+
+def _measured_rows(run: Run) -> tuple[np.ndarray, ...]:
+    rows = run.table if run.summary.evidence == ALL else run.table.filter(run.table["split"] == "test")
+    return tuple(rows[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))

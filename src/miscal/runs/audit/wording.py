@@ -1,0 +1,119 @@
+"""What an audit found, in lines for a terminal."""
+
+import textwrap
+from pathlib import Path
+
+WIDTH = 100
+
+
+def audit_lines(found: dict, run_dir: Path) -> list[str]:
+    """Say what the audit found.
+
+    Parameters
+    ----------
+    found : dict
+        The content of ``audit.json``.
+    run_dir : Path
+        Where it lies.
+
+    Returns
+    -------
+    list of str
+        Lines to print.
+    """
+    return [
+        *textwrap.wrap(f"{found['null']}: {found['null_question']}", WIDTH),
+        *_groups(found["null_correlation"]),
+        *_nulls(found["nulls"]),
+        *_training(found["proxy_curves"]),
+        *_seeds(found["seeds"], found["by_seed"]),
+        *_thresholds(found["thresholds"], found["thresholds_by_brier"]),
+        *_bootstrap(found["bootstrap"]),
+        _line("written to", str(run_dir / "audit.json")),
+    ]
+
+
+def _line(name: str, text: str) -> str:
+    return f"{name:<22}{text}"
+
+
+def _spread(mean: float | None, std: float | None) -> str:
+    """Say mean and standard deviation."""
+    return "undefined" if mean is None else f"{mean:.3f} +- {std:.3f}"
+
+
+def _groups(correlation: float | None) -> list[str]:
+    """Say how the null treats named groups."""
+    if correlation is None:
+        return []
+    return [_line("groups", f"under the null, too, outcomes of a group correlate by {correlation:.3f}")]
+
+
+def _nulls(nulls: dict) -> list[str]:
+    return [
+        _line(
+            name.replace("_", " "),
+            f"{one['observed']:.3f}, {_spread(one['mean'], one['std'])} under the null (p = {one['p_value']:.3f})",
+        )
+        for name, one in nulls.items()
+    ]
+
+
+def _training(curves: list[dict]) -> list[str]:
+    return [
+        _line(
+            "fit on the data" if one["draw"] < 0 else f"fit on draw {one['draw']}",
+            f"proxy {one['proxy']:.4f} at epoch {one['epoch']} of {len(one['proxies'])}, {one['proxies'][0]:.4f} after "
+            "the first",
+        )
+        for one in curves
+    ]
+
+
+def _seeds(agreement: dict, by_seed: list[dict]) -> list[str]:
+    told = {
+        "correlation": "correlation of the fields, over pairs",
+        "sign_agreement": "share of rows with the same sign, over pairs",
+        "field_std": "standard deviation of the field, over seeds",
+        "gap": "worst-slice gap, at least 0, over seeds",
+    }
+    return [
+        *(_line("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in told.items()),
+        *(_line(f"seed {one['seed']}", f"field {one['delta_std']:.3f}, {_slice(one)}") for one in by_seed),
+    ]
+
+
+def _slice(one: dict) -> str:
+    """Say gap and size of the worst slice."""
+    if one["worst"] is None:
+        return "no regime with enough rows"
+    gap = f"{one['gap']:.3f} (clipped {one['gap_clipped']:.3f})"
+    return f"worst {one['worst']} ({one['share_worst']:.0%} of rows), gap {gap}"
+
+
+def _thresholds(by_smece: list[dict], by_brier: list[dict]) -> list[str]:
+    """Say the regimes at each epsilon; the slice that is worst by the Brier score only where it is another."""
+    lines = []
+    for one, other in zip(by_smece, by_brier, strict=True):
+        shares = f"over {one['share_over']:.0%}, under {one['share_under']:.0%}"
+        lines.append(_line(f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{_brier(one)}"))
+        if other["worst"] != one["worst"]:
+            lines.append(_line("", f"by the Brier score: {_slice(other)}{_brier(other)}"))
+    return lines
+
+
+def _brier(one: dict) -> str:
+    return "" if one["worst"] is None else f", Brier gap {one['brier_gap']:.3f}"
+
+
+def _bootstrap(found: dict) -> list[str]:
+    if found["worst"] is None:
+        return [_line("bootstrap", "no regime with enough rows")]
+    return [
+        _line("bootstrap", f"{name} of the worst slice, {found['worst']}: {_replicates(found[name])}")
+        for name in ("gap", "share")
+    ]
+
+
+def _replicates(one: dict) -> str:
+    return f"{one['value']:.3f}; resampled {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"

@@ -1,0 +1,330 @@
+"""Comparing runs: the same rows under two models or prompts, or one model on two sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from miscal.base.errors import FileError, InputError
+from miscal.base.threads import one_thread
+from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.scores import log_losses, squared_errors
+from miscal.discovery.json_values import clean_text, interval, number
+from miscal.discovery.measurements import global_numbers, reliability
+from miscal.discovery.run import Run, read_run
+from miscal.discovery.summary import Global, Measure, MeasureAgainstNull
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.runs.compare import estimates, groups, wording
+from miscal.runs.compare.document import (
+    CurveSides,
+    FieldAgreement,
+    MeasurePair,
+    RegimeAgreement,
+    RunComparison,
+    RunNumbers,
+    RunPair,
+)
+from miscal.runs.compare.estimates import Floats, Means
+from miscal.runs.compare.rows import RunRows, match_rows, names_of, read_rows
+from miscal.runs.compare.sides import Side, Sides, sides_of
+
+REGIMES = ("over", "good", "under")
+LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
+"""Measures of which the run with less is called better, where the interval of the difference excludes 0."""
+SPARE = 1.0
+"""One row whose saving is off by this much is added to the variance of savings: they may agree by chance. Intervals are
+a few percent wider for it where the savings are large. Not tuned."""
+NONE = (None, None)
+LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
+
+
+def compare(
+    runs: Sequence[str | Path | Run],
+    *,
+    match: str | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> RunComparison:
+    """Put runs beside each other: which is better calibrated, where do they differ, where do both fail.
+
+    Parameters
+    ----------
+    runs : sequence of path or Run
+        At least two run folders, or runs from :func:`miscal.read_run`. Every two of them are compared.
+    match : str, optional
+        A column of every run's data: rows with equal values are the same. Without it rows are matched by their number
+        in one file, by a column ``id``, by equal texts or by equal inputs: the first of these that matches a tenth of
+        the smaller run's rows. Where next to nothing matches, the runs are compared as two sets.
+    seed : int, default 0
+        Of the draws of rows behind intervals of smECE and of correlations, and of the folds behind E[y | f]. The same
+        seed gives the same result.
+    progress : callable, optional
+        Called with the name of each step.
+
+    Returns
+    -------
+    RunComparison
+        ``.verdict`` has a sentence for each pair; ``.pairs`` all numbers; ``.to_json()`` is ``compare.json``.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two runs or one is given twice, a run was made from arrays, or `match` matches no row.
+    FileError
+        If something is not a run folder, or the data of a run are gone.
+    MismatchError
+        If the data of a run are no longer what they were.
+
+    Examples
+    --------
+    >>> compare(["run"])
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: runs must be at least two to be compared; got 1
+    """
+    tell = progress or (lambda name: None)
+    opened = _opened(runs)
+    names = [clean_text(name) for name in names_of(opened)]
+    rows = []
+    for run, name in zip(opened, names, strict=True):
+        tell(f"reading {name}")
+        rows.append(read_rows(run, name))
+    with one_thread():
+        measured = Measured(seed)
+        tell("numbers of each run")
+        numbers = tuple(_run_numbers(one, measured) for one in rows)
+        pairs = []
+        for a, b in combinations(rows, 2):
+            tell(f"{a.name} and {b.name}")
+            pairs.append(compare_rows(a, b, match=match, seed=seed, measured=measured))
+    versions = {name: metadata.version(name) for name in LIBRARIES}
+    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=tuple(pairs), versions=versions)
+
+
+def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
+    if isinstance(runs, (str, Path)) or len(runs) < 2:
+        given = 1 if isinstance(runs, (str, Path)) else len(runs)
+        raise InputError(f"runs must be at least two to be compared; got {given}")
+    opened: list[Run] = []
+    seen: dict[tuple, Run] = {}
+    for one in runs:
+        run = one if isinstance(one, Run) else _read(Path(one))
+        # a copy of a folder is the same run
+        content = run.summary.to_json(), run.table.hash_rows().sum()
+        if content in seen:
+            raise InputError(
+                f"runs must differ; {run.path} is the same run as {seen[content].path}: leave one of them out"
+            )
+        seen[content] = run
+        opened.append(run)
+    return opened
+
+
+def _read(folder: Path) -> Run:
+    if folder.is_dir() and not (folder / "field.parquet").exists() and not (folder / "summary.json").exists():
+        raise FileError(f"{folder} is not a run folder: give the one that `miscal discover` wrote")
+    return read_run(folder)
+
+
+class Measured:
+    """Numbers of rows, measured once for each run and choice of rows."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.whole: dict[str, Global] = {}
+
+    def run(self, rows: RunRows) -> Global:
+        if rows.name not in self.whole:
+            self.whole[rows.name] = global_numbers(
+                rows.correct, rows.confidence, seed=self.seed, groups=rows.group, weights=rows.weight
+            )
+        return self.whole[rows.name]
+
+    def side(self, side: Side) -> Global:
+        own = side.rows
+        if np.array_equal(np.sort(side.at), np.arange(len(own))) and side.weight is own.weight:
+            return self.run(own)
+        groups = take_groups(own.group, side.at)
+        return global_numbers(side.correct, side.confidence, seed=self.seed, groups=groups, weights=side.weight)
+
+
+def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
+    summary = rows.run.summary
+    return RunNumbers(
+        name=rows.name,
+        path=clean_text(str(rows.run.path)),
+        data=summary.data.path,
+        where=rows.source.get("where"),
+        method=summary.method,
+        evidence=summary.evidence,
+        n=len(rows),
+        global_=measured.run(rows),
+        certificate=summary.certificate,
+        findings=len(summary.findings),
+    )
+
+
+def compare_rows(
+    a: RunRows, b: RunRows, *, match: str | None = None, seed: int = 0, measured: Measured | None = None
+) -> RunPair:
+    """Compare two runs whose rows were read.
+
+    Parameters
+    ----------
+    a, b : RunRows
+    match, seed
+        As for :func:`compare`.
+    measured : Measured, optional
+        Numbers of whole runs measured before.
+
+    Returns
+    -------
+    RunPair
+    """
+    measured = measured or Measured(seed)
+    sides = sides_of(a, b, match_rows(a, b, match))
+    measures = _measures(sides, seed, measured)
+    named = groups.candidates(sides)
+    numbers = groups.GroupNumbers(sides, named)
+    better = measures["calibration_error"].better
+    values, counts = groups.nearer_values(numbers, better)
+    found, listed = groups.differing(numbers), groups.side_by_side(numbers)
+    fields = _fields(sides, seed) if sides.match else None
+    where = f"on the {len(sides.a):,} rows that both have" if sides.paired else "(each on its own rows)"
+    first = wording.headline(a.name, b.name, measures, rows=where, same_answers=sides.same_answers)
+    others = (
+        wording.averages(a.name, b.name, measures),
+        None if sides.same_answers else wording.nearer(a.name, b.name, values, counts),
+        None if sides.same_answers else wording.differences(a.name, b.name, found, len(named)),
+        wording.failures(a.name, b.name, listed),
+        wording.fields(fields),
+    )
+    return RunPair(
+        a=a.name,
+        b=b.name,
+        verdict=(first, *(one for one in others if one)),
+        same_rows=sides.paired,
+        matched_by=sides.match.by if sides.match else "no rows in common: the two runs are compared as two sets",
+        same_answers=sides.same_answers,
+        n_a=len(sides.a),
+        n_b=len(sides.b),
+        left_out_a=len(a) - len(sides.a),
+        left_out_b=len(b) - len(sides.b),
+        measures=measures,
+        curves=CurveSides(
+            **{
+                name: reliability(side.correct, side.confidence, take_groups(side.rows.group, side.at), side.weight)
+                for name, side in zip("ab", (sides.a, sides.b), strict=True)
+            }
+        ),
+        fields=fields,
+        regimes=_regimes(sides, "regime") if sides.match else None,
+        hidden_regimes=_regimes(sides, "hidden_regime") if sides.match else None,
+        candidates=len(named),
+        differences=found,
+        groups=listed,
+        nearer=values,
+        nearer_counts=counts,
+        not_found=named.not_found,
+        notes=_notes(sides),
+    )
+
+
+def _measures(sides: Sides, seed: int, measured: Measured) -> dict[str, MeasurePair]:
+    one, two = measured.side(sides.a), measured.side(sides.b)
+    each = (sides.a, sides.b)
+    rows = {
+        "accuracy": [side.correct for side in each],
+        "confidence": [side.confidence for side in each],
+        "brier": [squared_errors(side.correct, side.confidence) for side in each],
+        "log_loss": [log_losses(side.correct, side.confidence) for side in each],
+    }
+    means = {
+        name: _beside(name, getattr(one, name), getattr(two, name), estimates.mean_difference(sides, *values))
+        for name, values in rows.items()
+    }
+    error = _of_rows("calibration_error", sides, *(estimates.recalibration_saving(side, seed) for side in each))
+    local = _of_rows("local_saving", sides, *(side.local_saving for side in each))
+    # smECE is biased upwards by as much as noise adds to each run, so their difference has no interval of its own
+    smece = MeasurePair(
+        a=Measure(value=one.smece.value, interval=one.smece.interval),
+        b=Measure(value=two.smece.value, interval=two.smece.interval),
+        difference=MeasureAgainstNull(value=number(one.smece.value - two.smece.value)),
+    )
+    first = {"calibration_error": error, "smece": smece}
+    return first | means | {"local_saving": local}
+
+
+def _of_rows(name: str, sides: Sides, a: Floats, b: Floats) -> MeasurePair:
+    """Compare the means of values that were learned from other rows."""
+    values = (estimates.mean_of(side, one, spare=SPARE) for side, one in ((sides.a, a), (sides.b, b)))
+    one, two = (Measure(value=number(mean.value[0]), interval=interval(*(mean.interval(0) or NONE))) for mean in values)
+    return _beside(name, one, two, estimates.mean_difference(sides, a, b, spare=SPARE))
+
+
+def _beside(name: str, a: Measure, b: Measure, means: Means) -> MeasurePair:
+    value, ends = float(means.value[0]), means.interval(0)
+    better = None
+    if name in LOWER_IS_BETTER and ends is not None and (ends[0] > 0 or ends[1] < 0):
+        better = "a" if value < 0 else "b"
+    return MeasurePair(
+        a=Measure(value=a.value, interval=a.interval),
+        b=Measure(value=b.value, interval=b.interval),
+        difference=MeasureAgainstNull(
+            value=number(value), interval=interval(*(ends or NONE)), p_value=float(means.p_value[0])
+        ),
+        better=better,
+    )
+
+
+def _fields(sides: Sides, seed: int) -> FieldAgreement:
+    found = {}
+    for name, values in {"delta": "delta", "hidden": "field"}.items():
+        one, two = (getattr(side.rows, values)[side.at] for side in (sides.a, sides.b))
+        found[name] = estimates.correlation(one, two, sides.a.unit, seed, sides.a.weight)
+    return FieldAgreement(**found)
+
+
+def _regimes(sides: Sides, name: str) -> RegimeAgreement | None:
+    one, two = (getattr(side.rows, name)[side.at] for side in (sides.a, sides.b))
+    counts = np.array([[int(np.sum((one == i) & (two == j))) for j in REGIMES] for i in REGIMES])
+    if counts.sum() == 0:
+        return None
+    return RegimeAgreement(
+        names=REGIMES,
+        counts=tuple(tuple(line) for line in counts.tolist()),
+        agreement=float(np.trace(counts) / counts.sum()),
+    )
+
+
+def _notes(sides: Sides) -> tuple[str, ...]:
+    """Say what about these two runs makes them less alike than they look."""
+    a, b = sides.a.rows, sides.b.rows
+    one, two = a.run.summary, b.run.summary
+    notes = []
+    if one.method != two.method:
+        notes.append(f"the fields come from different methods: {one.method} for {a.name}, {two.method} for {b.name}")
+    if one.settings.get("epsilon") != two.settings.get("epsilon"):
+        notes.append("the regimes were cut at different thresholds, so that they agree less than the fields do")
+    if one.evidence != two.evidence:
+        notes.append(
+            f"the findings rest on {one.evidence} rows of {a.name} and on {two.evidence} rows of {b.name}, so that one "
+            "ledger may be shorter for want of rows"
+        )
+    if (a.weight is None) != (b.weight is None):
+        which = a.name if b.weight is None else b.name
+        notes.append(
+            f"only {which} has weights, so all rows count alike here; the numbers of that run by itself are weighted"
+        )
+    _, differing = sides.columns()
+    if differing:
+        why = "differ between the runs" if sides.paired else "are not in both"
+        notes.append(f"no groups were named by columns that {why}: {', '.join(map(clean_text, differing))}")
+    return tuple(notes)
+
+
+__all__ = ["RunComparison", "compare"]

@@ -1,0 +1,395 @@
+"""Named groups under two runs: which to look at, their numbers, and in which of them the runs differ.
+
+Groups are named before any outcome is seen, and every p-value is adjusted for all of them, as in the ledger of one
+run (four fifths of the error for values of columns). So it holds for the groups of the two ledgers too, although these
+were chosen by the very outcomes that are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, hstack
+from scipy.special import ndtr
+
+from miscal.calibration.dependence import average
+from miscal.calibration.metrics.rows import take_groups
+from miscal.discovery.json_values import clean_text, interval, number
+from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull
+from miscal.evidence.conditional import centred
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, named_groups
+from miscal.findings.ledger.groups import VALUE
+from miscal.findings.ledger.scan import error_shares
+from miscal.runs.compare.document import GroupPair, GroupSide, NearerCounts
+from miscal.runs.compare.estimates import Means, group_means, minus, negative
+from miscal.runs.compare.sides import Side, Sides
+
+Floats = NDArray[np.float64]
+
+MAX_DIFFERENCES = 20
+"""Groups at most in the ledger of differences: each costs a pass over all candidates."""
+MAX_NEARER = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Groups of both runs: those that both can name, and findings of one that only its own rows define.
+
+    Attributes
+    ----------
+    descriptions, columns, also : tuples, as in :class:`~miscal.findings.ledger.Groups`
+    kinds : int array of shape (m,)
+    a, b : sparse arrays of shape (n_a, m) and (n_b, m)
+        1 where a row is in a group.
+    found : dict of int to tuple of str
+        Groups of the ledgers: place among the candidates, and which of "a" and "b" list it.
+    not_found : tuple of str
+        Findings whose rows cannot be told.
+    """
+
+    descriptions: tuple[str, ...]
+    columns: tuple[tuple[str, ...], ...]
+    also: tuple[tuple[str, ...], ...]
+    kinds: np.ndarray
+    a: csc_array
+    b: csc_array
+    found: dict[int, tuple[str, ...]]
+    not_found: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.descriptions)
+
+
+def candidates(sides: Sides) -> Candidates:
+    """Name the groups of the rows compared, and place the findings of both ledgers among them.
+
+    Parameters
+    ----------
+    sides : Sides
+
+    Returns
+    -------
+    Candidates
+    """
+    columns, _ = sides.columns()
+    shared = _named(columns, sides.text(), len(sides.a) if sides.paired else len(sides.a) + len(sides.b))
+    place = {name: k for k, names in enumerate(shared.also) for name in (*names, shared.descriptions[k])}
+    extra, found, lost = _Extra(sides, len(shared)), {}, []
+    for name, side in (("a", sides.a), ("b", sides.b)):
+        for finding in side.rows.run.summary.findings:
+            at = place.get(finding.description)
+            at = extra.add(finding, name) if at is None else at
+            if at is None:
+                lost.append(finding.description)
+            else:
+                found[at] = (*found.get(at, ()), name)
+    cut = len(sides.a)
+    halves = (shared.member, shared.member) if sides.paired else (shared.member[:cut], shared.member[cut:])
+    a, b = (csc_array(hstack([half, *more])) for half, more in zip(halves, extra.members, strict=True))
+    return Candidates(
+        descriptions=(*shared.descriptions, *extra.descriptions),
+        columns=(*shared.columns, *extra.columns),
+        also=(*shared.also, *([()] * len(extra.descriptions))),
+        kinds=np.r_[shared.kinds, np.array(extra.kinds, int)],
+        a=a,
+        b=b,
+        found=found,
+        not_found=tuple(dict.fromkeys(lost)),
+    )
+
+
+def _named(columns: dict[str, np.ndarray], text: tuple[str, ...] | None, n: int) -> Groups:
+    if not columns and text is None:
+        return Groups((), (), (), np.zeros(0, int), csc_array((n, 0)))
+    return named_groups(columns, text)
+
+
+class _Extra:
+    """Findings that the groups of the compared rows do not hold: their rows are told by the groups of their own run."""
+
+    def __init__(self, sides: Sides, start: int) -> None:
+        self.sides, self.start = sides, start
+        self.descriptions: list[str] = []
+        self.columns: list[tuple[str, ...]] = []
+        self.kinds: list[int] = []
+        self.members: tuple[list[csc_array], list[csc_array]] = ([], [])
+        self.named: dict[str, Groups] = {}
+
+    def add(self, finding: FindingNumbers, name: str) -> int | None:
+        if finding.description in self.descriptions:
+            return self.start + self.descriptions.index(finding.description)
+        side = getattr(self.sides, name)
+        if name not in self.named:
+            self.named[name] = _named(side.rows.columns, side.rows.named_text, len(side.rows))
+        groups = self.named[name]
+        every = [
+            (clean_text(one), k) for k, names in enumerate(groups.also) for one in (groups.descriptions[k], *names)
+        ]
+        at = dict(every).get(finding.description)
+        if at is None:
+            return None
+        inside = csc_array(groups.rows(at)[side.at][:, None].astype(np.float64))
+        for place, one in enumerate((self.sides.a, self.sides.b)):
+            # of matched rows both runs have the group; of two sets, only the run that found it
+            held = inside if self.sides.paired or one is side else csc_array((len(one), 1))
+            self.members[place].append(held)
+        self.descriptions.append(finding.description)
+        self.columns.append(finding.columns)
+        self.kinds.append(int(groups.kinds[at]))
+        return self.start + len(self.descriptions) - 1
+
+
+class GroupNumbers:
+    """Numbers of all candidates under both runs; every mean is an array with one entry per candidate.
+
+    Parameters
+    ----------
+    sides : Sides
+    groups : Candidates
+    """
+
+    def __init__(self, sides: Sides, groups: Candidates) -> None:
+        self.sides, self.groups = sides, groups
+        self.share_of_error = error_shares(groups.kinds) if len(groups) else np.ones(0)
+        self.n_a, self.n_b = (np.asarray(member.sum(0)).ravel() for member in (groups.a, groups.b))
+        least = LEDGER_DEFAULTS.min_rows
+        self.comparable = (self.n_a >= least) & (self.n_b >= least)
+
+    @cached_property
+    def residual(self) -> tuple[Means, Means]:
+        """Mean residuals of both runs."""
+        return self._each("residual")
+
+    @cached_property
+    def hidden(self) -> tuple[Means, Means]:
+        """Mean hidden residuals of both runs."""
+        return self._each("hidden")
+
+    @cached_property
+    def residual_difference(self) -> Means:
+        """Differences of the mean residuals."""
+        return self._difference(self.residual, self.sides.a.residual, self.sides.b.residual)
+
+    @cached_property
+    def hidden_difference(self) -> Means:
+        """Differences of the mean hidden residuals."""
+        return self._difference(self.hidden, self.sides.a.hidden, self.sides.b.hidden)
+
+    @cached_property
+    def nearer(self) -> tuple[np.ndarray, Floats]:
+        """Which run's mean residual is nearer to 0, "a" or "b", and the adjusted p-value.
+
+        |m_a| < |m_b| exactly where m_b - m_a and m_b + m_a have one sign, so both must differ from 0: the larger of two
+        p-values tests it (Berger, 1982).
+        """
+        if self.sides.paired:
+            both = self.sides.a.residual + self.sides.b.residual
+            total = group_means(both, self.groups.a, self.sides.a.unit, weight=self.sides.a.weight)
+        else:
+            total = minus(self.residual[0], negative(self.residual[1]))
+        difference = self.residual_difference
+        p = np.maximum(difference.p_value, total.p_value)
+        return np.where(difference.value * total.value < 0, "a", "b"), self.adjusted(p)
+
+    @cached_property
+    def both(self) -> list[str | None]:
+        """Groups that both runs miss in one direction: each has it in its ledger, or shows it after adjustment."""
+        shown = []
+        for name, means in zip("ab", self.hidden, strict=True):
+            listed = np.array([name in self.groups.found.get(k, ()) for k in range(len(self.groups))], bool)
+            shown.append(listed | (self.adjusted(means.p_value) <= SIGNIFICANCE))
+        one, two = (means.value for means in self.hidden)
+        with np.errstate(invalid="ignore"):
+            certain = shown[0] & shown[1] & (one * two > 0)
+        return [None if not yes else "over" if one[k] < 0 else "under" for k, yes in enumerate(certain)]
+
+    def adjusted(self, p: Floats) -> Floats:
+        """Adjust p-values for all candidates, weighted by their kinds; 1 where a group is too small in a run."""
+        return np.where(self.comparable, np.minimum(1.0, p / self.share_of_error), 1.0)
+
+    def pair(self, k: int, p_adjusted: float | None = None, aliases: tuple[str, ...] = ()) -> GroupPair:
+        """Write down a candidate; `p_adjusted` where another test than that of its mean alone chose it."""
+        comparable = bool(self.comparable[k])
+        nearer, nearer_p = self.nearer[0][k], float(self.nearer[1][k])
+        p = float(self.adjusted(self.hidden_difference.p_value)[k]) if p_adjusted is None else p_adjusted
+        return GroupPair(
+            description=clean_text(self.groups.descriptions[k]),
+            columns=tuple(clean_text(name) for name in self.groups.columns[k]),
+            found_in=self.groups.found.get(k, ()),
+            share=self._share(k),
+            a=self._side(0, k),
+            b=self._side(1, k),
+            residual=_tested(self.residual_difference, k) if comparable else None,
+            hidden=_tested(self.hidden_difference, k) if comparable else None,
+            p_adjusted=p if comparable else None,
+            nearer=nearer if comparable and nearer_p <= SIGNIFICANCE else None,
+            nearer_p=nearer_p if comparable else None,
+            both=self.both[k],
+            aliases=tuple(clean_text(name) for name in (*self.groups.also[k], *aliases)),
+        )
+
+    def _share(self, k: int) -> float:
+        """Share of the rows compared, of both runs where these are two sets."""
+        sides = [(self.sides.a, self.groups.a), (self.sides.b, self.groups.b)][: 1 if self.sides.paired else 2]
+        inside = np.concatenate([member[:, [k]].toarray()[:, 0] for _, member in sides])
+        weight = None if sides[0][0].weight is None else np.concatenate([side.weight for side, _ in sides])
+        return average(inside, weight)
+
+    def _each(self, values: str) -> tuple[Means, Means]:
+        return tuple(
+            group_means(getattr(side, values), member, side.unit, weight=side.weight)
+            for side, member in ((self.sides.a, self.groups.a), (self.sides.b, self.groups.b))
+        )
+
+    def _difference(self, means: tuple[Means, Means], a: Floats, b: Floats) -> Means:
+        if not self.sides.paired:
+            return minus(*means)
+        # where nothing differs, there is nothing to allow for
+        spare = 0.0 if np.array_equal(a, b) else 1.0
+        return group_means(a - b, self.groups.a, self.sides.a.unit, spare=spare, weight=self.sides.a.weight)
+
+    def _side(self, place: int, k: int) -> GroupSide | None:
+        side, member = ((self.sides.a, self.groups.a), (self.sides.b, self.groups.b))[place]
+        inside = member[:, [k]].toarray()[:, 0] > 0
+        if not inside.any():
+            return None
+        weight = take_groups(side.weight, inside)
+        return GroupSide(
+            n=int(inside.sum()),
+            accuracy=average(side.correct[inside], weight),
+            confidence=average(side.confidence[inside], weight),
+            residual=_measured(self.residual[place], k),
+            hidden=_measured(self.hidden[place], k),
+        )
+
+
+def _measured(means: Means, k: int) -> Measure:
+    return Measure(value=number(means.value[k]), interval=interval(*(means.interval(k) or (None, None))))
+
+
+def _tested(means: Means, k: int) -> MeasureAgainstNull:
+    return MeasureAgainstNull(**dict(_measured(means, k)), p_value=float(means.p_value[k]))
+
+
+# --- which groups to show -----------------------------------------------------------------------------------------
+
+
+def side_by_side(numbers: GroupNumbers) -> tuple[GroupPair, ...]:
+    """List the findings of both ledgers, the largest hidden residual of either run first."""
+    size = np.fmax(*(np.abs(means.value) for means in numbers.hidden)) if len(numbers.groups) else np.zeros(0)
+    return tuple(numbers.pair(k) for k in sorted(numbers.groups.found, key=lambda k: -size[k]))
+
+
+def nearer_values(numbers: GroupNumbers, better: str | None) -> tuple[tuple[GroupPair, ...], NearerCounts]:
+    """Values of columns in which one run is better calibrated; first those that go against the rest.
+
+    Parameters
+    ----------
+    numbers : GroupNumbers
+    better : "a", "b" or None
+        The run that is better calibrated over all rows: where the other one is, comes first.
+
+    Returns
+    -------
+    values : tuple of GroupPair
+        At most 20.
+    counts : NearerCounts
+        Of all values.
+    """
+    which, p = numbers.nearer
+    values = (numbers.groups.kinds == VALUE) & numbers.comparable
+    certain = values & (p <= SIGNIFICANCE)
+    order = sorted(np.flatnonzero(certain).tolist(), key=lambda k: (better in (None, which[k]), p[k]))
+    a, b = (int(np.sum(certain & (which == name))) for name in "ab")
+    counts = NearerCounts(a=a, b=b, neither=int(values.sum()) - a - b)
+    return tuple(numbers.pair(k) for k in order[:MAX_NEARER]), counts
+
+
+def differing(numbers: GroupNumbers) -> tuple[GroupPair, ...]:
+    """Ledger of the difference: groups whose hidden residuals differ between the runs, strongest first.
+
+    A group is chosen by the difference of its mean hidden residuals, both centred within strata of near-equal
+    confidence, and by two tests at once: Student's in the group, which allows for its own spread, and a normal one with
+    the spread of all rows, which allows for small groups that happen to agree. The larger p-value counts, Bonferroni
+    over all candidates. Once chosen, the group is regressed out, so that a later one is tested given those before it.
+
+    Parameters
+    ----------
+    numbers : GroupNumbers
+
+    Returns
+    -------
+    tuple of GroupPair
+        With nothing different it is empty in at least 95 % of comparisons.
+    """
+    chosen = list(_scan(numbers))
+    chosen.sort(key=lambda one: one[1])
+    return tuple(numbers.pair(k, p, aliases) for k, p, aliases in chosen)
+
+
+def _scan(numbers: GroupNumbers) -> Iterator[tuple[int, float, tuple[str, ...]]]:
+    sides, groups = numbers.sides, numbers.groups
+    if len(groups) == 0 or not numbers.comparable.any() or sides.same_answers:
+        return
+    values = [centred(side.hidden, side.stratum, side.weight) for side in (sides.a, sides.b)]
+    left, taken = list(values), []
+    for _ in range(MAX_DIFFERENCES):
+        p = _p_values(numbers, *left)
+        p[taken] = 1.0
+        adjusted = numbers.adjusted(p)
+        if adjusted.min() > SIGNIFICANCE:
+            return
+        best, aliases = _named_best(groups, adjusted, int(np.argmin(adjusted)))
+        yield best, float(adjusted[best]), aliases
+        taken.append(best)
+        left = [
+            _without(value, member[:, taken].toarray(), side)
+            for value, member, side in zip(values, (groups.a, groups.b), (sides.a, sides.b), strict=True)
+        ]
+
+
+def _without(values: Floats, indicators: Floats, side: Side) -> Floats:
+    """Regress indicators, centred within strata as the values are, out of the values, by weighted least squares."""
+    design = np.column_stack([centred(column, side.stratum, side.weight) for column in indicators.T])
+    root = np.ones(len(side)) if side.weight is None else np.sqrt(side.weight)
+    return values - design @ np.linalg.lstsq(root[:, None] * design, root * values, rcond=1e-10)[0]
+
+
+def _p_values(numbers: GroupNumbers, a: Floats, b: Floats) -> Floats:
+    """Larger p-value of both tests, for every candidate."""
+    sides, groups = numbers.sides, numbers.groups
+    if sides.paired:
+        within = group_means(a - b, groups.a, sides.a.unit, weight=sides.a.weight)
+        variance = average((a - b) ** 2, sides.a.weight) * _effective(groups.a, sides.a)
+    else:
+        both = [(a, groups.a, sides.a), (b, groups.b, sides.b)]
+        within = minus(*(group_means(v, m, s.unit, weight=s.weight) for v, m, s in both))
+        variance = sum(average(v**2, s.weight) * _effective(m, s) for v, m, s in both)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        whole = 2 * ndtr(-np.abs(within.value) / np.sqrt(variance))
+    return np.maximum(within.p_value, np.where(np.isfinite(whole), whole, 1.0))
+
+
+def _effective(member: csc_array, side: Side) -> Floats:
+    """One over the number of units that each group's rows count as."""
+    units = group_means(np.zeros(len(side)), member, side.unit, weight=side.weight).freedom + 1
+    return 1 / np.maximum(units, 1)
+
+
+def _named_best(groups: Candidates, adjusted: Floats, strongest: int) -> tuple[int, tuple[str, ...]]:
+    """Return the best name for the strongest group, and other names of nearly the same rows of `a` and `b`."""
+    member = csc_array(np.vstack([groups.a[:, [strongest]].toarray(), groups.b[:, [strongest]].toarray()]))
+    one, two = (half[:, 0] for half in np.split(member.toarray(), [groups.a.shape[0]]))
+    shared = groups.a.T @ one + groups.b.T @ two
+    size = np.asarray(groups.a.sum(0)).ravel() + np.asarray(groups.b.sum(0)).ravel()
+    overlap = shared / np.maximum(size + size[strongest] - shared, 1)
+    alike = np.flatnonzero(overlap >= LEDGER_DEFAULTS.alias_overlap).tolist()
+    near = [k for k in alike if adjusted[k] <= SIGNIFICANCE and groups.kinds[k] < groups.kinds[strongest]]
+    best = min(near, key=lambda k: (groups.kinds[k], adjusted[k]), default=strongest)
+    others = [groups.descriptions[k] for k in alike if k != best]
+    return best, tuple(others[: LEDGER_DEFAULTS.max_aliases])

@@ -1,0 +1,220 @@
+"""What a comparison says, in sentences: the first one first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from miscal.discovery.summary import Interval, Measure
+from miscal.runs.compare.document import (
+    FieldAgreement,
+    GroupPair,
+    GroupSide,
+    MeasurePair,
+    NearerCounts,
+    RunComparison,
+    RunPair,
+)
+
+NAMED = 2
+"""Groups named in a sentence; the rest are counted."""
+
+
+def headline(a: str, b: str, measures: dict[str, MeasurePair], *, rows: str, same_answers: bool) -> str:
+    """Say which run is better calibrated, and by how much.
+
+    Examples
+    --------
+    >>> from miscal.discovery.summary import MeasureAgainstNull
+    >>> error = MeasurePair(a=Measure(value=0.02), b=Measure(value=0.05), better="a",
+    ...     difference=MeasureAgainstNull(value=-0.03, interval=(-0.04, -0.02)))
+    >>> print(headline("new", "old", {"calibration_error": error}, rows="on 900 rows", same_answers=False))
+    new is better calibrated than old on 900 rows: recalibration would lower its Brier score by 0.020 and that of old \
+by 0.050, a difference of 0.030 [0.020, 0.040].
+    """
+    if same_answers:
+        return (
+            f"{a} and {b} have the same confidences and outcomes {rows}, so they are calibrated alike; only the fields "
+            "estimated from them can differ."
+        )
+    error = measures["calibration_error"]
+    if error.difference.value is None:
+        return f"There are too few rows to say whether {a} or {b} is better calibrated."
+    if error.better is None:
+        return (
+            f"{a} and {b} cannot be told apart in calibration {rows}: recalibration would lower the Brier score of {a} "
+            f"by {_saving(error.a)} and that of {b} by {_saving(error.b)}, a difference of {_apart(error.difference)}."
+        )
+    one, two = (a, b) if error.better == "a" else (b, a)
+    less, more = (error.a, error.b) if error.better == "a" else (error.b, error.a)
+    larger = error.difference if error.better == "b" else turned(error.difference)
+    return (
+        f"{one} is better calibrated than {two} {rows}: recalibration would lower its Brier score by {_saving(less)} "
+        f"and that of {two} by {_saving(more)}, a difference of {_apart(larger)}."
+    )
+
+
+def turned(measure: Measure) -> Measure:
+    """Return a difference with its sides exchanged.
+
+    Examples
+    --------
+    >>> turned(Measure(value=0.2, interval=(0.1, 0.3))).interval
+    (-0.3, -0.1)
+    """
+    value, interval = measure.value, measure.interval
+    ends = None if interval is None else (-interval[1], -interval[0])
+    return Measure(value=None if value is None else -value, interval=ends)
+
+
+def averages(a: str, b: str, measures: dict[str, MeasurePair]) -> str:
+    """Say how sure and how often right both runs are."""
+    sure, right = measures["confidence"], measures["accuracy"]
+    return (
+        f"{a} says {sure.a.value:.0%} and is right {right.a.value:.0%} of the time; "
+        f"{b} says {sure.b.value:.0%} and is right {right.b.value:.0%}."
+    )
+
+
+def differences(a: str, b: str, found: Sequence[GroupPair], candidates: int) -> str | None:
+    """Say where the hidden residuals differ most; None where no group was tested."""
+    if not candidates:
+        return None
+    if not found:
+        return (
+            f"Beyond what reliability diagrams show, they are not shown to differ in any of the {candidates:,} groups "
+            "tested."
+        )
+    told = [f"{one.description}: there {a} {_hidden(one.a)} and {b} {_hidden(one.b)}" for one in found[:NAMED]]
+    rest = f"; {len(found) - len(told)} more such groups are listed" if len(found) > len(told) else ""
+    return (
+        f"Beyond what reliability diagrams show, they differ most where {', and where '.join(told)}, beside rows of "
+        f"equal confidence{rest}."
+    )
+
+
+def failures(a: str, b: str, groups: Sequence[GroupPair]) -> str | None:
+    """Say where both miss in one direction; None where nothing shows that."""
+    shared = [one for one in groups if one.both]
+    if not shared:
+        return None
+    parts = []
+    for sign, often in {"over": "less often", "under": "more often"}.items():
+        names = [one.description for one in shown_of(shared, sign)]
+        more = sum(one.both == sign for one in shared) - len(names)
+        if names:
+            parts.append(f"{often} where {'; '.join(names)}{f' (and {more} more)' if more else ''}")
+    return f"Beside rows of equal confidence, both {a} and {b} are right {', and '.join(parts)}."
+
+
+def shown_of(groups: Sequence[GroupPair], sign: str) -> list[GroupPair]:
+    """Return the first groups that both runs miss in this direction."""
+    return [one for one in groups if one.both == sign][:NAMED]
+
+
+def nearer(a: str, b: str, groups: Sequence[GroupPair], counts: NearerCounts) -> str | None:
+    """Say where each run is better calibrated; None where there are no values of columns.
+
+    Examples
+    --------
+    >>> nearer("new", "old", (), NearerCounts(a=0, b=0, neither=9))
+    'Neither is shown to be better calibrated on any of 9 values of columns.'
+    """
+    total = counts.a + counts.b + counts.neither
+    if total == 0:
+        return None
+    if counts.a + counts.b == 0:
+        return f"Neither is shown to be better calibrated on any of {_values(total)} of columns."
+    one, two = (
+        _shown_better(name, side, groups, count) for name, side, count in ((a, "a", counts.a), (b, "b", counts.b))
+    )
+    return f"Of {_values(total)} of columns, {one}, and {two}."
+
+
+def _shown_better(name: str, side: str, groups: Sequence[GroupPair], count: int) -> str:
+    named = [one.description for one in groups if one.nearer == side][:NAMED]
+    first = f" (first of them {'; '.join(named)})" if named else ""
+    return f"{name} is shown to be better calibrated on {count or 'none'}{first}"
+
+
+def _values(total: int) -> str:
+    return f"{total:,} value{'' if total == 1 else 's'}"
+
+
+def fields(agreement: FieldAgreement | None) -> str | None:
+    """Say how alike the hidden fields are; None where that is undefined."""
+    if agreement is None or agreement.hidden.value is None:
+        return None
+    return (
+        f"The hidden fields of the two runs have a correlation of {agreement.hidden.value:.2f} "
+        f"{_ends(agreement.hidden.interval, 2)} over these rows."
+    )
+
+
+def _apart(difference: Measure) -> str:
+    # no minus before what rounds to zero
+    return f"{round(difference.value, 3) + 0.0:.3f} {_ends(difference.interval)}"
+
+
+def _saving(measure: Measure) -> str:
+    # what is below zero is zero up to noise
+    return f"{max(measure.value, 0.0):.3f}"
+
+
+def _ends(interval: Interval, digits: int = 3) -> str:
+    if interval is None or None in interval:
+        return "[undefined]"
+    # no minus before what rounds to zero
+    low, high = (f"{round(end, digits) + 0.0:.{digits}f}" for end in interval)
+    return f"[{low}, {high}]"
+
+
+def _hidden(side: GroupSide | None) -> str:
+    if side is None or side.hidden.value is None:
+        return "has no rows"
+    size = abs(round(100 * side.hidden.value))
+    return f"is right {size} point{'' if size == 1 else 's'} {'less' if side.hidden.value < 0 else 'more'} often"
+
+
+def comparison_lines(found: RunComparison, out: Path) -> list[str]:
+    """Tell what a comparison found.
+
+    Parameters
+    ----------
+    found : RunComparison
+        The comparison.
+    out : Path
+        Where it was written.
+
+    Returns
+    -------
+    list of str
+        Lines to print.
+    """
+    return [*(line for pair in found.pairs for line in _pair(pair)), f"{'page':<19}{out / 'compare.html'}"]
+
+
+def _pair(pair: RunPair) -> list[str]:
+    compared = f"{pair.n_a:,}" if pair.same_rows else f"{pair.n_a:,} and {pair.n_b:,}"
+    alone = f"; {pair.left_out_a:,} and {pair.left_out_b:,} have no match" if pair.same_rows else ""
+    return [
+        *pair.verdict,
+        "",
+        f"{'rows':<19}{compared} ({pair.matched_by}){alone}",
+        *(_measure(name.replace("_", " "), one) for name, one in pair.measures.items()),
+        *(f"{'note':<19}{note}" for note in pair.notes),
+        "",
+    ]
+
+
+def _measure(name: str, one: MeasurePair) -> str:
+    if one.a.value is None or one.b.value is None:
+        return f"{name:<19}too few rows"
+    ends = one.difference.interval
+    shown = "" if ends is None or None in ends else f" [{_signed(ends[0])}, {_signed(ends[1])}]"
+    return f"{name:<19}{one.a.value:.3f} and {one.b.value:.3f}, difference {_signed(one.difference.value)}{shown}"
+
+
+def _signed(value: float) -> str:
+    # no minus before what rounds to zero
+    return f"{round(value, 3) + 0.0:+.3f}"

@@ -1,0 +1,207 @@
+"""Files of new rows corrected, any number of rows in bounded memory; a command that was stopped goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from miscal.base.errors import InputError, MiscalError, ResourceError
+from miscal.base.files import check_new_file, digest, locked, parents, parts_folder, resolve
+from miscal.base.threads import one_thread
+from miscal.data.readers import NewSource
+from miscal.data.readers.pieces import Piece
+from miscal.data.writing import table_format
+from miscal.discovery.saved_model import model_folder
+from miscal.runs.correct.batch import SCHEMA
+from miscal.runs.correct.engines import ENGINES, Job, opened
+from miscal.runs.correct.parts import Parts
+from miscal.runs.correct.tally import Tally, total, warnings
+
+# a piece: as many rows as have this many numbers, some copies of which are in memory for each thread
+_PIECE_VALUES = 1 << 22
+_PIECE_ROWS = (1_024, 65_536)
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """What became of a file of new rows.
+
+    Attributes
+    ----------
+    out : Path
+        The table.
+    told : Tally
+        Counts of rows.
+    warnings : list of str
+        Sentences.
+    columns : dict
+        The columns taken for confidence and x.
+    resumed : int
+        Rows that an earlier call of the same command had corrected.
+    """
+
+    out: Path
+    told: Tally
+    warnings: list[str]
+    columns: dict[str, Any]
+    resumed: int
+
+
+def calibrate_file(
+    model: str | Path,
+    data: str | Path,
+    out: str | Path,
+    *,
+    engine: str = "local",
+    on_invalid: str = "error",
+    overwrite: bool = False,
+    progress: Callable[[str], None] = lambda said: None,
+    **columns: Any,
+) -> Corrected:
+    """Correct the confidences of new rows with a saved model.
+
+    Rows are read, corrected and written piece by piece. Until the table is whole its parts lie in a hidden folder
+    beside it; the same command finds them there if it was stopped, and the table is the same to the byte.
+
+    Parameters
+    ----------
+    model : str or Path
+        A run folder, or the folder ``model`` in one.
+    data : str or Path
+        A .parquet, .csv, .tsv or .jsonl file, or a folder that ``miscal score`` wrote.
+    out : str or Path
+        A .parquet, .csv or .jsonl file.
+    engine : {"local", "ray"}, default "local"
+        What runs it.
+    on_invalid : {"error", "drop", "null"}, default "error"
+        What to do about rows without a usable confidence or input: stop, leave them out, or keep them with the global
+        map's value (none where the confidence is missing) and a reason.
+    overwrite : bool, default False
+        Replace `out` if it exists.
+    progress : callable, optional
+        Called with what is being done.
+    **columns
+        Further options of :func:`miscal.data.readers.open_new_rows`.
+
+    Returns
+    -------
+    Corrected
+
+    Raises
+    ------
+    MiscalError
+        If something about model, data or output is not as it must be; the message says how to mend it.
+    """
+    ending = table_format(out)
+    place = check_new_file(out, overwrite=overwrite)
+    if place == resolve(data):
+        raise InputError(f"{out} holds the rows to correct and must not be replaced: give another --out")
+    if engine not in ENGINES:
+        raise InputError(f"the engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+    parts = Parts(parts_folder(place), ending)
+    options = tuple(sorted({**columns, "on_invalid": on_invalid}.items()))
+    job = Job(str(resolve(model)), str(resolve(data)), _absolute(options), str(parts.folder), ending)
+    with parents(place), locked(place):
+        progress("loading the model")
+        saved, source = opened(job)
+        progress("reading")
+        pieces = source.pieces(_piece_rows(saved.estimator.n_features))
+        parts.begin(_identity(job, source, pieces))
+        with _kept_if_stopped(parts):
+            told, resumed = _run(job, parts, pieces, engine, progress)
+            _refuse_nothing(told, source)
+            progress("writing")
+            parts.join([piece.number for piece in pieces], SCHEMA, place)
+        parts.remove()
+    return Corrected(place, told, warnings(told, source, saved.estimator.fitted), source.columns, resumed)
+
+
+@contextlib.contextmanager
+def _kept_if_stopped(parts: Parts) -> Iterator[None]:
+    """Keep the parts where the same command could go on with them, and say so; else remove them."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, MiscalError) and not isinstance(error, ResourceError):
+            parts.remove()
+        else:
+            error.add_note("what was corrected so far is kept, and the same command goes on from there")
+        raise
+
+
+def _refuse_nothing(told: Tally, source: NewSource) -> None:
+    if told.asked == 0:
+        raise InputError(
+            f"where: {source.where!r} keeps none of the {told.read} rows; correct the condition, or leave it out"
+        )
+    if told.written == 0:
+        raise InputError(f"no row is left: all {told.asked} were dropped as invalid ({_reasons(told)})")
+
+
+def _absolute(options: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """Options with the path of the embeddings as another process finds it."""
+    return tuple(
+        (name, str(resolve(value)) if name == "embeddings" and isinstance(value, (str, Path)) else value)
+        for name, value in options
+    )
+
+
+def _piece_rows(width: int) -> int:
+    least, most = _PIECE_ROWS
+    return max(least, min(most, _PIECE_VALUES // max(width, 1)))
+
+
+def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
+    """Put together what must be the same for a command to go on from another's parts."""
+    files = [*source.source.files]
+    if isinstance(source.inputs.embeddings, (str, Path)):
+        files.append(Path(source.inputs.embeddings))
+    folder = model_folder(job.model)
+    return {
+        "miscal": version("miscal"),
+        "options": [list(pair) for pair in job.options],
+        # their configs hold the checksums of everything else
+        "model": [digest(path) for path in sorted(folder.rglob("config.json"))],
+        # not their digests: reading all data once more would take as long as correcting them
+        "files": [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in files],
+        "pieces": [len(pieces), pieces[0].rows],
+    }
+
+
+def _run(
+    job: Job, parts: Parts, pieces: Sequence[Piece], engine: str, progress: Callable[[str], None]
+) -> tuple[Tally, int]:
+    tallies = {piece.number: told for piece in pieces if (told := parts.told(piece.number)) is not None}
+    left = [piece for piece in pieces if piece.number not in tallies]
+    n, resumed = sum(piece.rows for piece in pieces), sum(told.read for told in tallies.values())
+    began, done = time.perf_counter(), 0
+    # arithmetic on one thread: the threads of the engine have a piece each
+    with one_thread():
+        for piece, told in ENGINES[engine](job, left):
+            tallies[piece.number] = told
+            done += piece.rows
+            progress(_said(resumed, done, n, time.perf_counter() - began))
+    return total(tallies[piece.number] for piece in pieces), resumed
+
+
+def _said(resumed: int, done: int, n: int, seconds: float) -> str:
+    """Say how far it is.
+
+    Examples
+    --------
+    >>> _said(0, 1000, 4000, 0.5)
+    'correcting: 1,000 of 4,000 rows, 2,000 rows a second, 2 s left'
+    """
+    rate = done / max(seconds, 1e-9)
+    left = (n - resumed - done) / rate
+    shown = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min" if left < 6_000 else f"{left / 3600:.1f} h"
+    return f"correcting: {resumed + done:,} of {n:,} rows, {rate:,.0f} rows a second, {shown} left"
+
+
+def _reasons(told: Tally) -> str:
+    return ", ".join(f"{reason}: {n}" for reason, n in told.faults.items())

@@ -1,0 +1,103 @@
+"""Parts of a table on disk: each whole or not there, so that a command that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from miscal.base.files import disk_errors, has_digest, replace_file, write_whole
+from miscal.data.writing import part_bytes
+from miscal.runs.correct.tally import Tally
+
+_MANIFEST = "manifest.json"
+# rows of a row group of the Parquet file: the same whatever the parts
+_GROUP_ROWS = 262_144
+
+
+class Parts:
+    """The parts of one table.
+
+    A part is two files: its rows and, written last, its counts with the checksum of the rows. It counts as done when
+    both are there and fit.
+
+    Parameters
+    ----------
+    folder : Path
+    ending : str
+        That of the table: ``.parquet``, ``.csv`` or ``.jsonl``.
+    """
+
+    def __init__(self, folder: Path, ending: str) -> None:
+        self.folder, self.ending = folder, ending
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Keep the parts that are there if they are of the same command, model and data; else start anew."""
+        manifest = self.folder / _MANIFEST
+        wanted = json.dumps(identity, sort_keys=True)
+        try:
+            same = manifest.read_text(encoding="utf-8") == wanted
+        except OSError:
+            same = False
+        if not same:
+            self.remove()
+            with disk_errors(f"folder {self.folder}"):
+                self.folder.mkdir(parents=True)
+                replace_file(manifest, wanted.encode())
+
+    def _path(self, number: int, ending: str) -> Path:
+        return self.folder / f"{number:07}{ending}"
+
+    def told(self, number: int) -> Tally | None:
+        """Return the counts of a part that is done; None if it is not."""
+        try:
+            content = json.loads(self._path(number, ".json").read_text(encoding="utf-8"))
+            if not has_digest(self._path(number, self.ending), content.pop("sha256")):
+                return None
+            return Tally(**content)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def write(self, number: int, table: pl.DataFrame, tally: Tally) -> None:
+        """Put a part on disk.
+
+        Raises
+        ------
+        ResourceError
+            If the disk is full.
+        """
+        import hashlib
+
+        content = part_bytes(table, self.ending)
+        told = asdict(tally) | {"sha256": hashlib.sha256(content).hexdigest()}
+        with disk_errors(f"folder {self.folder}"):
+            replace_file(self._path(number, self.ending), content)
+            replace_file(self._path(number, ".json"), json.dumps(told).encode())
+
+    def join(self, numbers: Sequence[int], schema: Mapping[str, Any], out: Path) -> None:
+        """Put the table together, and in its place when it is whole."""
+        paths = [self._path(number, self.ending) for number in numbers]
+        with disk_errors(f"file {out}"):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(out, lambda partial: self._join(paths, schema, partial))
+
+    def _join(self, paths: list[Path], schema: Mapping[str, Any], partial: Path) -> None:
+        if self.ending == ".parquet":
+            scan = pl.scan_parquet(paths, glob=False, schema=dict(schema))
+            scan.sink_parquet(partial, compression="zstd", row_group_size=_GROUP_ROWS, maintain_order=True)
+            return
+        with partial.open("wb") as whole:
+            if self.ending == ".csv":
+                whole.write(",".join(schema).encode() + b"\n")
+            for path in paths:
+                with path.open("rb") as part:
+                    shutil.copyfileobj(part, whole)
+
+    def remove(self) -> None:
+        """Remove all parts."""
+        shutil.rmtree(self.folder, ignore_errors=True)

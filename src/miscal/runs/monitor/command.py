@@ -1,0 +1,122 @@
+"""A look of a monitor from the run folder to its own: state, document, table and page, all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from miscal.base.files import whole_folder
+from miscal.discovery.run_folder import check_target
+
+if TYPE_CHECKING:
+    from miscal.runs.monitor.document import Monitoring
+
+STATE = "state"
+MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", STATE})
+"""What the folder of a monitor holds."""
+
+FOLDER = "monitor"
+"""Name of the folder in that of the run."""
+
+
+def monitor(
+    run: str | Path,
+    data: Any,
+    *,
+    out: str | Path | None = None,
+    at: str | None = None,
+    tolerance: float | None = None,
+    group: str | None = None,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Monitoring:
+    """Look whether the correction of a run still holds on labelled rows that came after.
+
+    Each call is a look at a batch of new rows, added to those before. Looks may be as many, as often and as large as
+    one likes, and stopped at any time: while nothing is wrong, the probability that any look ever raises an alarm is at
+    most 5 %.
+
+    Parameters
+    ----------
+    run : str or Path
+        A run folder.
+    data : path or table
+        New rows with outcomes, as for :func:`miscal.read_triples`; none of them at an earlier look.
+    out : str or Path, optional
+        Folder of the monitor; by default ``monitor`` in the run folder. It is made at the first look.
+    at : str, optional
+        What to call the look, for example its date. Nothing is computed from it.
+    tolerance : float >= 0, optional
+        Shift in log-odds up to which a corrected confidence counts as right. By default 0.1, or two standard errors of
+        what the run itself knows of the rows in question if that is more; single inputs 0.25. Fixed at the first look.
+    group : str, optional
+        Column of groups whose rows depend on each other; by default that of the run. Fixed at the first look.
+    progress : callable, optional
+        Called with the name of each step.
+    **options
+        Where the columns are, as for ``miscal calibrate``: ``confidence``, ``correct``, ``embeddings``, ``features``,
+        ``text``, ``where``, ``encoding``, and ``on_invalid`` ("error" or "drop").
+
+    Returns
+    -------
+    Monitoring
+        ``.alarm`` says whether one was raised at this look or before, ``.verdict`` why; ``.to_json()`` is
+        ``monitor.json``.
+
+    Raises
+    ------
+    InputError
+        If rows were counted before, or the data do not offer what the model needs.
+    FileError, CorruptFile, TrustError
+        If the run, the data or the state of the monitor cannot be used.
+    MismatchError
+        If the model or a setting is not the one that the monitor began with.
+    LockedError
+        If another process is writing the monitor.
+
+    Notes
+    -----
+    Test martingales: capital that is bet against a hypothesis and that, while it holds, ever reaches 1 / alpha with a
+    probability of at most alpha (Ville, 1939; Shafer, 2021). docs/monitor.md says what is bet on and what is presumed.
+
+    Examples
+    --------
+    >>> monitor("no/such/run", "new.parquet")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.FileError: no/such/run is not a folder: give the one that `miscal discover` wrote
+    """
+    tell = progress or (lambda name: None)
+    tell("reading the run")
+    from miscal.discovery.run_folder import check_seal
+
+    # before anything is locked or made in a folder that is none
+    check_seal(run)
+    place = Path(run) / FOLDER if out is None else Path(out)
+
+    def check() -> None:
+        check_target(place, overwrite=True, ours=MONITOR_FILES, what="monitors")
+
+    with whole_folder(place, check=check) as folder:
+        from miscal.discovery.run import read_run
+        from miscal.runs.monitor.look import look
+        from miscal.runs.monitor.state import load, save
+
+        before = load(place) if place.is_dir() and any(place.iterdir()) else None
+        tell("reading and correcting the rows")
+        looked = look(read_run(run), data, before, place, at=at, tolerance=tolerance, group=group, **options)
+        tell("page")
+        save(looked.state, folder)
+        _write(looked.document, folder)
+    return looked.document
+
+
+def _write(document: Monitoring, folder: Path) -> None:
+    from miscal.data.writing import write_table
+    from miscal.runs.monitor.page import build
+    from miscal.runs.monitor.views import course_table
+
+    (folder / "monitor.json").write_text(document.to_json(), encoding="utf-8")
+    write_table(course_table(document), folder / "course.csv")
+    (folder / "monitor.html").write_text(build(document), encoding="utf-8")

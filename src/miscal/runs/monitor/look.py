@@ -1,0 +1,261 @@
+"""One look of a monitor: read, refuse what was counted before, bet, tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import metadata
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miscal.base.errors import InputError
+from miscal.base.threads import one_thread
+from miscal.discovery.json_values import clean_text, interval, number, plain
+from miscal.discovery.run import Run
+from miscal.discovery.summary import Measure
+from miscal.evidence.betting import running_interval
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.ledger import NAMED
+from miscal.runs.monitor import state as states
+from miscal.runs.monitor.basis import reference_of
+from miscal.runs.monitor.bets import Watch
+from miscal.runs.monitor.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
+from miscal.runs.monitor.membership import members
+from miscal.runs.monitor.questions import FINDING, REGIME, Question, hidden_tolerance, questions_of
+from miscal.runs.monitor.rows import NewLabelled, Read, name_of, read_labelled
+from miscal.runs.monitor.state import MonitorState
+from miscal.runs.monitor.state_schema import Look
+from miscal.runs.monitor.wording import undecided, verdict, warnings_of
+
+LEAST_RATE = 0.01
+"""Rate of unsupported rows that is no drift, whatever the run had. A convention."""
+
+LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What a look leaves.
+
+    Attributes
+    ----------
+    state : MonitorState
+    document : Monitoring
+    """
+
+    state: MonitorState
+    document: Monitoring
+
+
+def look(
+    run: Run,
+    data: Any,
+    before: MonitorState | None,
+    folder: Path,
+    *,
+    at: str | None = None,
+    tolerance: float | None = None,
+    group: str | None = None,
+    **options: Any,
+) -> Looked:
+    """Look at new labelled rows.
+
+    Parameters
+    ----------
+    run : Run
+    data : path or table
+    before : MonitorState or None
+        What earlier looks left; None for the first.
+    folder : Path
+        Of the monitor, as messages name it.
+    at, tolerance, group
+        As for :func:`miscal.monitor`.
+    **options
+        Those of :func:`.rows.read_labelled`.
+
+    Returns
+    -------
+    Looked
+
+    Raises
+    ------
+    MiscalError
+        As :func:`miscal.monitor` says.
+    """
+    if tolerance is not None and not 0 <= tolerance < 10:
+        raise InputError(f"tolerance must be a shift in log-odds of at least 0 and below 10; got {tolerance!r}")
+    model = states.fingerprint(run.path)
+    if before is not None:
+        states.refuse_other(before, model, tolerance, group)
+        group = before.group
+    else:
+        group = group or run.summary.settings.get("source", {}).get("columns", {}).get("group")
+    with one_thread():
+        read = read_labelled(run, run.load_model(), data, group=group, **options)
+        rows = read.rows
+        keys, groups = states.row_keys(rows), states.group_keys(rows)
+        if before is None:
+            before = _begin(run, rows, model, tolerance, group)
+        states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
+        states.refuse_seen(before.looks, keys, folder)
+        inside = {one.key: _inside(run, one, rows) for one in before.watch.questions if one.kind in (REGIME, FINDING)}
+        watch = before.watch.after(rows, inside)
+    returning = states.repeated(groups, before.seen)
+    seen = _seen(read, data, keys, returning, at)
+    after = states.extended(before, watch, seen, (groups, keys))
+    repeated = states.repeated(keys, before.rows_seen)
+    told = repeated if repeated >= states.LEAST_REPEATED * len(rows) else 0
+    return Looked(after, _document(run, after, read, told))
+
+
+def _begin(
+    run: Run, rows: NewLabelled, model: tuple[str, ...], tolerance: float | None, group: str | None
+) -> MonitorState:
+    """Fix everything that a monitor keeps: what it asks, and how inputs become coordinates."""
+    found, left = [], []
+    for place, one in enumerate(run.summary.findings):
+        if one.source != NAMED:
+            left.append(undecided(one.description, "it is a group of similar inputs, which new rows cannot be put in"))
+        elif (lacking := [name for name in one.columns if name not in rows.columns and name != "text"]) != []:
+            left.append(undecided(one.description, f"the new rows have no column {lacking[0]!r}"))
+        elif members(one.description, one.columns, rows.columns, rows.text) is None:
+            left.append(undecided(one.description, "its description does not say which new rows belong to it"))
+        else:
+            found.append(place)
+    reference = reference_of(run, rows.X, rows.confidence)
+    if reference.missing is not None:
+        left.append(f"inputs: the rows of the run cannot be read ({reference.missing}), so new ones are not compared")
+    watched = questions_of(run.summary, found, _unsupported(run), reference.missing is None, tolerance)
+    watch = Watch.begin(SIGNIFICANCE, hidden_tolerance(tolerance), watched, reference.basis, reference.rows)
+    nothing = np.zeros(0, np.uint64)
+    said = tuple(clean_text(one) for one in left)
+    return MonitorState(model, group, tolerance, watch, (), said, nothing, nothing)
+
+
+def _unsupported(run: Run) -> float:
+    """Upper 97.5 % limit of the rate of rows without support in the run (Clopper and Pearson, 1934)."""
+    from scipy.stats import beta
+
+    supported = run.table["supported"].to_numpy()
+    n, count = len(supported), int((~supported).sum())
+    upper = 1.0 if count == n else float(beta.ppf(0.975, count + 1, n - count))
+    # a rate of 1 leaves nothing to bet on
+    return min(max(upper, LEAST_RATE), 1 - LEAST_RATE)
+
+
+def _inside(run: Run, one: Question, rows: NewLabelled) -> np.ndarray:
+    if one.kind == REGIME:
+        return rows.regime == one.sign
+    finding = run.summary.findings[one.place or 0]
+    found = members(finding.description, finding.columns, rows.columns, rows.text)
+    if found is None:
+        raise InputError(
+            f"the rows of the finding {finding.description!r} cannot be told in these data, as they could at the first "
+            f"look: give the columns {', '.join(map(repr, finding.columns))} in the same form"
+        )
+    return found
+
+
+def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | None) -> Look:
+    rows = read.rows
+    return Look(
+        source=clean_text(name_of(data)),
+        at=None if at is None else clean_text(at),
+        rows=len(rows),
+        units=rows.units,
+        dropped=read.dropped,
+        ordered=states.order_digest(keys),
+        content=states.order_digest(np.sort(keys)),
+        accuracy=float(rows.correct.mean()),
+        confidence=float(rows.confidence.mean()),
+        corrected=float(rows.corrected.mean()),
+        brier_raw=float(np.mean((rows.correct - rows.confidence) ** 2)),
+        brier_corrected=float(np.mean((rows.correct - rows.corrected) ** 2)),
+        unsupported=float(np.mean(~rows.supported)),
+        returning=returning,
+    )
+
+
+def _document(run: Run, state: MonitorState, read: Read, repeated: int) -> Monitoring:
+    watch = state.watch
+    looks = tuple(_look(place, one) for place, one in enumerate(state.looks, start=1))
+    asked = tuple(_question(one, watch.alpha) for one in watch.questions)
+    groups = tuple(_group(run, one, watch) for one in watch.questions if one.kind in (REGIME, FINDING))
+    rows = sum(one.rows for one in looks)
+    mean = lambda name: sum(one.rows * getattr(one, name) for one in looks) / rows  # noqa: E731
+    used = any(one.kind == "inputs" for one in watch.questions) and len(watch.reference) == 0
+    return Monitoring(
+        run=clean_text(run.path.resolve().name),
+        alpha=watch.alpha,
+        group=None if state.group is None else clean_text(state.group),
+        alarm=any(one.alarm and one.answered is not None for one in asked),
+        verdict=verdict(looks, asked, groups),
+        rows=rows,
+        **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
+        looks=looks,
+        questions=asked,
+        groups=groups,
+        left_out=state.left_out,
+        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], repeated, state.group, used)),
+        columns=plain(read.columns),
+        versions={name: metadata.version(name) for name in LIBRARIES},
+    )
+
+
+def _look(place: int, one: Look) -> LookNumbers:
+    known = {name: getattr(one, name) for name in LookNumbers.model_fields if name != "look"}
+    return LookNumbers(look=place, **known)
+
+
+def _question(one: Question, alpha: float) -> QuestionNumbers:
+    ten = log(10)
+    return QuestionNumbers(
+        key=one.key,
+        kind=one.kind,
+        about=clean_text(one.label),
+        alarm=one.share is not None,
+        share=one.share,
+        tolerance=one.tolerance,
+        steps=one.capital.steps,
+        evidence=one.capital.log_value / ten,
+        peak=one.capital.log_peak / ten,
+        line=one.log_line(alpha) / ten,
+        answered=one.crossed,
+        course=tuple(value / ten for value in one.course),
+    )
+
+
+def _group(run: Run, one: Question, watch: Watch) -> GroupNumbers:
+    sums, summary = watch.sums[one.key], run.summary
+    if one.kind == FINDING:
+        before = summary.findings[one.place or 0].hidden.value
+    else:
+        regime = next(regime for regime in summary.regimes if regime.name == one.sign)
+        before = None if regime.hidden is None else regime.hidden.value
+    ends = running_interval(sums.hidden, sums.units)
+    mean = lambda total: total / sums.rows if sums.rows else None  # noqa: E731
+    return GroupNumbers(
+        key=one.key,
+        description=clean_text(one.label),
+        kind=one.kind,
+        sign=one.sign,
+        n=sums.rows,
+        units=sums.units,
+        accuracy=mean(sums.right),
+        confidence=mean(sums.confidence),
+        corrected=mean(sums.corrected),
+        residual=mean(sums.right - sums.corrected),
+        hidden=Measure(
+            value=number(sums.hidden / sums.units) if sums.units else None, interval=interval(*(ends or (None, None)))
+        ),
+        before=before,
+        still=_still(before, ends),
+    )
+
+
+def _still(before: float | None, ends: tuple[float, float] | None) -> str:
+    if not before or ends is None or ends[0] <= 0 <= ends[1]:
+        return "unclear"
+    return "yes" if (before > 0) == (ends[0] > 0) else "opposite"

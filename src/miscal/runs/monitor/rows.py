@@ -1,0 +1,229 @@
+"""New labelled rows: read as `miscal calibrate` reads rows, corrected by the saved model, with outcomes and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.base.checks import check_correct
+from miscal.base.errors import InputError
+from miscal.data.readers import open_table
+from miscal.data.readers.columns import find
+from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, texts
+from miscal.discovery.run import Run
+from miscal.discovery.saved_model import SavedModel
+from miscal.findings import EPSILON, cut
+from miscal.runs.correct.batch import correct_rows, tally_of
+from miscal.runs.correct.tally import warnings
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ON_INVALID = ("error", "drop")
+"""What may be done about rows that cannot be used."""
+
+
+@dataclass(frozen=True, eq=False)
+class NewLabelled:
+    """New labelled rows, those of a group side by side, groups in the order in which they first came.
+
+    Attributes
+    ----------
+    X : (n, d) float32
+    correct : (n,) float64, 0 or 1
+    confidence, corrected, visible : (n,) float64 in [0, 1]
+        As given; corrected by the saved model; and by its global map alone.
+    regime : (n,) object
+        "over", "good" or "under" by the saved model; None where it has no local estimate.
+    supported : (n,) bool
+    unit : (n,) int64
+        Number of the group, in rising order; of the row where there are no groups.
+    group : (n,) object or None
+        Values of the group's column, as text.
+    columns : dict of str to (n,) array
+        What findings are named by.
+    text : tuple of n str or None
+    """
+
+    X: np.ndarray
+    correct: Floats
+    confidence: Floats
+    corrected: Floats
+    visible: Floats
+    regime: np.ndarray
+    supported: NDArray[np.bool_]
+    unit: Ints
+    group: np.ndarray | None
+    columns: dict[str, np.ndarray]
+    text: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+    @property
+    def units(self) -> int:
+        """Number of groups."""
+        return int(self.unit[-1]) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Rows that were read, with what must be told of them.
+
+    Attributes
+    ----------
+    rows : NewLabelled
+    columns : dict
+        Columns taken for confidence, outcome, inputs and group.
+    dropped : int
+    notes : tuple of str
+    """
+
+    rows: NewLabelled
+    columns: dict[str, Any]
+    dropped: int
+    notes: tuple[str, ...]
+
+
+def read_labelled(
+    run: Run,
+    model: SavedModel,
+    data: Any,
+    *,
+    correct: str | None = None,
+    group: str | None = None,
+    on_invalid: str = "error",
+    encoding: str = "utf-8",
+    **options: Any,
+) -> Read:
+    """Read new labelled rows and correct them.
+
+    Parameters
+    ----------
+    run : Run
+    model : SavedModel
+        Of the run.
+    data : path or table
+        As for :func:`miscal.data.readers.read_triples`.
+    correct, group : str, optional
+        Columns; by default those of the run.
+    on_invalid : {"error", "drop"}, default "error"
+    encoding : str, default "utf-8"
+    **options
+        Further options of :func:`miscal.data.readers.open_new_rows`.
+
+    Returns
+    -------
+    Read
+
+    Raises
+    ------
+    MiscalError
+        If the data do not offer what the model and the monitor need.
+    """
+    if on_invalid not in ON_INVALID:
+        raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
+    opened = model.open(data, on_invalid=on_invalid, encoding=encoding, **options)
+    table = open_table(data, encoding=encoding)
+    roles = _roles(run, table.columns, opened.confidence, correct, group)
+    (piece,) = opened.pieces(1 << 62)
+    new = opened.read(piece)
+    if len(new) == 0:
+        raise InputError("no row is left to look at: correct the condition of --where, or the invalid values")
+    # the labels of the rows that were kept
+    beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
+    keep = _labelled(beside, roles, drop=on_invalid == "drop")
+    field = model.estimator.fitted
+    told = correct_rows(field, new)
+    visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
+    made = {"X": new.X, "confidence": new.confidence, "visible": visible}
+    made |= {name: told[name].to_numpy() for name in ("corrected", "supported", "delta")}
+    epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
+    rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
+    unlabelled = int((~keep).sum())
+    said = (f"{unlabelled:,} rows without outcome or group were left out",) if unlabelled else ()
+    return Read(
+        rows,
+        {**opened.columns, "correct": roles.correct, "group": group},
+        new.counts["dropped"] + unlabelled,
+        (*warnings(tally_of(new, told, field, opened.encoder), opened, field), *said),
+    )
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Columns beside those that the model needs."""
+
+    correct: str
+    group: str | None
+    named: tuple[str, ...]
+    text: str | None
+
+    @property
+    def columns(self) -> list[str]:
+        every = (self.correct, self.group, self.text, *self.named)
+        return list(dict.fromkeys(name for name in every if name is not None))
+
+
+def _roles(run: Run, columns: Sequence[str], confidence: str, correct: str | None, group: str | None) -> _Roles:
+    of_run = run.summary.data.columns
+    outcome = find(correct or of_run.correct or "correct", columns, what="correct")
+    if outcome == confidence:
+        raise InputError(f"confidence and correct must be two columns; both are {outcome!r}")
+    if group is not None:
+        find(group, columns, what="group (--group COL names another column)")
+    # what findings are named by; a finding whose column is not there is left out and said
+    naming = dict.fromkeys(name for one in run.summary.findings for name in one.columns)
+    text = of_run.text if of_run.text in columns else None
+    return _Roles(outcome, group, tuple(name for name in naming if name in columns), text)
+
+
+def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.bool_]:
+    """Mark the rows with outcome and group; without `drop`, refuse others."""
+    needed = [name for name in (roles.correct, roles.group) if name is not None]
+    if not drop:
+        refuse_missing(beside, needed)
+    keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
+    if not keep.any():
+        raise InputError(
+            f"no row is left: {label('correct', roles.correct)} or the group is missing in all {len(keep)}"
+        )
+    return keep
+
+
+def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float) -> NewLabelled:
+    correct = check_correct(beside.frame[roles.correct], name=label("correct", roles.correct), rows=beside.row)
+    names, unit = None, np.arange(len(correct))
+    if roles.group is not None:
+        series = beside.frame[roles.group]
+        if series.dtype.is_nested():
+            what = label("group", roles.group)
+            raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
+        names = series.cast(str).to_numpy()
+        _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
+        unit = np.argsort(np.argsort(first))[number]
+    order = np.argsort(unit, kind="stable")
+    text = None if roles.text is None else texts(beside, roles.text)
+    return NewLabelled(
+        X=values["X"][order],
+        correct=correct[order],
+        confidence=values["confidence"][order],
+        corrected=values["corrected"][order],
+        visible=values["visible"][order],
+        regime=cut(values["delta"], epsilon, values["supported"])[order],
+        supported=values["supported"][order],
+        unit=unit[order],
+        group=None if names is None else names[order],
+        columns={name: metadata_of(beside, name)[order] for name in roles.named},
+        text=None if text is None else tuple(text[i] for i in order),
+    )
+
+
+def name_of(data: Any) -> str:
+    """Say what the data are called: the name of the file, or that they were in memory."""
+    return Path(data).name if isinstance(data, (str, Path)) else "rows in memory"

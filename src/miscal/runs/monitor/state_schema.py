@@ -1,0 +1,175 @@
+"""What the state of a monitor holds, with types and limits.
+
+Checksums protect a state against damage, not against somebody who renews them. So what does not fit together is refused
+before anything is computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from miscal.discovery.summary import Part, Share
+from miscal.runs.monitor.basis import Basis
+from miscal.runs.monitor.bets import Sums
+from miscal.runs.monitor.learned import Learned
+from miscal.runs.monitor.questions import BETS, FINDING, HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, REGIME, TOTAL
+
+_MOST = 1e15
+"""Beyond it, sums of squares could overflow; no monitor comes near."""
+
+_Bounded = Annotated[float, Field(ge=-_MOST, le=_MOST)]
+_Positive = Annotated[float, Field(ge=0, le=_MOST)]
+_Count = Annotated[int, Field(ge=0, le=int(_MOST))]
+_Some = Annotated[int, Field(ge=1, le=int(_MOST))]
+_Error = Annotated[float, Field(gt=0, le=1)]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look, as told and as recognised.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file.
+    at : str or None
+        What the user said of its date.
+    rows, units, dropped : int
+    ordered, content : str
+        Digests of the rows in their order and in any order.
+    accuracy, confidence, corrected : float
+        Means over the rows.
+    brier_raw, brier_corrected : float
+    unsupported : float
+        Share of rows.
+    returning : int
+        Rows of groups that came before.
+    """
+
+    source: str
+    at: str | None
+    rows: _Some
+    units: _Some
+    dropped: _Count
+    ordered: str
+    content: str
+    accuracy: Share
+    confidence: Share
+    corrected: Share
+    brier_raw: Share
+    brier_corrected: Share
+    unsupported: Share
+    returning: _Count
+
+
+class KeptCapital(Part):
+    """A :class:`~miscal.evidence.betting.Capital`, as it is written."""
+
+    log_active: tuple[_Bounded, ...]
+    steps: _Positive
+    log_peak: _Positive
+
+
+class KeptQuestion(Part):
+    """A :class:`~.questions.Question`, as it is written."""
+
+    key: str
+    kind: Literal["raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "regime", "finding"]
+    label: str
+    share: _Error | None
+    tolerance: _Positive
+    course: tuple[_Bounded, ...]
+    crossed: _Some | None
+    sign: Literal["over", "under"] | None
+    place: _Count | None
+    capital: KeptCapital
+
+    def fits(self, looks: int) -> bool:
+        """Whether the parts of the question fit together, and the number of looks."""
+        named = self.sign is not None and (self.kind != FINDING or self.place is not None)
+        return (
+            len(self.capital.log_active) == BETS[self.kind]
+            and len(self.course) == looks
+            and (self.crossed or 0) <= looks
+            and (named or self.kind not in (REGIME, FINDING))
+            and (self.kind != "unsupported" or 0 < self.tolerance < 1)
+        )
+
+
+class Kept(Part):
+    """The part of a state that is JSON."""
+
+    model: tuple[str, ...]
+    group: str | None
+    given_tolerance: _Positive | None
+    alpha: _Error
+    tolerance: _Positive
+    questions: tuple[KeptQuestion, ...]
+    sums: dict[str, Sums]
+    looks: Annotated[tuple[Look, ...], Field(min_length=1)]
+    left_out: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        keys = [one.key for one in self.questions]
+        groups = {one.key for one in self.questions if one.kind in (REGIME, FINDING)}
+        _require(len(set(keys)) == len(keys), "a question is there twice")
+        _require({RAW_TOTAL, RAW_HIDDEN, TOTAL, HIDDEN} <= set(keys), "a question is missing")
+        _require(all(one.kind in (one.key, one.key.partition(":")[0]) for one in self.questions), "a question is wrong")
+        _require(all(one.fits(len(self.looks)) for one in self.questions), "a question does not fit the looks")
+        _require(set(self.sums) == groups, "sums and questions differ")
+        _require(all(map(_sums_fit, self.sums.values())), "sums do not fit together")
+        return self
+
+
+def _sums_fit(one: Sums) -> bool:
+    whole = 0 <= one.units <= one.rows <= _MOST and abs(one.hidden) <= one.units
+    return whole and all(0 <= total <= one.rows for total in (one.right, one.confidence, one.corrected))
+
+
+def _require(true: bool, otherwise: str) -> None:
+    if not true:
+        raise ValueError(otherwise)
+
+
+def check_arrays(basis: Basis, learned: dict[str, Learned], reference: NDArray, seen: Iterable[NDArray]) -> None:
+    """Refuse arrays that do not fit together.
+
+    Parameters
+    ----------
+    basis : Basis
+    learned : dict of str to Learned
+        By question.
+    reference : (m, k + 1) float32
+    seen : iterable of (n,) uint64
+        Digests of groups and of rows.
+
+    Raises
+    ------
+    ValueError
+        Naming what does not fit.
+    """
+    d, k = basis.mean.size, basis.spread.size
+    shapes = {"mean": (d,), "scale": (d,), "components": (k, d), "spread": (k,), "confidence": (2,)}
+    for name, shape in shapes.items():
+        _require(_numbers(getattr(basis, name), shape), f"the {name} of the coordinates")
+    _require(min(basis.scale.min(), basis.spread.min(), basis.confidence[1]) > 0, "a scale that is not positive")
+    _require(_numbers(reference, (len(reference), k + 1), np.float32), "rows of the run")
+    widths = {RAW_TOTAL: 2, TOTAL: 2, HIDDEN: k + 3, INPUTS: 2 * (k + 1)}
+    _require(set(learned) == set(widths), "what was learned")
+    for key, width in widths.items():
+        both = learned[key].gram, learned[key].moment
+        _require(_numbers(both[0], (width, width)) and _numbers(both[1], (width,)), f"what was learned of {key}")
+        _require(max(np.abs(one).max() for one in both) <= _MOST, f"what was learned of {key}")
+    for keys in seen:
+        _require(keys.dtype == np.uint64 and keys.ndim == 1, "digests of rows")
+
+
+def _numbers(array: NDArray, shape: tuple[int, ...], kind: type = np.float64) -> bool:
+    return array.shape == shape and array.dtype == kind and bool(np.isfinite(array).all())

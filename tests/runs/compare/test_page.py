@@ -1,0 +1,189 @@
+"""The page of a comparison as text: what it says of both kinds of pairs, and that nothing in it can be markup."""
+
+import re
+
+import pytest
+
+from miscal.discovery.summary import CertificateNumbers, CurveNumbers, Global, Measure, MeasureAgainstNull, SmoothEce
+from miscal.report.inline import digest
+from miscal.runs.compare.command import write_comparison
+from miscal.runs.compare.document import (
+    CurveSides,
+    FieldAgreement,
+    GroupPair,
+    GroupSide,
+    MeasurePair,
+    NearerCounts,
+    RegimeAgreement,
+    RunComparison,
+    RunNumbers,
+    RunPair,
+)
+from miscal.runs.compare.page import build
+
+from .read_page import PAYLOADS, Page
+
+MEASURES = ("calibration_error", "smece", "accuracy", "confidence", "brier", "log_loss", "local_saving")
+CURVE = {"confidence": [0.4, 0.8], "accuracy": [0.3, 0.6], "low": [0.2, 0.5], "high": [0.4, 0.7], "n": [50, 70]}
+
+
+def measure(value):
+    return Measure(value=value, interval=(value - 0.05, value + 0.05))
+
+
+def with_p(value):
+    return MeasureAgainstNull(**dict(measure(value)), p_value=0.01)
+
+
+def side(n=120):
+    return GroupSide(n=n, accuracy=0.4, confidence=0.7, residual=measure(-0.3), hidden=measure(-0.1))
+
+
+def group(name, *, b=True, **more):
+    return GroupPair(
+        description=f"subject = {name}",
+        columns=(name,),
+        share=0.1,
+        a=side(),
+        b=side(90) if b else None,
+        residual=with_p(0.1) if b else None,
+        hidden=with_p(0.2) if b else None,
+        p_adjusted=0.001 if b else None,
+        nearer_p=0.002 if b else None,
+        aliases=(f"also {name}",),
+        **more,
+    )
+
+
+def run_of(name):
+    known = {one: measure(0.5) for one in Global.model_fields if one != "smece"}
+    return RunNumbers(
+        name=name,
+        path=name,
+        data=f"data/{name}",
+        where=f"model == '{name}'",
+        method="auto",
+        evidence="all",
+        n=120,
+        global_=Global(**known, smece=SmoothEce(value=0.1, interval=(0.0, 0.2))),
+        certificate=CertificateNumbers(
+            lower_bound_total=measure(0.2), lower_bound_hidden=measure(0.1), p_value=0.01, p_value_total=0.01
+        ),
+        findings=2,
+    )
+
+
+def comparison(text="x", *, same_rows=True, empty=False):
+    """Return a comparison with `text` wherever text can be."""
+    a, b = f"a{text}", f"b{text}"
+    measures = {name: MeasurePair(a=measure(0.1), b=measure(0.2), difference=with_p(-0.1)) for name in MEASURES}
+    measures["calibration_error"] = measures["calibration_error"].model_copy(update={"better": "a"})
+    smece = MeasureAgainstNull(value=-0.1)
+    measures["smece"] = measures["smece"].model_copy(update={"difference": smece})
+    curve = None if empty else CurveNumbers(**CURVE)
+    regimes = RegimeAgreement(names=("over", "good", "under"), counts=((9, 1, 0), (0, 7, 1), (0, 0, 4)), agreement=0.9)
+    found = () if empty else (group(text), group(f"{text} alone", b=same_rows))
+    pair = RunPair(
+        a=a,
+        b=b,
+        verdict=(f"{a} is better calibrated than {b}.", f"They differ where {text}."),
+        same_rows=same_rows,
+        matched_by=text,
+        same_answers=False,
+        n_a=120,
+        n_b=120 if same_rows else 90,
+        left_out_a=3,
+        left_out_b=4,
+        measures=measures,
+        curves=CurveSides(a=curve, b=curve),
+        fields=FieldAgreement(delta=measure(0.4), hidden=Measure(value=None)) if same_rows else None,
+        regimes=regimes if same_rows else None,
+        hidden_regimes=None,
+        candidates=0 if empty else 17,
+        differences=found,
+        groups=tuple(one.model_copy(update={"both": "over", "found_in": ("a", "b")}) for one in found),
+        nearer=tuple(one.model_copy(update={"nearer": "b"}) for one in found),
+        nearer_counts=NearerCounts(a=0, b=len(found), neither=5),
+        not_found=(text,),
+        notes=(f"note {text}",),
+    )
+    return RunComparison(
+        seed=0, level=0.05, runs=(run_of(a), run_of(b)), pairs=(pair,), versions={"miscal": text, "numpy": "2"}
+    )
+
+
+@pytest.mark.parametrize("same_rows", [True, False])
+def test_the_page_says_the_verdict_first_and_then_everything_else(same_rows):
+    page = Page(build(comparison("law", same_rows=same_rows)))
+    said = page.visible
+    assert "alaw is better calibrated than blaw." in said
+    first = said.index("Verdict")
+    assert (
+        first < said.index("alaw is better calibrated") < said.index("Calibration error") < said.index("subject = law")
+    )
+    assert ("All 120 rows that both runs have are compared" in said) == same_rows
+    assert ("which are paired" in said) == same_rows
+    assert ("The runs have no rows in common" in said) == (not same_rows)
+    assert ("Correlation of the fields" in said) == same_rows
+    assert ("no rows" in said.split("Findings side by side")[1].split("Words and signs")[0]) == (not same_rows)
+
+
+def test_a_page_without_groups_says_so():
+    said = Page(build(comparison(empty=True))).visible
+    assert "no columns or texts in common" in said
+    assert "There are too few rows for a reliability curve." in said
+    assert "Neither run has any finding" in said
+    assert "Where each is better calibrated" not in said
+
+
+def test_three_runs_have_a_verdict_each():
+    one = comparison("x")
+    names = ("ax", "bx", "cx")
+    pairs = [one.pairs[0].model_copy(update={"a": a, "b": b}) for a, b in (("ax", "bx"), ("ax", "cx"), ("bx", "cx"))]
+    several = one.model_copy(update={"pairs": tuple(pairs), "runs": tuple(run_of(name) for name in names)})
+    page = Page(build(several))
+    places = [value for tag, name, value in page.attributes if name == "id"]
+    assert len(places) == len(set(places))
+    links = {value[1:] for _, name, value in page.attributes if name == "href" and value.startswith("#")}
+    assert links <= set(places)
+    assert {"pair-1", "pair-2", "pair-3"} <= links
+
+
+def test_an_undefined_number_is_a_dash():
+    nothing = MeasurePair(a=Measure(value=None), b=Measure(value=None), difference=MeasureAgainstNull(value=None))
+    one = comparison()
+    measures = dict.fromkeys(MEASURES, nothing)
+    text = build(one.model_copy(update={"pairs": (one.pairs[0].model_copy(update={"measures": measures}),)}))
+    assert not re.search(
+        r"\b(None|nan|NaN|undefined)\b", Page(text).visible.split("Numbers")[2].split("Reliability")[0]
+    )
+
+
+@pytest.mark.promise("S1")
+@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("same_rows", [True, False])
+def test_payloads_add_no_element(payload, same_rows):
+    plain = Page(build(comparison("x", same_rows=same_rows)))
+    page = Page(build(comparison(payload, same_rows=same_rows)))
+    assert page.tags == plain.tags
+    assert not [name for _, name, _ in page.attributes if name.startswith("on") or name in ("style", "srcdoc")]
+    links = {value for _, name, value in page.attributes if name in ("href", "src", "action")}
+    assert all(link.startswith("#") or link == "data:," for link in links)
+
+
+@pytest.mark.promise("S2")
+def test_the_policy_names_exactly_our_style():
+    text = build(comparison())
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
+    style = re.search(r"<style>(.*)</style>", text, flags=re.S)[1]
+    assert policy.startswith("default-src 'none';")
+    assert f"style-src '{digest(style)}'" in policy
+    assert "script-src" not in policy
+    assert "<script" not in text
+
+
+def test_the_written_document_is_the_one_that_is_drawn(tmp_path):
+    one = comparison("law")
+    assert write_comparison(one, tmp_path / "out") == one
+    assert RunComparison.model_validate_json((tmp_path / "out" / "compare.json").read_text()) == one
+    assert (tmp_path / "out" / "compare.html").read_text() == build(one)

@@ -1,0 +1,311 @@
+"""Laws of a monitor, on rows made by hand and on runs that are folders: no field is fitted but in the slow tests."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from miscal.base.errors import CorruptFile, InputError, MismatchError
+from miscal.data.triples import Triples
+from miscal.evidence.betting import Capital, clipped_logit
+from miscal.findings.ledger import named_groups
+from miscal.runs.monitor import state as states
+from miscal.runs.monitor.basis import Basis, reference_of
+from miscal.runs.monitor.bets import Watch, blocks, conditional_log_factors
+from miscal.runs.monitor.learned import Learned
+from miscal.runs.monitor.membership import members
+from miscal.runs.monitor.questions import BETS, SHARES, Question, tolerance_of
+from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.state import MonitorState
+from miscal.runs.monitor.state_schema import Look
+
+KINDS = ("raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "regime", "regime")
+ALPHA = 0.05
+
+
+def rows_of(seed=0, n=400, *, off=0.0, left=0.0, move=0.0, units=None):
+    """Return rows whose corrected confidences are right, but for a shift of all, of half, or of the inputs."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).astype(np.float32)
+    X[:, 2] += move
+    f = rng.uniform(0.2, 0.9, n)
+    corrected = expit(clipped_logit(f) + 0.6 * np.sign(X[:, 0]))
+    rate = expit(clipped_logit(corrected) + off + left * np.sign(X[:, 1]))
+    y = (rng.random(n) < rate).astype(float)
+    regime = np.where(X[:, 0] > 0, "under", "over").astype(object)
+    unit = np.arange(n) if units is None else np.sort(rng.integers(0, units, n))
+    unit = np.unique(unit, return_inverse=True)[1]
+    group = None if units is None else unit.astype(str).astype(object)
+    return NewLabelled(X, y, f, corrected, f, regime, np.ones(n, bool), unit, group, {}, None)
+
+
+def part(rows, at):
+    """Some rows, as a file of their own."""
+    unit = np.unique(rows.unit[at], return_inverse=True)[1]
+    arrays = (
+        getattr(rows, name)[at]
+        for name in ("X", "correct", "confidence", "corrected", "visible", "regime", "supported")
+    )
+    return NewLabelled(*arrays, unit, None if rows.group is None else rows.group[at], {}, None)
+
+
+def begin(tolerance=0.25):
+    run = rows_of(99, 2_000)
+    questions = []
+    for kind, name in zip(KINDS, (None,) * 6 + ("over", "under"), strict=True):
+        share = None if kind.startswith("raw") else SHARES.get(kind, 0.125)
+        rate = {"unsupported": 0.02, "total": 0.1, "regime": 0.1}.get(kind, 0.0)
+        key = kind if name is None else f"{kind}:{name}"
+        questions.append(Question(key, kind, key, share, rate, Capital.begin(BETS[kind]), sign=name))
+    basis = Basis.fit(run.X, run.confidence, 0)
+    return Watch.begin(ALPHA, tolerance, tuple(questions), basis, basis.of(run.X, run.confidence).astype(np.float32))
+
+
+def inside(rows):
+    return {f"regime:{name}": rows.regime == name for name in ("over", "under")}
+
+
+def looked(*batches, watch=None):
+    watch = watch or begin()
+    for rows in batches:
+        watch = watch.after(rows, inside(rows))
+    return watch
+
+
+def question(watch, key):
+    return next(one for one in watch.questions if one.key == key)
+
+
+def answered(watch):
+    return {one.key for one in watch.questions if one.crossed is not None}
+
+
+def test_nothing_is_seen_where_nothing_changed_and_what_was_found_is_still_there():
+    watch = looked(*(rows_of(seed) for seed in range(6)))
+    assert answered(watch) == {"raw_hidden"}
+    assert all(one.capital.log_value < 3 for one in watch.questions if one.share is not None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "seen"),
+    [
+        ({"off": -0.7}, {"total", "regime:over", "regime:under"}),
+        ({"left": 1.0}, {"hidden"}),
+        ({"move": 1.0}, {"inputs"}),
+    ],
+)
+def test_a_change_is_seen_by_the_question_that_asks_for_it(changed, seen):
+    watch = looked(*(rows_of(seed, **changed) for seed in range(5)))
+    assert answered(watch) - {"raw_hidden", "raw_total"} == seen
+
+
+def test_rows_unlike_all_rows_of_the_run_are_seen():
+    rows = rows_of(3)
+    far = NewLabelled(**{**vars(rows), "supported": np.arange(400) % 5 > 0})
+    assert "unsupported" in answered(looked(far))
+
+
+@pytest.mark.parametrize("cut", [1, 37, 200, 399])
+def test_bets_that_learn_nothing_do_not_depend_on_where_a_file_was_cut(cut):
+    rows = rows_of(1)
+    whole, halves = looked(rows), looked(part(rows, slice(0, cut)), part(rows, slice(cut, None)))
+    for key in ("regime:over", "regime:under", "unsupported"):
+        one, two = question(whole, key).capital, question(halves, key).capital
+        np.testing.assert_allclose(one.log_active, two.log_active, atol=1e-9)
+        assert one.log_peak == pytest.approx(two.log_peak)
+    fixed = slice(0, 10)  # all but the two that were learned
+    one, two = question(whole, "total").capital, question(halves, "total").capital
+    np.testing.assert_allclose(one.log_active[fixed], two.log_active[fixed], atol=1e-9)
+
+
+def test_the_order_of_rows_within_a_group_is_irrelevant():
+    rows = rows_of(2, units=80)
+    mixed = part(rows, np.lexsort([np.random.default_rng(0).random(400), rows.unit]))
+    one, two = looked(rows), looked(mixed)
+    for key in ("raw_total", "total", "raw_hidden", "hidden", "unsupported", "regime:over"):
+        np.testing.assert_allclose(
+            question(one, key).capital.log_active, question(two, key).capital.log_active, atol=1e-9
+        )
+
+
+def test_a_group_is_one_step():
+    rows = rows_of(2, units=80)
+    watch = looked(rows)
+    assert 70 < rows.units <= 80
+    assert question(watch, "total").capital.steps == rows.units
+    assert question(watch, "hidden").capital.steps == rows.units
+
+
+def test_blocks_never_break_a_group():
+    rows = rows_of(4, n=3_000, units=700)
+    cuts = list(blocks(rows))
+    assert cuts[0].start == 0
+    assert cuts[-1].stop == 3_000
+    assert all(a.stop == b.start and rows.unit[b.start] != rows.unit[b.start - 1] for a, b in pairwise(cuts))
+
+
+def test_rows_of_the_run_are_compared_with_once_and_never_run_out():
+    watch = begin()
+    left = [len(watch.reference)]
+    for seed in range(30):
+        watch = looked(rows_of(seed), watch=watch)
+        left.append(len(watch.reference))
+    assert all(a > b > 0 for a, b in pairwise(left))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [{}, {"units": 150}, {"off": 0.1}])
+def test_few_monitors_ever_raise_an_alarm_where_nothing_changed(world):
+    alarms = 0
+    for seed in range(100):
+        watch = looked(*(rows_of(1_000 * seed + k, 500, **world) for k in range(8)))
+        alarms += any(one.crossed is not None for one in watch.questions if one.share is not None)
+    # the 99.9 % quantile of 100 draws at 5 %
+    assert alarms <= 13
+
+
+def test_directions_learned_from_rows_of_the_run_do_not_tell_the_others_apart():
+    """Wide inputs without any direction: the components fit the rows that they were learned from, and no others."""
+    rng = np.random.default_rng(0)
+    known = Triples.of(rng.normal(size=(600, 64)), confidence=rng.uniform(0.2, 0.9, 600), correct=np.zeros(600))
+    run = SimpleNamespace(summary=SimpleNamespace(seed=0), triples=lambda: known)
+    reference = reference_of(run, known.X, known.confidence)
+    assert len(reference.rows) == 400
+    begun = begin()
+    watch = Watch.begin(ALPHA, 0.0, begun.questions, reference.basis, reference.rows)
+    for seed in range(8):
+        rows = rows_of(seed, 200)
+        wide = NewLabelled(**{**vars(rows), "X": rng.normal(size=(200, 64)).astype(np.float32)})
+        watch = looked(NewLabelled(**{**vars(wide), "confidence": rng.uniform(0.2, 0.9, 200)}), watch=watch)
+    assert question(watch, "inputs").capital.log_peak < np.log(20)
+
+
+def test_one_row_is_a_look():
+    watch = looked(*(part(rows_of(5), slice(k, k + 1)) for k in range(3)))
+    assert question(watch, "total").capital.steps == 3
+
+
+def test_where_no_tilt_differs_nothing_is_bet():
+    y = np.array([0.0, 1.0, 1.0, 0.0])
+    nothing = conditional_log_factors(y, np.full(4, 0.5), np.zeros(4), np.zeros((4, 3)), np.arange(4))
+    assert nothing.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_what_was_learned_has_the_sign_of_what_was_seen():
+    Z = np.column_stack([np.ones(500), np.linspace(-1, 1, 500)])
+    learned = Learned.nothing(2).after(Z, 0.2 * Z[:, 1], np.full(500, 0.25))
+    score = learned.score(Z)
+    assert np.corrcoef(score, Z[:, 1])[0, 1] > 0.99
+    assert 0 < score.max() < 0.8 / 1.0
+
+
+DAYS = np.datetime64("2021-01-01", "s") + np.arange(120) * np.timedelta64(20, "h")
+COLUMNS = [
+    {"year": np.repeat([2001.0, 2002.0, np.nan], 40)},
+    {"age": np.random.default_rng(0).normal(40, 10, 120), "kind": np.array(["a", "b"] * 60, object)},
+    {"day": DAYS, "kind": np.array(["a", "b and day"] * 60, object)},
+    {"flag": np.arange(120) % 3 == 0},
+]
+
+
+@pytest.mark.parametrize("values", COLUMNS)
+def test_named_groups_are_read_from_their_descriptions(values):
+    """Every group that a ledger may name of these rows is found again, of the same rows."""
+    text = ["the law of china" if k % 2 else "sums and more sums" for k in range(120)]
+    groups = named_groups(values, text)
+    assert len(groups) > 2
+    unread = 0
+    for k, description in enumerate(groups.descriptions):
+        found = members(description, groups.columns[k], values, text)
+        unread += found is None
+        # bounds are written with six digits: the row at each end may be lost
+        assert found is None or (found != groups.rows(k)).sum() <= 2, description
+    assert unread <= 0.2 * len(groups)
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["mixed: 3 values of kind", "kind = a or b (overlap 90 %)", "term 1 of the texts (left out)", "kind near a"],
+)
+def test_what_has_no_name_is_left_out(description):
+    assert members(description, ["kind"], {"kind": np.array(["a", "b"], object)}, None) is None
+
+
+def test_more_rows_leave_less_tolerance_and_never_less_than_the_least():
+    widths = [tolerance_of(n, 0.7, None) for n in (30, 300, 3_000, 1e9)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] == 0.1
+    assert tolerance_of(30, 0.7, 0.05) == 0.05
+
+
+# --- state --------------------------------------------------------------------------------------------------------
+
+
+def state_of(*batches):
+    looks, seen, keys = [], np.zeros(0, np.uint64), np.zeros(0, np.uint64)
+    for rows in batches:
+        own = states.row_keys(rows)
+        keys = states.joined(keys, own)
+        looks.append(
+            Look("new.csv", None, len(rows), rows.units, 0, states.order_digest(own), states.order_digest(np.sort(own)),
+                 0.5, 0.5, 0.5, 0.2, 0.2, 0.0, 0)
+        )  # fmt: skip
+    return MonitorState(("one",), None, None, looked(*batches), tuple(looks), ("left",), seen, keys)
+
+
+def test_a_state_comes_back_as_it_was(tmp_path):
+    batches = [rows_of(seed) for seed in range(3)]
+    before = state_of(*batches[:2])
+    states.save(before, tmp_path)
+    again = states.load(tmp_path)
+    assert (again.model, again.looks, again.left_out) == (before.model, before.looks, before.left_out)
+    one, two = (looked(batches[2], watch=state.watch) for state in (before, again))
+    for a, b in zip(one.questions, two.questions, strict=True):
+        np.testing.assert_array_equal(a.capital.log_active, b.capital.log_active)
+        assert a.course == b.course
+
+
+def test_the_state_holds_new_rows_only_as_digests(tmp_path):
+    rows = rows_of(0)
+    states.save(state_of(rows), tmp_path)
+    sizes = {array.shape for array in states.load_state(tmp_path / states.FOLDER, states.FORM)[1].values()}
+    assert not any(len(rows) in shape for shape in sizes - {(len(rows),)})
+
+
+@pytest.mark.parametrize("name", ["config.json", "tensors.safetensors"])
+def test_a_damaged_state_is_refused(tmp_path, name):
+    states.save(state_of(rows_of(0)), tmp_path)
+    path = tmp_path / states.FOLDER / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises((CorruptFile, MismatchError), match="begin a new monitor"):
+        states.load(tmp_path)
+
+
+def test_rows_count_once_in_any_order_and_at_the_head_of_a_longer_file(tmp_path):
+    rows, other = rows_of(0), rows_of(1)
+    state = state_of(rows)
+    keys = states.row_keys(rows)
+    for again in (keys, keys[::-1], np.r_[keys, states.row_keys(other)]):
+        with pytest.raises(InputError, match="counted before, as look 1"):
+            states.refuse_seen(state.looks, again, tmp_path)
+    states.refuse_seen(state.looks, states.row_keys(other), tmp_path)
+    states.refuse_seen(state.looks, keys[:100], tmp_path)
+
+
+OTHER = [
+    ((("two",), None, None), "not the one that this monitor began with"),
+    ((("one",), 0.3, None), "tolerance of its default"),
+    ((("one",), None, "patient"), "without groups"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), OTHER)
+def test_a_monitor_keeps_its_model_and_settings(given, said):
+    state = state_of(rows_of(0))
+    states.refuse_other(state, ("one",), None, None)
+    with pytest.raises(MismatchError, match=said):
+        states.refuse_other(state, *given)
