@@ -21,7 +21,7 @@ from miscal.runs.compare.document import (
 )
 from miscal.runs.compare.page import build
 
-from .read_page import PAYLOADS, Page
+from ...report.read_page import PAYLOADS, Page
 
 MEASURES = ("calibration_error", "smece", "accuracy", "confidence", "brier", "log_loss", "local_saving")
 CURVE = {"confidence": [0.4, 0.8], "accuracy": [0.3, 0.6], "low": [0.2, 0.5], "high": [0.4, 0.7], "n": [50, 70]}

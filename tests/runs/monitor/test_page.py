@@ -10,8 +10,8 @@ from miscal.runs.monitor.document import GroupNumbers, LookNumbers, Monitoring, 
 from miscal.runs.monitor.page import build
 from miscal.runs.monitor.views import charts, course_table
 
-from .read_page import PAYLOADS, Page
-from .test_browser import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
+from ...report.read_page import PAYLOADS, Page
+from ...report.test_browser import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
 
 KINDS = ("raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported")
 
