@@ -16,7 +16,7 @@ import pytest
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
 from miscal.synthetic import cited, fits, output
 from miscal.synthetic.cells import cells_of
-from miscal.synthetic.run import Folder, run
+from miscal.synthetic.folder import ExperimentFolder as Folder, run
 from miscal.synthetic.settings import Settings
 from miscal.synthetic.store import Store
 

@@ -18,8 +18,8 @@ from miscal.synthetic import tables
 from miscal.synthetic.cells import ExperimentCell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
 from miscal.synthetic.figures.style import look, write
+from miscal.synthetic.folder import ExperimentFolder
 from miscal.synthetic.numbers import count, duration
-from miscal.synthetic.run import Folder
 from miscal.synthetic.sections import BUILDERS, ExperimentSection
 from miscal.synthetic.settings import Settings
 
@@ -27,12 +27,12 @@ HERE = Path(__file__).parent
 _STYLES = ("base.css", "tables.css", "figures.css", "page.css")
 
 
-def write_all(folder: Folder, asked: Settings) -> tuple[Path, tuple[str, ...]]:
+def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[str, ...]]:
     """Write tables and figures of the experiment asked for, and the page of all that are finished in the folder.
 
     Parameters
     ----------
-    folder : Folder
+    folder : ExperimentFolder
     asked : Settings
         Of the experiment that has just been run.
 
@@ -89,7 +89,7 @@ def _told(row: dict[str, Any]) -> str:
     return f"{row['kind']}: {cells}, {taken} of one core (busy {busy} of it)"
 
 
-def _finished(folder: Folder) -> list[Settings]:
+def _finished(folder: ExperimentFolder) -> list[Settings]:
     """Experiments with all cells of as many seeds as have them; more seeds may have been asked for and broken off."""
     fewer = [[replace(s, seeds=n) for n in range(s.seeds, 0, -1)] for s in folder.experiments()]
     found = (next((s for s in options if all(c in folder.store for c in cells_of(s))), None) for options in fewer)
@@ -126,7 +126,7 @@ def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> bool:
     return changed
 
 
-def _page(sections: list, cost_rows: list[dict[str, Any]], folder: Folder, finished: list[Settings]) -> str:
+def _page(sections: list, cost_rows: list[dict[str, Any]], folder: ExperimentFolder, finished: list[Settings]) -> str:
     return render_page(
         "index.html",
         _STYLES,
