@@ -8,8 +8,8 @@ import pytest
 
 from miscal.calibration.metrics import METRICS, Metric
 from miscal.report import render
-from miscal.report.map_data import MAX_ROWS, map_payload
 from miscal.report.frame import ASSETS
+from miscal.report.map_data import MAX_ROWS, map_payload
 from miscal.report.page import PROGRAMS, STYLES
 from miscal.report.panel import Panel
 from miscal.report.panels import PANELS

@@ -16,7 +16,8 @@ import pytest
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
 from miscal.synthetic import cited, fits, output
 from miscal.synthetic.cells import cells_of
-from miscal.synthetic.folder import ExperimentFolder as Folder, run
+from miscal.synthetic.folder import ExperimentFolder
+from miscal.synthetic.run import run
 from miscal.synthetic.settings import Settings
 from miscal.synthetic.store import Store
 
@@ -172,7 +173,7 @@ def test_processes_change_no_number(tmp_path, everything):
     out = tmp_path / "run"
     settings = toy("sinusoid", amplitudes=(1.0,))
     run(settings, out, n_jobs=2)
-    first, second = Folder(everything[0]), Folder(out)
+    first, second = ExperimentFolder(everything[0]), ExperimentFolder(out)
     for cell in cells_of(settings):
         one, two = first.load(cell), second.load(cell)
         assert (one.r, one.candidates, one.rows, one.facts) == (two.r, two.candidates, two.rows, two.facts)
@@ -239,7 +240,7 @@ def test_seeds_that_were_asked_for_and_broken_off_take_nothing_from_the_page(tmp
     figure = tmp_path / "figures" / "selection-regret.svg"
     before = figure.read_bytes()
     two = toy("selection", amplitudes=(1.0,), frequencies=(1.0,), seeds=2)
-    Folder(tmp_path).adopt(two)  # and killed before its first cell
+    ExperimentFolder(tmp_path).adopt(two)  # and killed before its first cell
     clusters = toy("clusters")
     run(clusters, tmp_path, n_jobs=1)
     assert 'id="selection"' in page.read_text()
@@ -261,7 +262,7 @@ def test_cells_of_another_version_are_not_mixed_with_new_ones(tmp_path, monkeypa
     run(toy("clusters"), tmp_path, n_jobs=1)
     monkeypatch.setattr("miscal.synthetic.store.metadata.version", lambda _: "99.0")
     with pytest.raises(MismatchError, match="another version"):
-        Folder(tmp_path).adopt(toy("clusters"))
+        ExperimentFolder(tmp_path).adopt(toy("clusters"))
 
 
 def test_the_store_keeps_the_last_record_of_a_key_and_its_version(tmp_path, monkeypatch):

@@ -9,12 +9,12 @@ from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import smece
-from miscal.runs.audit.wording import audit_lines
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate
 from miscal.runs.audit import refits
 from miscal.runs.audit.refits import Refitting, check_refitting, refit_under_null, refit_with_seeds
+from miscal.runs.audit.wording import audit_lines
 
 N, N_TEST = 600, 200
 
