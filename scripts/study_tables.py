@@ -1,10 +1,10 @@
-"""Write the list of a study's tables into docs/study.md: `python scripts/study_tables.py`."""
+"""Write the list of a study's tables into docs/study-tables.md: `python scripts/study_tables.py`."""
 
 from pathlib import Path
 
 from miscal.study.tables import TABLES
 
-PAGE = Path(__file__).parents[1] / "docs" / "study.md"
+PAGE = Path(__file__).parents[1] / "docs" / "study-tables.md"
 START, END = "<!-- tables: written by scripts/study_tables.py -->", "<!-- end of tables -->"
 
 
@@ -13,7 +13,7 @@ def section() -> str:
     parts = []
     for name, table in TABLES.items():
         rows = [f"| `{column}` | {kind} | {meaning} |" for column, (kind, meaning) in table.columns.items()]
-        parts.append("\n".join([f"### `{name}`", "", f"A row is {table.about}.", "", "| column | type | meaning |",
+        parts.append("\n".join([f"## `{name}`", "", f"A row is {table.about}.", "", "| column | type | meaning |",
                                 "|---|---|---|", *rows]))  # fmt: skip
     return "\n\n".join(parts)
 

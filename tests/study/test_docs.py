@@ -1,4 +1,4 @@
-"""docs/study.md lists every table and column as they are, and the pages of results are made from their tables."""
+"""docs/study-tables.md lists every table and column as they are, and the pages of results are made from their tables."""
 
 import importlib.util
 from pathlib import Path
@@ -16,7 +16,7 @@ def script(name="study_tables"):
 
 
 def test_the_list_of_tables_is_up_to_date():
-    page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "study-tables.md").read_text(encoding="utf-8")
     assert script().written(page) == page, "run python scripts/study_tables.py"
 
 
