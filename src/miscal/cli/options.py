@@ -233,6 +233,15 @@ OnInvalidOption = Annotated[
     ),
 ]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of csv and jsonl files.")]
+CsvEscape = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="Character before quotation marks inside the quoted fields of a csv file, for instance '\\'. Default: such "
+        "marks are doubled.",
+        show_default=False,
+    ),
+]
 EmbedModel = Annotated[
     str | None,
     typer.Option(

@@ -88,7 +88,7 @@ def _size_of_files(pair: Pair) -> Size:
     from miscal.data.readers.where import columns_of, kept
 
     try:
-        table = open_table(pair.data, encoding=pair.encoding)
+        table = open_table(pair.data, encoding=pair.encoding, csv_escape=pair.csv_escape)
         needed = columns_of(pair.where, table.columns) if pair.where else table.columns[:1]
         rows = table.load(list(needed))
         n = int(kept(pair.where, rows)[0].sum()) if pair.where else len(rows)

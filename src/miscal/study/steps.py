@@ -187,7 +187,7 @@ def read_pair(pair: Pair, folder: StudyFolder) -> Triples:
 
 def _keys(pair: Pair, triples: Triples) -> list[str]:
     """Name the question of each row: by the column of ids, else by its row in the file."""
-    table = open_table(triples.source["path"], encoding=pair.encoding)
+    table = open_table(triples.source["path"], encoding=pair.encoding, csv_escape=pair.csv_escape)
     column = pair.id or (ID if ID in table.columns else None)
     if column is None:
         return [str(row) for row in triples.row]

@@ -41,6 +41,7 @@ def command(
     weight: options.Weight = None,
     on_invalid: options.OnInvalidOption = OnInvalid.error,
     encoding: options.Encoding = "utf-8",
+    csv_escape: options.CsvEscape = None,
     embed_model: options.EmbedModel = None,
     map_method: options.MapOption = options.Map.auto,
     redact_text: options.RedactText = False,
@@ -66,6 +67,7 @@ def command(
         "weight": weight,
         "on_invalid": on_invalid.value,
         "encoding": encoding,
+        "csv_escape": csv_escape,
         "embed_model": embed_model,
     }
     settings = {

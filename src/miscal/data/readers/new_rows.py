@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ class NewSource:
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
-            kept, counts["undecided"] = conditions.decided(self.where, self._typed(frame, asked))
+            kept, counts["undecided"] = conditions.decided(self.where, self._typed(piece, frame, asked))
             frame, row = frame.filter(kept), row[kept]
         faults, X = _Faults(row), None
         if self.inputs.rows is not None:
@@ -165,11 +165,10 @@ class NewSource:
         X[there] = float32_rows(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
         return X
 
-    def _typed(self, frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-        """Give columns that a condition looks at the type that all their values have."""
-        if self.source.typed or not hasattr(self.source, "types"):
-            return frame
-        return frame.with_columns(frame[name].cast(self.source.types[name]) for name in names)
+    def _typed(self, piece: Piece, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Columns that a condition looks at, with the types that all their values have."""
+        typed = getattr(self.source, "load_typed", None)
+        return frame if typed is None else typed(piece, names)
 
     def _checked(self, frame: pl.DataFrame, faults: _Faults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
         row = faults.row
@@ -284,9 +283,8 @@ def _numbers(series: pl.Series, name: str, typed: bool, faults: _Faults, said: s
 
 
 def _parsed(series: pl.Series, name: str, faults: _Faults, said: str) -> np.ndarray:
-    text = series.str.strip_chars()
-    # as pandas writes booleans, and as JSON does
-    text = text.replace({"True": "1", "true": "1", "False": "0", "false": "0"})
+    # truth values in any case: pandas writes True, R and Excel TRUE
+    text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
     values = text.cast(pl.Float64, strict=False)
     missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
     words = values.is_null().to_numpy() & ~missing
@@ -365,6 +363,7 @@ def open_new_rows(
     text: str | None = None,
     where: str | None = None,
     encoding: str = "utf-8",
+    csv_escape: str | None = None,
     on_invalid: str = "error",
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
@@ -392,6 +391,8 @@ def open_new_rows(
         A condition on rows.
     encoding : str, default "utf-8"
         Of text files.
+    csv_escape : str, optional
+        Of csv and tsv files: the character that stands before a quotation mark inside a quoted field.
     on_invalid : {"error", "drop", "null"}, default "error"
         What to do about rows whose confidence or inputs cannot be used.
 
@@ -406,7 +407,7 @@ def open_new_rows(
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
-    opened = open_pieces(source, encoding=encoding)
+    opened = open_pieces(source, encoding=encoding, csv_escape=csv_escape)
     column = _confidence_column(opened, confidence, fitted_on)
     inputs = _needed(opened, encoder, embeddings, embedding_rows, features, text, {column: "confidence"})
     if where is not None:

@@ -88,6 +88,7 @@ def read_triples(
     where: str | None = None,
     on_invalid: Literal["error", "drop"] = "error",
     encoding: str = "utf-8",
+    csv_escape: str | None = None,
     seed: int = 0,
     embed_model: str | None = None,
 ) -> Triples:
@@ -128,6 +129,9 @@ def read_triples(
         and counted in the notes.
     encoding : str, default "utf-8"
         Of text files.
+    csv_escape : str, optional
+        Of csv and tsv files: the character that stands before a quotation mark inside a quoted field, usually a
+        backslash. By default such a mark is doubled, and a mark that stands anywhere else is refused.
     seed : int, default 0
         Of the text encoder.
     embed_model : str, optional
@@ -157,7 +161,7 @@ def read_triples(
     """
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
-    table = open_table(source, encoding=encoding)
+    table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     roles = _roles(table, confidence, correct, split, group, weight, split_names(metadata))
     inputs = choose_inputs(
         table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
@@ -168,8 +172,8 @@ def read_triples(
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     rows, weights, about_weights = _weighed(rows, roles)
     options = _options(roles, inputs) | {
-        "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding, "seed": seed,
-        "embed_model": embed_model,
+        "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding,
+        "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
     # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None

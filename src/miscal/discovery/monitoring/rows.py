@@ -99,6 +99,7 @@ def read_labelled(
     group: str | None = None,
     on_invalid: str = "error",
     encoding: str = "utf-8",
+    csv_escape: str | None = None,
     **options: Any,
 ) -> Read:
     """Read new labelled rows and correct them.
@@ -114,6 +115,7 @@ def read_labelled(
         Columns; by default those of the run.
     on_invalid : {"error", "drop"}, default "error"
     encoding : str, default "utf-8"
+    csv_escape : str, optional
     **options
         Further options of :func:`miscal.data.readers.open_new_rows`.
 
@@ -128,8 +130,8 @@ def read_labelled(
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
-    opened = model.open(data, on_invalid=on_invalid, encoding=encoding, **options)
-    table = open_table(data, encoding=encoding)
+    opened = model.open(data, on_invalid=on_invalid, encoding=encoding, csv_escape=csv_escape, **options)
+    table = open_table(data, encoding=encoding, csv_escape=csv_escape)
     roles = _roles(run, table.columns, opened.confidence, correct, group)
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
