@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.arrays import SHOWN, DtypeError, is_frame, numeric, row_list, value_list
+from miscal.base.arrays import SHOWN, DtypeError, frame_columns, is_frame, numeric, row_list, value_list
 from miscal.base.errors import InputError
 
 CLIP_TOLERANCE = 1e-6
@@ -22,7 +22,7 @@ CLIP_TOLERANCE = 1e-6
 DROP = "drop those rows (discover and calibrate: --on-invalid drop; in Python: on_invalid='drop')"
 """What can be done about rows that cannot be used, where they are read from a file."""
 
-_RECODE = "Recode it as 0 and 1 (in Python, pos_label may name the value that means right)"
+_RECODE = "Recode it as 0 and 1, for instance in pandas: frame[column] = (frame[column] == 'yes').astype(int)"
 
 _BLOCK_VALUES = 1 << 22
 
@@ -116,12 +116,7 @@ def check_confidence(
 
 
 def check_correct(
-    values: Any,
-    *,
-    name: str = "correct",
-    pos_label: Any = None,
-    rows: np.ndarray | None = None,
-    copy: bool = True,
+    values: Any, *, name: str = "correct", rows: np.ndarray | None = None, copy: bool = True
 ) -> np.ndarray:
     """Check outcomes.
 
@@ -132,9 +127,6 @@ def check_correct(
         is for the caller to say.
     name : str, default "correct"
         What messages call it.
-    pos_label : scalar, optional
-        The value that means "right", for outcomes coded otherwise, e.g. ``"yes"`` or 2; then `values` may hold
-        one other value, of any type.
     rows : int array of shape (n,), optional
         The row numbers that messages quote; positions from 0 by default.
     copy : bool, default True
@@ -154,15 +146,11 @@ def check_correct(
     --------
     >>> check_correct([True, False, True])
     array([1., 0., 1.])
-    >>> check_correct(["no", "yes"], pos_label="yes")
-    array([0., 1.])
     >>> check_correct([0, 1, 2])
     Traceback (most recent call last):
     ...
     miscal.base.errors.InputError: correct must hold only 0/1 or True/False; it holds 0, 1, 2 (neither of these in 1 of 3 rows: row 2). ...
     """  # noqa: E501
-    if pos_label is not None:
-        return _by_label(values, name, pos_label)
     try:
         array = _vector(values, name, copy=copy)
     except DtypeError as error:
@@ -185,16 +173,6 @@ def _entries(values: Any) -> list:
         if hasattr(values, convert):
             return list(getattr(values, convert)())
     return list(values) if hasattr(values, "__iter__") else [values]
-
-
-def _by_label(values: Any, name: str, pos_label: Any) -> np.ndarray:
-    entries = _entries(values)
-    distinct = list(dict.fromkeys(entries))
-    if len(distinct) > 2 or pos_label not in distinct:
-        raise InputError(
-            f"{name} must hold pos_label={pos_label!r} and at most one other value; it holds {value_list(distinct)}"
-        )
-    return np.array([entry == pos_label for entry in entries], dtype=np.float64)
 
 
 def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -> np.ndarray:
@@ -242,12 +220,9 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -
 
 
 def _frame_values(frame: Any, name: str) -> tuple[np.ndarray, list[str]]:
-    import narwhals as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    columns = [numeric(table[column].to_native(), f"{name}, column {column!r}") for column in table.columns]
-    values = np.column_stack(columns) if columns else np.empty((len(table), 0))
-    return values, list(table.columns)
+    columns = frame_columns(frame)
+    values = [numeric(series, f"{name}, column {column!r}") for column, series in columns.items()]
+    return np.column_stack(values) if values else np.empty((len(frame), 0)), list(columns)
 
 
 def _check_matrix_shape(array: np.ndarray, name: str) -> None:

@@ -137,7 +137,11 @@ EmbeddingRows = Annotated[
 ]
 Features = Annotated[
     str | None,
-    typer.Option(metavar="NAMES", help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'."),
+    typer.Option(
+        metavar="NAMES",
+        help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'. A name with a comma stands in double "
+        "quotation marks, as in csv.",
+    ),
 ]
 Text = Annotated[
     str | None,
@@ -148,7 +152,9 @@ Text = Annotated[
 Metadata = Annotated[
     str | None,
     typer.Option(
-        metavar="COL,COL", help="Columns used to name and colour what is found. The estimator does not see them."
+        metavar="COL,COL",
+        help="Columns used to name and colour what is found. The estimator does not see them. A name with a comma stands "
+        "in double quotation marks, as in csv.",
     ),
 ]
 MethodOption = Annotated[

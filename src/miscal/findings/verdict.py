@@ -101,7 +101,7 @@ def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
     named: dict[str, list[str]] = {}
     for place in places[:MOST_PLACES]:
         often = "less often" if place.hidden < 0 else "more often"
-        named.setdefault(often, []).append(f"{place.name} (by {_points(abs(place.hidden))})")
+        named.setdefault(often, []).append(f"{place.name} (by {in_points(abs(place.hidden))})")
     told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
@@ -115,7 +115,7 @@ def _limit(claim: Claim, basis: str) -> str:
     return f"On {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
 
 
-def _points(size: float) -> str:
+def in_points(size: float) -> str:
     """Write a size in whole points, or in tenths where it is less than one."""
     number = f"{100 * size:.0f}" if size >= 0.01 else f"{100 * size:.1f}"
     return f"{number} point{'' if number == '1' else 's'}"

@@ -29,7 +29,7 @@ FILTERS = {
         for name in (
             "points",
             "size",
-            "brief",
+            "brief_points",
             "percent",
             "metric",
             "count",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import pydantic
 import yaml
 
+from miscal.base.arrays import nearest
 from miscal.base.errors import FileError, InputError
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
@@ -244,8 +244,8 @@ def _said(error: pydantic.ValidationError) -> str:
 def _refuse_unknown(content: Mapping[Any, Any], allowed: Sequence[str], where: str) -> None:
     for key in content:
         if key not in allowed:
-            near = difflib.get_close_matches(str(key), allowed, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            near = nearest(str(key), allowed)
+            hint = f" (did you mean {near!r}?)" if near else ""
             raise InputError(
                 f"{where} has no key {key!r}{hint}: take it out, or use one of {', '.join(sorted(allowed))}"
             )
@@ -276,6 +276,6 @@ def _refuse_strangers(plan: Plan) -> None:
     for key, names in asked.items():
         for name in () if names == EVERY else names:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                near = nearest(name, known)
+                hint = f"; did you mean {near!r}?" if near else ""
                 raise InputError(f"{key} names a pair that the plan does not have: {name!r}{hint}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
 from miscal.data.readers import read_triples
@@ -193,7 +194,7 @@ def _keys(pair: Pair, triples: Triples) -> list[str]:
         return [str(row) for row in triples.row]
     if column not in table.columns:
         raise InputError(f"id: there is no column {column!r}; the columns are {', '.join(map(repr, table.columns))}")
-    values = table.load([column])[column][triples.row]
+    values = column_of(table.load([column]), column)[triples.row]
     if values.null_count():
         raise InputError(f"id: {values.null_count()} of {len(values)} rows have no {column!r}; give every row one")
     return values.cast(pl.String).to_list()

@@ -171,7 +171,7 @@ def test_a_missing_value_in_a_condition_leaves_the_row_out_and_says_so():
         ("select 1", "is not a condition"),
         ("*", "is not a condition"),
         ("n", "not true or false for each row"),
-        ("sum(n) > 3", "not true or false for each row"),
+        ("sum(n) > 3", "must be decided by each row alone"),
         ("true", "names no column"),
         ("n > 'x'", "does not fit the data"),
         ("n > 1000", "keeps none of the 200 rows"),

@@ -86,7 +86,7 @@ def test_marks_escaped_by_a_backslash_are_read_with_the_option(tmp_path):
 def test_an_escape_is_no_part_of_another_character(encoding, tmp_path):
     # the second byte of the first character is a backslash in Shift JIS
     rows = [("\u8868" if encoding == "shift_jis" else "\xfc", '6"'), ("x", "y\\")]
-    text = 'a,b\n"{}","6\\""\n"x","y\\\\"\n'.format(rows[0][0])
+    text = f'a,b\n"{rows[0][0]}","6\\""\n"x","y\\\\"\n'
     (tmp_path / "a.csv").write_bytes(text.encode(encoding))
     assert both_ways(tmp_path / "a.csv", encoding=encoding, csv_escape="\\") == [rows, rows]
 
@@ -113,7 +113,7 @@ def test_an_escaped_mark_outside_of_a_quoted_field_is_refused(tmp_path):
 @pytest.mark.parametrize("escape", ["", "\\\\", "a", " ", '"', ",", "\n", "ü", "5"])
 def test_an_escape_is_one_mark(escape, tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="csv_escape.*one punctuation character"):
+    with pytest.raises(InputError, match=r"csv_escape.*one punctuation character"):
         open_table(tmp_path / "a.csv", csv_escape=escape)
 
 

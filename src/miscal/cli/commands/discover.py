@@ -60,7 +60,7 @@ def command(
         "embedding_rows": embedding_rows,
         "features": features,
         "text": text,
-        "metadata": options.names(metadata),
+        "metadata": metadata or (),
         "split": split,
         "where": where,
         "group": group,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import value_list
+from miscal.base.arrays import column_of, value_list
 from miscal.base.errors import CorruptFile, InputError
 from miscal.data.readers.records import Dialect, ends_of
 from miscal.data.readers.table import Table, damage
@@ -43,7 +43,7 @@ def read(path: Path, *, encoding: str = "utf-8", csv_escape: str | None = None) 
 
     def load(names: Sequence[str]) -> pl.DataFrame:
         frame = rows.read(content, names, n_rows, path)
-        return frame.with_columns(as_booleans(frame[name]) for name in names)
+        return pl.DataFrame([as_booleans(column_of(frame, name)).alias(name) for name in names])
 
     return Table("csv", columns, load, (path,))
 

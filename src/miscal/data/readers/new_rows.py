@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import row_list, value_list
+from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import looks_like_percentages, non_finite_rows, outside_unit
 from miscal.base.errors import InputError
 from miscal.data.encoders import Encoder, Unknown
@@ -148,18 +148,18 @@ class NewSource:
             frame, row = frame.filter(kept), row[kept]
         faults, X = _Faults(row), None
         if self.inputs.rows is not None:
-            X = self._picked(frame[self.inputs.rows], faults)
+            X = self._picked(frame, self.inputs.rows, faults)
         elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = float32_rows(X if kept.all() else X[kept])
         return self._checked(frame, faults, X, counts | {"asked": len(row)})
 
-    def _picked(self, series: pl.Series, faults: _Faults) -> np.ndarray:
+    def _picked(self, frame: pl.DataFrame, column: str, faults: _Faults) -> np.ndarray:
         """Embeddings of the rows that a column names, NaN where it names none."""
-        name, (n, width) = label("embedding_rows", series.name), matrix_shape(self.inputs.embeddings)
-        number = _numbers(series, name, self.source.typed, faults, repr(series.name))
+        name, (n, width) = label("embedding_rows", column), matrix_shape(self.inputs.embeddings)
+        number = _numbers(column_of(frame, column), name, self.source.typed, faults, repr(column))
         there = (number >= 0) & (number < n) & (number == np.floor(number))
-        reason = f"{series.name!r} is no row number of the embeddings, from 0 to {n - 1}"
+        reason = f"{column!r} is no row number of the embeddings, from 0 to {n - 1}"
         faults.add(name, ~there & ~np.isnan(number), f"no row numbers of the embeddings, from 0 to {n - 1}", reason)
         X = np.full((len(number), width), np.nan, np.float32)
         X[there] = float32_rows(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
@@ -172,7 +172,7 @@ class NewSource:
 
     def _checked(self, frame: pl.DataFrame, faults: _Faults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
         row = faults.row
-        f, counts["clipped"] = self._confidences(frame[self.confidence], faults)
+        f, counts["clipped"] = self._confidences(column_of(frame, self.confidence), faults)
         frame = self._inputs(frame, X, faults)
         if self.on_invalid == "error":
             faults.refuse()
@@ -208,14 +208,18 @@ class NewSource:
             return frame
         if self.inputs.kind == "text":
             column = str(self.inputs.text)
-            faults.add(f"column {column!r}", frame[column].is_null().to_numpy(), "missing", f"{column!r} is missing")
+            faults.add(
+                f"column {column!r}", column_of(frame, column).is_null().to_numpy(), "missing", f"{column!r} is missing"
+            )
             return frame
         kinds = self.encoder.column_types  # type: ignore[attr-defined]
-        changed = [self._feature(frame[name], kinds[name], faults) for name in self.inputs.features]
+        changed = [
+            self._feature(column_of(frame, name), name, kinds[name], faults).alias(name)
+            for name in self.inputs.features
+        ]
         return frame.with_columns(changed)
 
-    def _feature(self, series: pl.Series, kind: str, faults: _Faults) -> pl.Series:
-        name = series.name
+    def _feature(self, series: pl.Series, name: str, kind: str, faults: _Faults) -> pl.Series:
         shown, said = f"column {name!r}", repr(name)
         if kind != "number":
             faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")

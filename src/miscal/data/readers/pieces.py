@@ -16,11 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import column_of
 from miscal.base.errors import CorruptFile
 from miscal.data.readers import delimited, jsonl, parquet, scored
 from miscal.data.readers.records import Dialect, ends_of
 from miscal.data.readers.registry import open_table, refuse_escape
-from miscal.data.readers.table import Table, damage, existing, not_empty
+from miscal.data.readers.table import Table, damage, exactly, existing, not_empty
 from miscal.data.readers.text_file import decoded, line_of, python_encoding, refuse_binary
 
 _BLOCK = 1 << 24
@@ -202,8 +203,10 @@ class ParquetPieces:
             if key not in self._slabs:
                 scan = pl.scan_parquet(self.path, glob=False).slice(piece.start - place * rows, _SLAB * rows)
                 # of the slabs read before, only the last can still be asked for
-                self._slabs = dict([*self._slabs.items()][-1:]) | {key: scan.select(columns).collect()}
-            return self._slabs[key].slice(place * rows, piece.rows)
+                self._slabs = dict([*self._slabs.items()][-1:]) | {
+                    key: scan.select(exactly(columns, self.columns)).collect()
+                }
+            return self._slabs[key][list(columns)].slice(place * rows, piece.rows)
 
 
 class _TextPieces:
@@ -284,8 +287,11 @@ class DelimitedPieces(_TextPieces):
         """Read some columns of a piece with the types that the reader of whole files gives them."""
         types = self._types_of(columns)
         # true and false are words in any case, which the parser may not know
-        frame = self._read(piece, columns, {name: pl.String() if types[name] == pl.Boolean else types[name] for name in columns})
-        return frame.with_columns(delimited.as_booleans(frame[name]) for name in columns if types[name] == pl.Boolean)
+        read_as = {name: pl.String() if kind == pl.Boolean else kind for name, kind in types.items()}
+        frame = self._read(piece, columns, read_as)
+        made = {name: column_of(frame, name) for name in columns}
+        made |= {name: delimited.as_booleans(made[name]) for name in columns if types[name] == pl.Boolean}
+        return pl.DataFrame([values.alias(name) for name, values in made.items()])
 
     def _read(self, piece: Piece, columns: Sequence[str], types: dict[str, pl.DataType] | None) -> pl.DataFrame:
         content = self.dialect.doubled(self._text(piece.begin, piece.end)).encode("utf-8", "replace")
@@ -299,8 +305,9 @@ class DelimitedPieces(_TextPieces):
             for piece in self.pieces(_TYPED_ROWS) if left else ():
                 frame = self._read(piece, left, None)
                 for name in left:
-                    if frame[name].null_count() < len(frame):
-                        seen[name].add(delimited.as_booleans(frame[name]).dtype)
+                    values = column_of(frame, name)
+                    if values.null_count() < len(values):
+                        seen[name].add(delimited.as_booleans(values).dtype)
             self._types |= {name: _common(kinds) for name, kinds in seen.items()}
             return {name: self._types[name] for name in columns}
 

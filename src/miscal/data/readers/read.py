@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import row_list
+from miscal.base.arrays import column_of, row_list
 from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
 from miscal.base.errors import InputError, MismatchError
 from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
-from miscal.data.readers.columns import find, guess, split_names
+from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
 from miscal.data.readers.mapped import in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
@@ -166,6 +166,8 @@ def read_triples(
     inputs = choose_inputs(
         table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
     )
+    refuse_outcome("text", [inputs.text], correct=roles.correct)
+    refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
     rows = choose_rows(table, roles.columns, inputs, where)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
@@ -245,6 +247,11 @@ def _roles(
         for name in names:
             if name is not None:
                 find(name, table.columns, what=what)
+        refuse_outcome(what, names, correct)
+    if confidence in metadata:
+        raise InputError(
+            f"metadata: {confidence!r} is the confidence, and findings compare rows of equal confidence; leave it out"
+        )
     return Roles(
         confidence,
         correct,
@@ -321,7 +328,7 @@ def _assembled(
     weights: np.ndarray | None,
 ) -> Triples:
     f, clipped = confidences(rows, roles.confidence)
-    y = check_correct(rows.frame[roles.correct], name=label("correct", roles.correct), rows=rows.row)
+    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
     group = None if roles.group is None else _group(rows, roles.group)
     values = encoder_values(rows, inputs)
     encoder = _new_encoder(inputs, seed, embed_model)
@@ -345,7 +352,7 @@ def _assembled(
 
 
 def _group(rows: TableRows, column: str) -> np.ndarray:
-    values = np.array(rows.frame[column].to_list(), dtype=object)
+    values = np.array(column_of(rows.frame, column).to_list(), dtype=object)
     return check_group(values, name=label("group", column), rows=rows.row)
 
 
@@ -360,7 +367,7 @@ def _split(rows: TableRows, roles: Roles, encoder: Encoder, values: Any) -> tupl
     if roles.split is None:
         return None, ()
     compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values
-    split = check_split(rows.frame[roles.split].to_list(), name=label("split", roles.split), rows=rows.row)
+    split = check_split(column_of(rows.frame, roles.split).to_list(), name=label("split", roles.split), rows=rows.row)
     return split, straddling_inputs(compared, split)
 
 

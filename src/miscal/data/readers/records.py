@@ -40,11 +40,11 @@ class Dialect:
             )
 
     def doubled(self, text: str) -> str:
-        """Write whole records with doubled quotation marks instead of escaped ones.
+        r"""Write whole records with doubled quotation marks instead of escaped ones.
 
         Examples
         --------
-        >>> print(Dialect(",", "\\\\").doubled('1,"5\\\\" pipe"'))
+        >>> print(Dialect(",", "\\").doubled('1,"5\\" pipe"'))
         1,"5"" pipe"
         """
         if self.escape is None or self.escape not in text:
@@ -62,7 +62,7 @@ def _meant(found: re.Match[str]) -> str:
 def ends_of(
     blocks: Iterable[bytes], dialect: Dialect, name: str, line_of: Callable[[int], int], begin: int = 0
 ) -> Iterator[np.ndarray]:
-    """Find the places after the line breaks that end records, array by array.
+    r"""Find the places after the line breaks that end records, array by array.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def ends_of(
 
     Examples
     --------
-    >>> [ends.tolist() for ends in ends_of([b'a,b\\n"x\\ny",1\\n'], Dialect(","), "f.csv", lambda place: 1)]
+    >>> [ends.tolist() for ends in ends_of([b'a,b\n"x\ny",1\n'], Dialect(","), "f.csv", lambda place: 1)]
     [[4, 12]]
     """
     opened: int | None = None
@@ -156,7 +156,9 @@ def _misplaced(
     opening, closing = quotes[int(inside) :: 2], quotes[int(not inside) :: 2]
     opening, closing = opening[~beside[padded[opening]]], closing[~beside[padded[closing + 2]]]
     # a carriage return before a line break is a part of it; before the end of the file, too
-    closing = closing[~((padded[closing + 2] == _RETURN) & (padded[np.minimum(closing + 3, len(padded) - 1)] == _NEWLINE))]
+    closing = closing[
+        ~((padded[closing + 2] == _RETURN) & (padded[np.minimum(closing + 3, len(padded) - 1)] == _NEWLINE))
+    ]
     unquoted = escaped[(np.searchsorted(quotes, escaped) + inside) % 2 == 0]
     wrong = np.concatenate([opening, closing, unquoted])
     return int(wrong.min()) if len(wrong) else None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import column_of, counted
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.readers.columns import find
 
@@ -131,14 +132,15 @@ def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     Examples
     --------
     >>> kept("n > 1", pl.DataFrame({"n": [1, 2, None]}))
-    (array([False,  True, False]), 'where: 1 rows were left out, because the value that decides is missing')
+    (array([False,  True, False]), 'where: 1 row was left out, because the value that decides is missing')
     """
     keep, unknown = decided(expression, frame)
     if not keep.any():
         raise InputError(
             f"where: {expression!r} keeps none of the {len(frame)} rows; correct the condition, or leave it out"
         )
-    return keep, f"where: {unknown} rows were left out, because the value that decides is missing" if unknown else None
+    left = f"{counted(unknown, 'row')} {'was' if unknown == 1 else 'were'} left out"
+    return keep, f"where: {left}, because the value that decides is missing" if unknown else None
 
 
 def decided(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, int]:
@@ -152,7 +154,7 @@ def decided(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, int]:
     names = columns_of(expression, frame.columns)
     parsed, aliases = _parse(expression, frame.columns)
     known = {name: alias for alias, name in aliases.items()}
-    values = pl.DataFrame([frame[name].alias(known.get(name, name)) for name in names])
+    values = pl.DataFrame([column_of(frame, name).alias(known.get(name, name)) for name in names])
     _refuse_across_rows(expression, parsed, values)
     try:
         result = values.lazy().select(parsed.alias("keep")).collect()["keep"]
@@ -180,7 +182,8 @@ def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) 
         if next((told for told in (_by_row(part, some) for some in rows) if told is not None), True) is False:
             raise InputError(
                 f"where: {expression!r} must be decided by each row alone, but averages, counts, ranks and the like "
-                "look at other rows; compute such a value beforehand and write it as a number, or as a column of the data"
+                "look at other rows; compute such a value beforehand and write it as a number, or as a column of the "
+                "data"
             )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError
 from miscal.base.folds import row_groups
 from miscal.data.readers import read_triples
@@ -292,7 +293,7 @@ def _table(rows: RunRows) -> Table:
 def _values(rows: RunRows, column: str) -> list[str | None]:
     table = _table(rows)
     find(column, table.columns, what=f"match (run {rows.name})")
-    values = table.load([column])[column][rows.row]
+    values = column_of(table.load([column]), column)[rows.row]
     return [None if value is None else str(value) for value in values.to_list()]
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.arrays import column_of
 from miscal.base.checks import check_correct
 from miscal.base.errors import InputError
 from miscal.data.readers import open_table
-from miscal.data.readers.columns import find
+from miscal.data.readers.columns import find, refuse_outcome
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, texts
 from miscal.discovery.correcting.batch import correct_rows, tally_of
 from miscal.discovery.correcting.tally import warnings
@@ -179,6 +180,7 @@ def _roles(run: Run, columns: Sequence[str], confidence: str, correct: str | Non
         raise InputError(f"confidence and correct must be two columns; both are {outcome!r}")
     if group is not None:
         find(group, columns, what="group (--group COL names another column)")
+        refuse_outcome("group", [group], outcome)
     # what findings are named by; a finding whose column is not there is left out and said
     naming = dict.fromkeys(name for one in run.summary.findings for name in one.columns)
     text = of_run.text if of_run.text in columns else None
@@ -199,10 +201,12 @@ def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.boo
 
 
 def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float) -> NewLabelled:
-    correct = check_correct(beside.frame[roles.correct], name=label("correct", roles.correct), rows=beside.row)
+    correct = check_correct(
+        column_of(beside.frame, roles.correct), name=label("correct", roles.correct), rows=beside.row
+    )
     names, unit = None, np.arange(len(correct))
     if roles.group is not None:
-        series = beside.frame[roles.group]
+        series = column_of(beside.frame, roles.group)
         if series.dtype.is_nested():
             what = label("group", roles.group)
             raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")

@@ -45,7 +45,7 @@ points</text>
 {% endfor %}
 <figcaption>Number of {{ words.rows }} by their estimated field.
 {% if view.epsilon is not none %}
-Dashed lines mark the threshold of {{ view.epsilon | brief }} points on either side of zero.
+Dashed lines mark the threshold of {{ view.epsilon | brief_points }} on either side of zero.
 {% endif %}
 </figcaption>
 </figure>

@@ -7,7 +7,7 @@ from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import Confirmed, GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
 from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES, regime_names
-from miscal.report.numbers import brief
+from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
 from miscal.report.source import Source
@@ -100,7 +100,7 @@ row.sided) }}</td>
 {% endmacro %}
 {% if view.none %}
 <p class="empty">No {{ words.row }} lies in an over- or under-confident regime: wherever a local estimate could be made,
-the estimated field is {{ "within " ~ (view.epsilon | brief) ~ " points of zero" if view.epsilon is not none
+the estimated field is {{ "within " ~ (view.epsilon | brief_points) ~ " of zero" if view.epsilon is not none
 else "too close to zero" }}.</p>
 {% else %}
 <p class="lead">Nobody named these groups. The rows were divided by the estimated field alone, according to whether it
@@ -217,7 +217,7 @@ class RegimesView:
     @property
     def beyond(self) -> str:
         """How far from zero the field of a regime lies."""
-        return "far" if self.epsilon is None else f"more than {brief(self.epsilon)} points"
+        return "far" if self.epsilon is None else f"more than {brief_points(self.epsilon)}"
 
 
 def view(source: Source) -> RegimesView:
