@@ -190,7 +190,8 @@ def frame_columns(frame: Any) -> dict[str, Any]:
     import narwhals as nw
 
     given = list(getattr(frame, "column_names", frame.columns))
-    odd = [name for name in given if not isinstance(name, (str, numbers.Real))]
+    # NaN, which pandas makes of None, names nothing
+    odd = [name for name in given if not isinstance(name, (str, numbers.Real)) or name != name]
     if odd:
         levels = " of several levels (a MultiIndex)" if isinstance(odd[0], tuple) else ""
         flat = "['_'.join(map(str, name)) for name in frame.columns]" if levels else "[...]"

@@ -139,8 +139,8 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'. A name with a comma stands in double "
-        "quotation marks, as in csv.",
+        help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'. A name with a comma stands in "
+        "double quotation marks, as in csv.",
     ),
 ]
 Text = Annotated[
@@ -153,8 +153,8 @@ Metadata = Annotated[
     str | None,
     typer.Option(
         metavar="COL,COL",
-        help="Columns used to name and colour what is found. The estimator does not see them. A name with a comma stands "
-        "in double quotation marks, as in csv.",
+        help="Columns used to name and colour what is found. The estimator does not see them. A name with a comma "
+        "stands in double quotation marks, as in csv.",
     ),
 ]
 MethodOption = Annotated[
@@ -243,8 +243,8 @@ CsvEscape = Annotated[
     str | None,
     typer.Option(
         metavar="CHAR",
-        help="Character before quotation marks inside the quoted fields of a csv file, for instance '\\'. Default: such "
-        "marks are doubled.",
+        help="Character before quotation marks inside the quoted fields of a csv file, for instance '\\'. Default: "
+        "such marks are doubled.",
         show_default=False,
     ),
 ]

@@ -126,6 +126,7 @@ def test_an_escape_of_another_format_is_refused(opened, tmp_path):
 
 
 @pytest.mark.promise("S12")
+@pytest.mark.promise("I13")
 def test_the_header_of_many_columns_takes_no_more_than_a_moment(tmp_path):
     import time
 

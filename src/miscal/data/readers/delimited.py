@@ -103,8 +103,8 @@ class Records:
             )
         if len(frame) != n_rows:
             raise CorruptFile(
-                f"{path}: of {n_rows} records that were found by their ends, {len(frame)} can be read; save the table as "
-                "Parquet or as JSON lines"
+                f"{path}: of {n_rows} records that were found by their ends, {len(frame)} can be read; save the table "
+                "as Parquet or as JSON lines"
             )
         return pl.DataFrame([frame[place[name]].alias(name) for name in names])
 
@@ -148,4 +148,9 @@ def as_booleans(series: pl.Series) -> pl.Series:
     values = set(series.drop_nulls().str.to_lowercase().unique().to_list())
     if not values or not values <= set(_BOOLEANS):
         return series
+    return truth_values(series)
+
+
+def truth_values(series: pl.Series) -> pl.Series:
+    """Read a column of nothing but true and false, in any case, and missing values."""
     return series.str.to_lowercase().replace_strict(_BOOLEANS, return_dtype=pl.Boolean)

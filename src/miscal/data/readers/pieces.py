@@ -290,7 +290,7 @@ class DelimitedPieces(_TextPieces):
         read_as = {name: pl.String() if kind == pl.Boolean else kind for name, kind in types.items()}
         frame = self._read(piece, columns, read_as)
         made = {name: column_of(frame, name) for name in columns}
-        made |= {name: delimited.as_booleans(made[name]) for name in columns if types[name] == pl.Boolean}
+        made |= {name: delimited.truth_values(made[name]) for name in columns if types[name] == pl.Boolean}
         return pl.DataFrame([values.alias(name) for name, values in made.items()])
 
     def _read(self, piece: Piece, columns: Sequence[str], types: dict[str, pl.DataType] | None) -> pl.DataFrame:
