@@ -100,7 +100,7 @@ def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
     assert calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv").resumed == 0
 
 
-@pytest.mark.promise("C8")
+@pytest.mark.promise("C7")
 @pytest.mark.parametrize("replaced", ["rows", "embeddings"])
 def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, monkeypatch):
     from miscal.discovery.correcting import calibrate_file, command, engines
