@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from miscal.base.errors import InputError
 from miscal.estimators.field import MiscalibrationField
 
 
@@ -69,3 +70,24 @@ def test_without_a_confidence_python_says_what_is_missing():
     X, y, _ = data()
     with pytest.raises(TypeError, match="confidence"):
         MiscalibrationField().fit(X, y)
+
+
+@pytest.mark.promise("I16")
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_columns_in_another_order_are_refused(package, tmp_path):
+    frames = pytest.importorskip(package)
+    X, y, f = data()
+    frame = frames.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    fitted = MiscalibrationField().fit(frame, y, confidence=f)
+    assert fitted.feature_names_in_.tolist() == ["a", "b"]
+    fitted.save(tmp_path / "field")
+    for field in (fitted, MiscalibrationField.load(tmp_path / "field")):
+        for call in (field.predict, field.calibrate, field.correct, field.estimate):
+            call(frame, f)
+            with pytest.raises(InputError, match="same order as they were in fit"):
+                call(frame[["b", "a"]], f)
+        for call in (field.transform, field.mass, field.neighbours):
+            with pytest.raises(InputError, match="same order as they were in fit"):
+                call(frame[["b", "a"]])
+    fitted.fit(X, y, confidence=f)
+    assert not hasattr(fitted, "feature_names_in_")

@@ -45,7 +45,7 @@ class SavedModel:
         """The fitted field. Importing its class takes longer than correcting 10,000 rows does."""
         from miscal.estimators.field import MiscalibrationField
 
-        return MiscalibrationField(self.estimator.method).adopt(self.estimator.fitted, self.estimator.n_features)
+        return MiscalibrationField(self.estimator.method).adopt(self.estimator)
 
     def open(self, source: Any, *, confidence: str | None = None, **options: Any) -> NewSource:
         """Open new rows, to be read from the columns that the model was fitted on.

@@ -72,11 +72,7 @@ class Unlike:
         New rows whose value is more than 10 standard deviations from the mean.
     changed : int array of shape (d,)
         New rows with another value than the only one that was learned from.
-    known_directions : float or None
-        Share of the rows' variance along the leading components, over the same share of the rows learned from: about
-        1 where they are alike, near 0 where the columns mean something else. None where columns are few.
     """
 
     far: np.ndarray
     changed: np.ndarray
-    known_directions: float | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -9,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _check_feature_names
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
 from miscal.base.errors import InputError
@@ -16,6 +18,7 @@ from miscal.base.files import whole_folder
 from miscal.base.threads import n_workers
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.input_profile import learn_profile, look, refusal, warning
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import make_estimator
 from miscal.estimators.saved import SavedEstimator, check_place, load_estimator
@@ -53,6 +56,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
     settings_ : dict
         What was chosen, as JSON values.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (d,)
+        Names of the columns of X, where it was a frame. A frame with other names, or in another order, is refused
+        from then on.
+    inputs_ : InputProfile or None
+        What the inputs looked like, so that those of another model are noticed.
     device_ : str
         "cpu" or "cuda": where the field was learned.
     seed_ : int
@@ -117,7 +125,9 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         InputError
             For input that cannot be used; the message says what, where and how to mend it.
         """
-        return self.fit_triples(_checked_rows(X, y, confidence, sample_weight, groups, split))
+        self.fit_triples(_checked_rows(X, y, confidence, sample_weight, groups, split))
+        self._check_names(X, reset=True)
+        return self
 
     def fit_triples(self, rows: Triples) -> Self:
         """Learn the field from rows that are checked already.
@@ -145,7 +155,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         2
         """
         seed = checked_seed(self.random_state)
-        return self.adopt(self.unfitted(seed).fit(rows), rows.X.shape[1], seed)
+        return self.adopt_fit(self.unfitted(seed).fit(rows), rows, seed)
 
     def unfitted(self, seed: int) -> Estimator:
         """Make the estimator that the settings name, with a seed of its own."""
@@ -155,32 +165,49 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             self.method, random_state=seed, n_jobs=self.n_jobs, options=self.options, device=self.device
         )
 
-    def adopt(self, fitted: Estimator, n_features: int, seed: int | None = None) -> Self:
-        """Take a fitted estimator for this field's own.
+    def adopt_fit(self, fitted: Estimator, rows: Triples, seed: int) -> Self:
+        """Take an estimator for this field's own, and note what the rows that it was fitted on look like.
 
         Parameters
         ----------
         fitted : Estimator
-        n_features : int
-            Columns of X.
-        seed : int, optional
-            What it was seeded with; not known of a field read back.
+        rows : Triples
+        seed : int
+            What it was seeded with.
 
         Returns
         -------
         MiscalibrationField
             self.
         """
-        self.fitted_ = fitted
-        self.n_features_in_ = n_features
+        inputs = learn_profile(rows.X, weight=rows.weight, groups=rows.group, seed=seed)
+        self.seed_ = seed
+        return self.adopt(SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
+
+    def adopt(self, saved: SavedEstimator) -> Self:
+        """Take a fitted estimator for this field's own.
+
+        Parameters
+        ----------
+        saved : SavedEstimator
+
+        Returns
+        -------
+        MiscalibrationField
+            self.
+        """
+        fitted = self.fitted_ = saved.fitted
+        self.n_features_in_, self.inputs_ = saved.n_features, saved.inputs
+        # names of an earlier fit are no longer true
+        self.__dict__.pop("feature_names_in_", None)
+        if saved.feature_names is not None:
+            self.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         self.selection_ = fitted.selection_
         self.global_map_ = fitted.global_map_
         self.structure_ = fitted.structure_
         self.device_ = getattr(fitted, "device_", "cpu")
         told = {"method": self.method, "global_map": fitted.global_map_.name, "structure": fitted.structure_}
         self.settings_ = told | fitted.settings_
-        if seed is not None:
-            self.seed_ = seed
         return self
 
     def _fitted(self) -> Estimator:
@@ -189,9 +216,27 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         return self.fitted_
 
     def _inputs(self, X: Any) -> np.ndarray:
+        self._check_names(X)
         X = check_features(X)
         if X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {self.n_features_in_}")
+        return X
+
+    def _check_names(self, X: Any, *, reset: bool = False) -> None:
+        try:
+            _check_feature_names(self, X, reset=reset)
+        except (TypeError, ValueError) as error:
+            # scikit-learn's own words, on one line
+            raise InputError("X: " + " ".join(str(error).split())) from None
+
+    def _likely_inputs(self, X: Any) -> np.ndarray:
+        """Check inputs of corrections, which those of another model would make worse than none."""
+        X = self._inputs(X)
+        told = None if self.inputs_ is None else look(self.inputs_, X)
+        if told is not None and told.impossible is not None:
+            raise InputError(refusal(told, "X"))
+        if told is not None and told.unlike:
+            warnings.warn(warning(told), UserWarning, stacklevel=3)
         return X
 
     def estimate(self, X: Any, confidence: Any) -> FieldEstimate:
@@ -228,7 +273,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         if confidence is not None:
             check_lengths(X=X, confidence=confidence)
             confidence = check_confidence(confidence)
-        return fitted.delta(self._inputs(X), confidence)
+        return fitted.delta(self._likely_inputs(X), confidence)
 
     def calibrate(self, X: Any, confidence: Any) -> np.ndarray:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
@@ -249,7 +294,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         """
         fitted = self._fitted()
         check_lengths(X=X, confidence=confidence)
-        return fitted.correct(self._inputs(X), check_confidence(confidence, copy=False))
+        return fitted.correct(self._likely_inputs(X), check_confidence(confidence, copy=False))
 
     def transform(self, X: Any) -> np.ndarray:
         """phi(X): rows in the learned geometry, float64 (n, k)."""
@@ -284,7 +329,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def to_saved(self) -> SavedEstimator:
         """Return what is saved of the field, and what :meth:`adopt` takes."""
-        return SavedEstimator(self.method, self._fitted(), self.n_features_in_)
+        names = getattr(self, "feature_names_in_", None)
+        fitted = self._fitted()
+        return SavedEstimator(
+            self.method, fitted, self.n_features_in_, self.inputs_, None if names is None else tuple(names)
+        )
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:
@@ -306,7 +355,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
         saved = load_estimator(folder, beside=beside)
-        return cls(saved.method).adopt(saved.fitted, saved.n_features)
+        return cls(saved.method).adopt(saved)
 
 
 def checked_seed(random_state: Any) -> int:

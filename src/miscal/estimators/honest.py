@@ -118,7 +118,7 @@ def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
         # the fit on all rows is the longest: it starts first
         tasks = [(_fit, estimator, _learned_from(rows)), *_fold_tasks(estimator, rows, folds)]
         fitted, *estimates = _in_parallel(field, rows, tasks)
-    field.adopt(fitted, rows.X.shape[1], seed)
+    field.adopt_fit(fitted, rows, seed)
     return _assemble(folds, estimates, fitted.transform(rows.X))
 
 
@@ -156,7 +156,7 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields
     tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds)]
     tasks += [(_fold, estimator.for_folds(), learned, folds < k, folds == k) for k in forward]
     fitted, *estimates = _in_parallel(field, rows, tasks)
-    field.adopt(fitted, rows.X.shape[1], seed)
+    field.adopt_fit(fitted, rows, seed)
     coordinates = fitted.transform(rows.X)
     folded = _assemble(folds, estimates[: len(numbers)], coordinates)
     known = dict(zip(forward, estimates[len(numbers) :], strict=True))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,8 @@ class NewRows:
         `dropped`.
     faults : dict of str to int
         Number of rows by what is wrong with them, the first fault of a row alone.
+    digest : str
+        SHA-256 of everything that was read for them, the same whatever the time and name of a file.
     """
 
     row: np.ndarray
@@ -71,6 +74,7 @@ class NewRows:
     reason: np.ndarray
     counts: dict[str, int]
     faults: dict[str, int]
+    digest: str = ""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -138,9 +142,20 @@ class NewSource:
         InputError
             If a column is not what it has to be; with ``on_invalid="error"``, if any row cannot be used.
         """
+        frame, faults, X, counts, digest = self._taken(piece)
+        return replace(self._checked(frame, faults, X, counts), digest=digest)
+
+    def digest(self, piece: Piece) -> str:
+        """Digest of everything that :meth:`read` reads for a piece, without turning it into numbers."""
+        return self._taken(piece)[-1]
+
+    def _taken(self, piece: Piece) -> tuple[pl.DataFrame, _Faults, np.ndarray | None, dict[str, int], str]:
+        """Columns and embeddings of the rows of a piece that meet the condition."""
         asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
         names = dict.fromkeys([self.confidence, *_x_columns(self.inputs), *asked])
         frame = self.source.load(piece, list(names))
+        # the hash of a row depends on its values alone, not on how they lie in memory
+        sha = hashlib.sha256(frame.hash_rows().to_numpy())
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
@@ -152,7 +167,9 @@ class NewSource:
         elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = float32_rows(X if kept.all() else X[kept])
-        return self._checked(frame, faults, X, counts | {"asked": len(row)})
+        if X is not None:
+            sha.update(np.ascontiguousarray(X))
+        return frame, faults, X, counts | {"asked": len(row)}, sha.hexdigest()
 
     def _picked(self, frame: pl.DataFrame, column: str, faults: _Faults) -> np.ndarray:
         """Embeddings of the rows that a column names, NaN where it names none."""

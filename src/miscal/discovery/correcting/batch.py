@@ -11,10 +11,12 @@ import polars as pl
 
 from miscal.data.readers import NewRows
 from miscal.discovery.correcting.tally import Tally
+from miscal.estimators.input_profile import rows_to_look_at
 
 if TYPE_CHECKING:
     from miscal.data.encoders import Encoder
     from miscal.estimators.protocol import Estimator
+    from miscal.estimators.saved import SavedEstimator
 
 FAR = "far from all rows that the model was fitted on"
 """Reason of a row that the field has no local estimate for."""
@@ -28,10 +30,6 @@ SCHEMA = {
     "reason": pl.String,
 }
 """Columns of the table."""
-
-# fewer rows than this say little about directions
-_LEAST_ROWS = 200
-_SAMPLE = 4_096
 
 
 def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
@@ -79,7 +77,7 @@ def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
     )
 
 
-def tally_of(rows: NewRows, table: pl.DataFrame, field: Estimator, encoder: Encoder) -> Tally:
+def tally_of(rows: NewRows, table: pl.DataFrame, saved: SavedEstimator, encoder: Encoder, n: int) -> Tally:
     """Count what is told of a piece.
 
     Parameters
@@ -87,14 +85,16 @@ def tally_of(rows: NewRows, table: pl.DataFrame, field: Estimator, encoder: Enco
     rows : NewRows
     table : polars.DataFrame
         From :func:`correct_rows`.
-    field : Estimator
+    saved : SavedEstimator
     encoder : Encoder
+    n : int
+        Rows of all pieces together.
 
     Returns
     -------
     Tally
     """
-    far, changed, directions = _differences(rows, field, encoder)
+    far, changed = _differences(rows, saved.fitted, encoder)
     return Tally(
         **rows.counts,
         written=len(table),
@@ -106,23 +106,29 @@ def tally_of(rows: NewRows, table: pl.DataFrame, field: Estimator, encoder: Enco
         unknown_rows={one.what: len(one.rows) for one in rows.unknown},
         far_values=far,
         changed=changed,
-        directions=directions,
+        looked_at=_looked_at(rows, saved, encoder, n),
+        digest=rows.digest,
     )
 
 
-def _differences(
-    rows: NewRows, field: Estimator, encoder: Encoder
-) -> tuple[dict[str, int], dict[str, int], list[float]]:
-    """Rows by column with far or changed values; how the first rows' directions compare, where that can be said."""
-    unlike = getattr(field, "unlike", None)
-    if unlike is None or not len(rows.X):
-        return {}, {}, []
-    # the directions of some rows are enough, and only they are counted where columns have no names
-    names = _number_names(encoder)
-    told = unlike(rows.X if names else rows.X[:_SAMPLE])
+def _differences(rows: NewRows, field: Estimator, encoder: Encoder) -> tuple[dict[str, int], dict[str, int]]:
+    """Rows by named column with far or changed values."""
+    unlike, names = getattr(field, "unlike", None), _number_names(encoder)
+    if unlike is None or not names or not len(rows.X):
+        return {}, {}
+    told = unlike(rows.X)
     count = lambda values: {name: int(values[i]) for i, name in names.items() if values[i]}  # noqa: E731
-    enough = told.known_directions is not None and len(rows.X) >= _LEAST_ROWS and not names
-    return count(told.far), count(told.changed), [told.known_directions] if enough else []
+    return count(told.far), count(told.changed)
+
+
+def _looked_at(rows: NewRows, saved: SavedEstimator, encoder: Encoder, n: int) -> list[list[float]]:
+    """Measure some rows, by the profile of the fit's inputs: a random order, then the measures, for each."""
+    # texts are put into numbers by the model itself, from words that the rows of the fit held
+    if saved.inputs is None or encoder.kind.startswith("text"):
+        return []
+    at, order = rows_to_look_at(rows.row[rows.whole], n)
+    measures = saved.inputs.measures(rows.X[at])
+    return [[float(place), *values] for place, values in zip(order, measures.tolist(), strict=True)]
 
 
 def _number_names(encoder: Encoder) -> dict[int, str]:
