@@ -15,6 +15,7 @@ import numpy as np
 
 from miscal.base.arrays import SHOWN, DtypeError, is_frame, numeric, row_list, value_list
 from miscal.base.errors import InputError
+from miscal.base.precision import held, narrowed
 
 CLIP_TOLERANCE = 1e-6
 """A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""
@@ -24,6 +25,7 @@ DROP = "drop those rows (discover and calibrate: --on-invalid drop; in Python: o
 
 _RECODE = "Recode it as 0 and 1 (in Python, pos_label may name the value that means right)"
 
+_LARGEST = float(np.finfo(np.float32).max)
 _BLOCK_VALUES = 1 << 22
 
 
@@ -197,23 +199,27 @@ def _by_label(values: Any, name: str, pos_label: Any) -> np.ndarray:
     return np.array([entry == pos_label for entry in entries], dtype=np.float64)
 
 
-def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -> np.ndarray:
+def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None, narrow: bool = True) -> np.ndarray:
     """Check inputs or embeddings.
 
     Parameters
     ----------
     X : array-like or table of shape (n, d)
-        Finite numbers. float16, bfloat16 and integers are computed in float32; an infinity left by a
-        float16 overflow is refused like any other.
+        Finite numbers within the range of float32, 3.4e38. float16, bfloat16 and small integers are computed in
+        float32; an infinity left by a float16 overflow is refused like any other.
     name : str, default "X"
         What messages call it.
     rows : int array of shape (n,), optional
         The row numbers that messages quote; positions from 0 by default.
+    narrow : bool, default True
+        Whether numbers in double precision become float32 where that tells apart what they tell apart
+        (:func:`miscal.base.precision.narrowed`). False keeps them: rows for a fitted field are centred by what it
+        learned, whatever these few rows would need.
 
     Returns
     -------
     numpy.ndarray
-        float32, shape (n, d), C-contiguous, finite. Shares memory with `X` if that already is so.
+        float32 or float64, shape (n, d), C-contiguous, finite. Shares memory with `X` if that already is so.
 
     Raises
     ------
@@ -234,11 +240,8 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -
         X, columns = _frame_values(X, name)
     array = numeric(X, name)
     _check_matrix_shape(array, name)
-    # what overflows float32 becomes infinite, and is refused below with its row
-    with np.errstate(over="ignore", invalid="ignore"):
-        out = np.ascontiguousarray(array, dtype=np.float32)
-    _refuse_non_finite_rows(out, array, name, columns, rows)
-    return out
+    _refuse_non_finite_rows(array, name, columns, rows)
+    return narrowed(array) if narrow else held(array)
 
 
 def _frame_values(frame: Any, name: str) -> tuple[np.ndarray, list[str]]:
@@ -270,27 +273,25 @@ def _blocks(array: np.ndarray) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _refuse_non_finite_rows(
-    out: np.ndarray, array: np.ndarray, name: str, columns: list[str] | None, rows: np.ndarray | None
-) -> None:
-    bad = non_finite_rows(out)
+def _refuse_non_finite_rows(array: np.ndarray, name: str, columns: list[str] | None, rows: np.ndarray | None) -> None:
+    bad = non_finite_rows(array)
     if not bad.any():
         return
     first = np.flatnonzero(bad)[:SHOWN]
-    hit = ~np.isfinite(out[first])
+    hit = ~_in_range(array[first])
     where = np.flatnonzero(hit.any(axis=0))
     named = value_list([columns[j] for j in where]) if columns is not None else value_list(where.tolist())
     # finite as given, and infinite in float32 only
     overflow = np.isfinite(np.asarray(array[first], dtype=np.float64))[hit].all()
     what = "a value too large for float32" if overflow else "a missing value, NaN or infinity"
     raise InputError(
-        f"{name}: {int(bad.sum())} of {len(out)} rows hold {what} ({row_list(bad, rows)}; "
+        f"{name}: {int(bad.sum())} of {len(array)} rows hold {what} ({row_list(bad, rows)}; "
         f"{'column' if len(where) == 1 else 'columns'} {named}); give finite numbers, or {DROP}"
     )
 
 
 def non_finite_rows(X: np.ndarray) -> np.ndarray:
-    """Rows of a float matrix with a NaN or an infinity; bool array of shape (n,).
+    """Rows of a matrix with a NaN, an infinity, or a number beyond the range of float32; bool array of shape (n,).
 
     Examples
     --------
@@ -299,8 +300,13 @@ def non_finite_rows(X: np.ndarray) -> np.ndarray:
     """
     bad = np.zeros(len(X), dtype=bool)
     for block in _blocks(X):
-        bad[block] = ~np.isfinite(X[block]).all(axis=1)
+        bad[block] = ~_in_range(X[block]).all(axis=1)
     return bad
+
+
+def _in_range(X: np.ndarray) -> np.ndarray:
+    # NaN compares as out of range too
+    return np.abs(X) <= _LARGEST if X.dtype.kind == "f" and X.dtype.itemsize > 4 else np.isfinite(X)
 
 
 def check_lengths(**arrays: Any) -> int:

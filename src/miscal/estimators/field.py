@@ -189,7 +189,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         return self.fitted_
 
     def _inputs(self, X: Any) -> np.ndarray:
-        X = check_features(X)
+        X = check_features(X, narrow=False)
         if X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {self.n_features_in_}")
         return X

@@ -13,9 +13,10 @@ import polars as pl
 from miscal.base.arrays import row_list
 from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
 from miscal.base.errors import InputError, MismatchError
+from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
 from miscal.data.readers.columns import find, guess, split_names
-from miscal.data.readers.mapped import in_blocks
+from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.rows import (
@@ -371,10 +372,15 @@ def _learned_from(values: Any, split: np.ndarray | None, seed: int) -> Any:
 
 
 def _transformed(encoder: Encoder, values: Any) -> np.ndarray:
-    """X; made block by block where it is large."""
+    """X, in single precision where that is enough; made block by block where it is large."""
+    n, d = len(values), encoder.n_features
+    if 4 * n * d <= LARGE_BYTES:
+        return narrowed(encoder.transform(values))
     if isinstance(values, np.ndarray):
         return encoder.transform(values)
-    return in_blocks(lambda rows: encoder.transform(values[rows]), len(values), encoder.n_features)
+    # all rows at once would need what block by block saves, so some rows tell what is enough
+    kind = narrowed(encoder.transform(values[:: -(-n // JUDGED_ROWS)])).dtype
+    return in_blocks(lambda rows: encoder.transform(values[rows]), n, d, kind)
 
 
 def _some(values: Any, keep: np.ndarray) -> Any:

@@ -34,7 +34,7 @@ class NewLabelled:
 
     Attributes
     ----------
-    X : (n, d) float32
+    X : (n, d) float32 or float64
     correct : (n,) float64, 0 or 1
     confidence, corrected, visible : (n,) float64 in [0, 1]
         As given; corrected by the saved model; and by its global map alone.
