@@ -36,6 +36,30 @@ def test_light_to_import(statement):
     assert not loaded_after(statement) & set(HEAVY)
 
 
+FIRST_USES = {
+    "fit": "miscal.MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)",
+    "read texts": "miscal.read_triples({'confidence': f, 'correct': y, 't': t}, text='t', embed_model='tfidf')",
+}
+
+
+@pytest.mark.promise("D9")
+@pytest.mark.parametrize("use", FIRST_USES.values(), ids=FIRST_USES)
+def test_the_first_use_moves_no_random_state_of_python_or_numpy(use):
+    program = f"""
+import random
+import numpy as np
+rng = np.random.default_rng(0)
+X, f = rng.normal(size=(120, 2)), rng.uniform(0.2, 0.8, 120)
+y, t = (rng.random(120) < f).astype(int), [f"question {{k}} of {{k % 7}}" for k in range(120)]
+before, numbers = random.getstate(), np.random.get_state()[1].copy()
+import miscal
+{use}
+assert random.getstate() == before
+assert (np.random.get_state()[1] == numbers).all()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_the_command_says_its_version():
     told = subprocess.run([sys.executable, "-m", "miscal", "--version"], capture_output=True, text=True, check=True)
     assert told.stdout == f"miscal {importlib.metadata.version('miscal')}\n"

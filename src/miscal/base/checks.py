@@ -16,9 +16,14 @@ import numpy as np
 from miscal.base.arrays import SHOWN, DtypeError, is_frame, numeric, row_list, value_list
 from miscal.base.errors import InputError
 from miscal.base.precision import held, narrowed
+from miscal.base.randomness import LARGEST_SEED
 
 CLIP_TOLERANCE = 1e-6
 """A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""
+
+LARGEST_WEIGHT = 1e100
+EXTREME_WEIGHTS = "must have a largest value from 1e-100 to 1e100, so that sums of weights can be computed"
+"""What is said of weights beyond it."""
 
 DROP = "drop those rows (discover and calibrate: --on-invalid drop; in Python: on_invalid='drop')"
 """What can be done about rows that cannot be used, where they are read from a file."""
@@ -309,6 +314,18 @@ def _in_range(X: np.ndarray) -> np.ndarray:
     return np.abs(X) <= _LARGEST if X.dtype.kind == "f" and X.dtype.itemsize > 4 else np.isfinite(X)
 
 
+def extreme_weights(weight: np.ndarray) -> bool:
+    """Whether sums of squares of finite weights would leave the range of numbers, or all of them vanish.
+
+    Examples
+    --------
+    >>> extreme_weights(np.array([1.0, 1e308])), extreme_weights(np.array([0.0, 1e-320])), extreme_weights(np.ones(2))
+    (True, True, False)
+    """
+    largest = float(np.max(weight, initial=0.0))
+    return largest > LARGEST_WEIGHT or 0 < largest < 1 / LARGEST_WEIGHT
+
+
 def check_lengths(**arrays: Any) -> int:
     """Check that all arrays have the same number of rows, and return it. None stands for an absent array.
 
@@ -346,6 +363,45 @@ def _n_rows(values: Any, name: str) -> int:
         return int(shape[0]) if shape is not None else len(values)
     except TypeError:
         raise InputError(f"{name} must have one entry per row; got a value of type {type(values).__name__}") from None
+
+
+def check_seed(seed: Any, *, name: str = "seed") -> int:
+    """Check a seed.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2^32 - 1, which all libraries take.
+    name : str, default "seed"
+        What messages call it.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        For anything else.
+
+    Examples
+    --------
+    >>> check_seed(3)
+    3
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: seed must be a whole number from 0 to 4294967295 (2^32 - 1); got -1. Without one ...
+    """
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if whole and 0 <= seed <= LARGEST_SEED:
+        return int(seed)
+    # Python does not write numbers of over 4,300 digits
+    shown = "a larger one" if whole and seed > 10**12 else value_list([seed])
+    raise InputError(
+        f"{name} must be a whole number from 0 to {LARGEST_SEED} (2^32 - 1); got {shown}. Without one an answer could "
+        "not be repeated"
+    )
 
 
 def drawn_seed(state: int | np.random.Generator) -> int:
@@ -401,6 +457,8 @@ def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndar
     if len(array) != n:
         raise InputError(f"lengths differ: {name} has {len(array)} rows, the data have {n}; give one weight per row")
     _refuse_non_finite(array, name, None)
+    if extreme_weights(array):
+        raise InputError(f"{name} {EXTREME_WEIGHTS}; got a largest one of {array.max():.3g}: divide all by their mean")
     if (array < 0).any():
         bad = array < 0
         raise InputError(f"{name} must not be negative; got {int(bad.sum())} negative values of {n} ({row_list(bad)})")

@@ -11,9 +11,17 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import row_list
-from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
+from miscal.base.checks import (
+    EXTREME_WEIGHTS,
+    check_correct,
+    check_seed,
+    extreme_weights,
+    looks_like_percentages,
+    outside_unit,
+)
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
+from miscal.base.randomness import global_random_kept
 from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
 from miscal.data.readers.columns import find, guess, split_names
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
@@ -73,6 +81,7 @@ class Roles:
         return dict.fromkeys(self.metadata, "metadata") | named
 
 
+@global_random_kept()
 def read_triples(
     source: Any,
     *,
@@ -158,6 +167,7 @@ def read_triples(
     """
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
+    check_seed(seed)
     table = open_table(source, encoding=encoding)
     roles = _roles(table, confidence, correct, split, group, weight, split_names(metadata))
     inputs = choose_inputs(
@@ -294,6 +304,11 @@ def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | Non
         raise InputError(
             f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
             f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with --where"
+        )
+    if extreme_weights(values):
+        raise InputError(
+            f"{label('weight', roles.weight)} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all "
+            "by their mean"
         )
     kept = values > 0
     if not kept.any():
