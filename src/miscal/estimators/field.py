@@ -118,7 +118,9 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d), finite
-            Inputs or their embeddings.
+            Inputs or their embeddings. Numbers in double precision that single precision would merge, such as seconds
+            since 1970, are centred and scaled by "auto" before they are narrowed; "paper" takes inputs as they are,
+            and refuses such columns.
         y : array-like of shape (n,), 0 or 1
             Outcomes.
         confidence : array-like of shape (n,), in [0, 1]
