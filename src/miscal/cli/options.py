@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from miscal.base.randomness import LARGEST_SEED
 from miscal.estimators.registry import DEVICES, ESTIMATORS
 
 # the estimators of the library, so that a new one is offered here too
@@ -62,20 +63,30 @@ class Map(StrEnum):
     umap = "umap"
 
 
-def _number(kind: type, low: float, below: float | None = None) -> Callable[[object], float]:
+def _number(kind: type, low: float, below: float | None = None, most: int | None = None) -> Callable[[object], float]:
     """Parse a number in a range, and say what was given: typer's own message does not."""
-    words = f"a {'whole ' if kind is int else ''}number of at least {low}" + (f" and below {below}" if below else "")
+    words = f"a {'whole ' if kind is int else ''}number of at least {low}"
+    words += (f" and below {below}" if below else "") + (f" and at most {most}" if most else "")
 
     def parse(text: object) -> float:
         try:
             value = kind(text)
         except ValueError:
             value = None
-        if value is None or not value >= low or (below is not None and not value < below):
-            raise typer.BadParameter(f"must be {words}; got {str(text)!r}")
+        if (
+            value is None
+            or not value >= low
+            or (below is not None and not value < below)
+            or (most is not None and value > most)
+        ):
+            raise typer.BadParameter(f"must be {words}; got {_shortened(str(text))!r}")
         return value
 
     return parse
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def whole(low: int) -> Callable[[object], float]:
@@ -176,7 +187,9 @@ Neighbours = Annotated[
         help="Average over the N nearest training rows instead of all of them (--method paper only).",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of all random numbers.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", parser=_number(int, 0, most=LARGEST_SEED), help="Seed of all random numbers.")
+]
 Epsilon = Annotated[
     float,
     typer.Option(

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
+from miscal.base.randomness import global_random_kept
 from miscal.base.telling import listening
 from miscal.base.threads import one_thread
 from miscal.calibration.metrics import MIN_ROWS
@@ -66,6 +68,7 @@ class Discovery:
     findings: "pl.DataFrame"
 
 
+@global_random_kept()
 def discover(
     triples: Triples,
     *,
@@ -146,6 +149,7 @@ def discover(
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
+    check_seed(seed)
     _check_settings(method, options, device, epsilon, adjustment, min_rows)
     check_layout(map_method)
     if redact_text:

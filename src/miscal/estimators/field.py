@@ -5,23 +5,45 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names
 
-from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
+from miscal.base.checks import (
+    check_confidence,
+    check_correct,
+    check_features,
+    check_lengths,
+    check_seed,
+    check_weight,
+    drawn_seed,
+)
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
+from miscal.base.randomness import global_random_kept
 from miscal.base.threads import n_workers
+from miscal.calibration.metrics import log_loss
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import make_estimator
 from miscal.estimators.saved import SavedEstimator, check_place, load_estimator
+
+
+def _confidence_is_passed_on(field: Any) -> bool:
+    if not get_config()["enable_metadata_routing"]:
+        raise AttributeError(
+            "MiscalibrationField.score needs the confidence of each row, which scikit-learn passes on only after "
+            "sklearn.set_config(enable_metadata_routing=True): call that first, then for example "
+            "GridSearchCV(field, grid).fit(X, y, confidence=f)"
+        )
+    return True
 
 
 class MiscalibrationField(TransformerMixin, BaseEstimator):
@@ -76,6 +98,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
     array([-1.,  1.])
     """
 
+    # scikit-learn's searches pass the confidence on without being told to, once metadata routing is enabled
+    __metadata_request__fit: ClassVar = {"confidence": True}
+    __metadata_request__predict: ClassVar = {"confidence": True}
+    __metadata_request__score: ClassVar = {"confidence": True}
+
     def __init__(
         self,
         method: str = "auto",
@@ -99,7 +126,9 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d), finite
-            Inputs or their embeddings.
+            Inputs or their embeddings. Numbers in double precision that single precision would merge, such as seconds
+            since 1970, are centred and scaled by "auto" before they are narrowed; "paper" takes inputs as they are,
+            and refuses such columns.
         y : array-like of shape (n,), 0 or 1
             Outcomes.
         confidence : array-like of shape (n,), in [0, 1]
@@ -129,6 +158,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         self._check_names(X, reset=True)
         return self
 
+    @global_random_kept()
     def fit_triples(self, rows: Triples) -> Self:
         """Learn the field from rows that are checked already.
 
@@ -217,7 +247,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def _inputs(self, X: Any) -> np.ndarray:
         self._check_names(X)
-        X = check_features(X)
+        X = check_features(X, narrow=False)
         if X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {self.n_features_in_}")
         return X
@@ -296,6 +326,47 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         check_lengths(X=X, confidence=confidence)
         return fitted.correct(self._likely_inputs(X), check_confidence(confidence, copy=False))
 
+    @available_if(_confidence_is_passed_on)
+    def score(self, X: Any, y: Any, *, confidence: Any, sample_weight: Any = None) -> float:
+        """Minus the log loss of the corrected confidences: what scikit-learn's searches maximise.
+
+        Only there while ``sklearn.set_config(enable_metadata_routing=True)``: without it, a search could not pass the
+        confidence on, and would go on with scores of NaN.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,), 0 or 1
+        confidence : array-like of shape (n,), in [0, 1]
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+            At most 0, in nats; higher is better. See :func:`miscal.calibration.metrics.log_loss`.
+
+        Raises
+        ------
+        AttributeError
+            If metadata routing is not enabled.
+        InputError
+            For input that cannot be used.
+
+        Examples
+        --------
+        >>> import sklearn
+        >>> from sklearn.model_selection import cross_val_score
+        >>> rng = np.random.default_rng(0)
+        >>> X, f = rng.normal(size=(200, 2)), np.full(200, 0.5)
+        >>> y = (rng.random(200) < np.where(X[:, 0] > 0, 0.9, 0.1)).astype(int)
+        >>> with sklearn.config_context(enable_metadata_routing=True):
+        ...     scores = cross_val_score(MiscalibrationField(n_jobs=1), X, y, cv=2, params={"confidence": f})
+        >>> bool((scores > -0.6).all())
+        True
+        """
+        check_lengths(X=X, y=y, confidence=confidence, sample_weight=sample_weight)
+        return -log_loss(check_correct(y, name="y"), self.calibrate(X, confidence), sample_weight=sample_weight)
+
     def transform(self, X: Any) -> np.ndarray:
         """phi(X): rows in the learned geometry, float64 (n, k)."""
         return self._fitted().transform(self._inputs(X))
@@ -366,13 +437,9 @@ def checked_seed(random_state: Any) -> int:
     >>> checked_seed(3)
     3
     """
-    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    if not isinstance(random_state, np.random.Generator) and not (whole and random_state >= 0):
-        raise InputError(
-            f"random_state must be a whole number of at least 0, or a numpy Generator; got {random_state!r}. Without "
-            "one an answer could not be repeated"
-        )
-    return drawn_seed(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return drawn_seed(random_state)
+    return check_seed(random_state, name="random_state")
 
 
 def _checked_rows(X: Any, y: Any, confidence: Any, sample_weight: Any, groups: Any, split: Any) -> Triples:

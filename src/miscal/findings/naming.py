@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.precision import Standard
 from miscal.findings.enrichment import Column, Enriched, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
@@ -249,9 +250,11 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     if inside.all() or not inside.any():
         return ""
     model = DecisionTreeClassifier(max_depth=settings.rule_depth, class_weight="balanced", random_state=0)
-    tree = model.fit(features, inside).tree_
-    # unlike the classifier, its tree takes float32 only
-    leaf_of = tree.apply(np.asarray(features, np.float32))
+    # trees narrow what they are given to float32
+    standard = Standard.of(features)
+    single = standard(features)
+    tree = model.fit(single, inside).tree_
+    leaf_of = tree.apply(single)
     leaves = np.unique(leaf_of)
     hits = np.array([(inside & (leaf_of == leaf)).sum() for leaf in leaves])
     sizes = np.array([(leaf_of == leaf).sum() for leaf in leaves])
@@ -261,21 +264,29 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     if share < settings.clause_share or share < needed_lift(inside.mean(), settings) * overall:
         return ""
     short = [clean_label(name, settings.label_length) for name in names]
-    return " and ".join(_conditions(tree, int(leaves[best]), short))
+    return " and ".join(_conditions(tree, int(leaves[best]), short, standard))
 
 
-def _conditions(tree, leaf: int, names: Sequence[str]) -> list[str]:
+def _conditions(tree, leaf: int, names: Sequence[str], standard: Standard) -> list[str]:
     """Conditions from the root to a leaf, merged where they bound the same side of the same feature."""
-    bounds: dict[tuple[str, str], float] = {}
+    bounds: dict[tuple[str, str], str] = {}
     node = 0
     while node != leaf:
         # nodes are numbered in depth-first order: the left subtree comes before the right child
         left = leaf < tree.children_right[node]
         key = (names[tree.feature[node]], "≤" if left else ">")
         # further down, a bound on the same side is tighter and takes the place of the one before
-        bounds[key] = float(tree.threshold[node])
+        bounds[key] = _bound(float(tree.threshold[node]), int(tree.feature[node]), standard)
         node = int(tree.children_left[node] if left else tree.children_right[node])
-    return [f"{name} {side} {bound:.2g}" for (name, side), bound in bounds.items()]
+    return [f"{name} {side} {bound}" for (name, side), bound in bounds.items()]
+
+
+def _bound(threshold: float, feature: int, standard: Standard) -> str:
+    """Write a threshold in the units of its column, with two digits of what varies there."""
+    centre, spread = standard.centre[feature], standard.spread[feature]
+    value = centre + spread * threshold
+    constant = max(0, int(np.ceil(np.log10(max(abs(centre) / spread, 1.0)))))
+    return f"{value:.{2 + constant}g}"
 
 
 def metadata_clause(

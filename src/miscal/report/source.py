@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError
+from miscal.base.tables import read_parquet
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.summary import FindingNumbers, MapInfo, Summary, read_summary
 from miscal.findings.ledger import IN_TEXT, TEXT
@@ -182,7 +183,7 @@ def _read_table(path: Path, needed: tuple[str, ...]) -> "pl.DataFrame":
     if not path.is_file():
         raise FileError(f"{path}: no such file; {REMEDY}")
     try:
-        table = pl.read_parquet(path)
+        table = read_parquet(path)
     # A damaged file can make the reader panic, which is no ordinary exception.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise CorruptFile(f"{path}: not readable as parquet ({str(error)[:200]}); {REMEDY}") from error

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import InputError, MissingColumn
+from miscal.base.tables import read_parquet
 from miscal.scoring.executors import executor
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
@@ -226,7 +227,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
-        means = pl.read_parquet(done.folder / TRIPLES, columns=columns).cast(pl.Float64).mean().row(0, named=True)
+        means = read_parquet(done.folder / TRIPLES, columns).cast(pl.Float64).mean().row(0, named=True)
     return ScoringSummary(
         out=str(done.folder),
         n_scored=done.n_scored,

@@ -152,7 +152,7 @@ def duel(job: Job) -> Found:
 
     pair, folder = job.pair, job.folder
     auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))
-    unit = pl.read_parquet(folder.keys(pair.pair))["unit"].to_numpy()
+    unit = own_parquet(folder.keys(pair.pair))["unit"].to_numpy()
     return Found({"duels": duel_rows(labels_of(pair), auto, paper, unit)})
 
 

@@ -460,7 +460,7 @@ def test_new_rows_go_the_way_the_old_ones_went(options):
     encoder = encoder_from_state(*t.encoder.state())
     x = {"embeddings": options["embeddings"]} if "embeddings" in options else {}
     new = read_inputs(data.drop("correct"), encoder=encoder, where="n >= 50", **x)
-    np.testing.assert_array_equal(new.X, t.X[50:])
+    np.testing.assert_array_equal(new.X.astype(np.float32), t.X[50:])
     np.testing.assert_array_equal(new.confidence, t.confidence[50:])
     assert new.row.tolist() == list(range(50, N))
 

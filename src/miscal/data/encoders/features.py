@@ -71,7 +71,7 @@ class FeatureColumns:
     def transform(self, values: pl.DataFrame) -> np.ndarray:
         """Put the columns side by side."""
         blocks = [_values(column_of(values, c), c, part) for c, part in zip(self.columns, self.parts, strict=True)]
-        return check_features(np.column_stack(blocks), name="features")
+        return check_features(np.column_stack(blocks), name="features", narrow=False)
 
     @property
     def column_types(self) -> dict[str, str]:

@@ -14,10 +14,10 @@ import polars as pl
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import looks_like_percentages, non_finite_rows, outside_unit
 from miscal.base.errors import InputError
+from miscal.base.precision import held
 from miscal.data.encoders import Encoder, Unknown
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
-from miscal.data.readers.mapped import float32_rows
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.rows import (
@@ -51,7 +51,7 @@ class NewRows:
         In [0, 1], NaN where there is none that can be used.
     whole : int64 array of shape (m,)
         Positions of the rows with a usable confidence and x.
-    X : float32 array of shape (m, d)
+    X : float32 or float64 array of shape (m, d)
         Of those, made by the model's own encoder.
     unknown : tuple of Unknown
         What the model never saw, positions counted among `whole`.
@@ -166,7 +166,7 @@ class NewSource:
             X = self._picked(frame, self.inputs.rows, faults)
         elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
-            X = float32_rows(X if kept.all() else X[kept])
+            X = held(X if kept.all() else X[kept])
         if X is not None:
             sha.update(np.ascontiguousarray(X))
         return frame, faults, X, counts | {"asked": len(row)}, sha.hexdigest()
@@ -178,8 +178,9 @@ class NewSource:
         there = (number >= 0) & (number < n) & (number == np.floor(number))
         reason = f"{column!r} is no row number of the embeddings, from 0 to {n - 1}"
         faults.add(name, ~there & ~np.isnan(number), f"no row numbers of the embeddings, from 0 to {n - 1}", reason)
-        X = np.full((len(number), width), np.nan, np.float32)
-        X[there] = float32_rows(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
+        found = held(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
+        X = np.full((len(number), width), np.nan, found.dtype)
+        X[there] = found
         return X
 
     def _typed(self, piece: Piece, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

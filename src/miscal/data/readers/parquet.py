@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile
+from miscal.base.tables import scan_parquet
 from miscal.data.readers.table import Table, damage, exactly, fits, not_empty, width
 
 MAGIC = b"PAR1"
@@ -25,12 +26,11 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """Open a Parquet file; only the columns asked for are read later."""
     _check_magic(not_empty(path))
     with damage(path, "Parquet"):
-        # glob=False: a name that holds * or [ is a name
-        schema = dict(pl.scan_parquet(path, glob=False).collect_schema())
+        schema = dict(scan_parquet(path).collect_schema())
 
     def load(columns: Sequence[str]) -> pl.DataFrame:
         with damage(path, "Parquet"):
-            table = pl.scan_parquet(path, glob=False)
+            table = scan_parquet(path)
             n_rows, wanted = table.select(pl.len()).collect().item(), {c: schema[c] for c in columns}
             fits(path, n_rows, width(wanted) + _text_bytes(table, wanted, n_rows, tuple(schema)))
             return table.select(exactly(columns, tuple(schema))).collect()[list(columns)]

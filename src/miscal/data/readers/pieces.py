@@ -18,6 +18,7 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import CorruptFile
+from miscal.base.tables import scan_parquet
 from miscal.data.readers import delimited, jsonl, parquet, scored
 from miscal.data.readers.records import Dialect, ends_of
 from miscal.data.readers.registry import open_table, refuse_escape
@@ -185,7 +186,7 @@ class ParquetPieces:
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many rows."""
         with damage(self.path, "Parquet"):
-            n = pl.scan_parquet(self.path, glob=False).select(pl.len()).collect().item()
+            n = scan_parquet(self.path).select(pl.len()).collect().item()
         return _counted(n, rows)
 
     def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
@@ -201,7 +202,7 @@ class ParquetPieces:
         # one thread reads, the others find it there
         with self._lock, damage(self.path, "Parquet"):
             if key not in self._slabs:
-                scan = pl.scan_parquet(self.path, glob=False).slice(piece.start - place * rows, _SLAB * rows)
+                scan = scan_parquet(self.path).slice(piece.start - place * rows, _SLAB * rows)
                 # of the slabs read before, only the last can still be asked for
                 self._slabs = dict([*self._slabs.items()][-1:]) | {
                     key: scan.select(exactly(columns, self.columns)).collect()

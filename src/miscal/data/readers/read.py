@@ -11,11 +11,20 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, row_list
-from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
+from miscal.base.checks import (
+    EXTREME_WEIGHTS,
+    check_correct,
+    check_seed,
+    extreme_weights,
+    looks_like_percentages,
+    outside_unit,
+)
 from miscal.base.errors import InputError, MismatchError
+from miscal.base.precision import JUDGED_ROWS, narrowed
+from miscal.base.randomness import global_random_kept
 from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
 from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
-from miscal.data.readers.mapped import in_blocks
+from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.rows import (
@@ -72,6 +81,7 @@ class Roles:
         return dict.fromkeys(self.metadata, "metadata") | named
 
 
+@global_random_kept()
 def read_triples(
     source: Any,
     *,
@@ -161,6 +171,7 @@ def read_triples(
     """
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
+    check_seed(seed)
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     roles = _roles(table, confidence, correct, split, group, weight, split_names(metadata))
     inputs = choose_inputs(
@@ -305,6 +316,11 @@ def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | Non
             f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
             f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with --where"
         )
+    if extreme_weights(values):
+        raise InputError(
+            f"{label('weight', roles.weight)} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all "
+            "by their mean"
+        )
     kept = values > 0
     if not kept.any():
         raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
@@ -382,10 +398,15 @@ def _learned_from(values: Any, split: np.ndarray | None, seed: int) -> Any:
 
 
 def _transformed(encoder: Encoder, values: Any) -> np.ndarray:
-    """X; made block by block where it is large."""
+    """X, in single precision where that is enough; made block by block where it is large."""
+    n, d = len(values), encoder.n_features
+    if 4 * n * d <= LARGE_BYTES:
+        return narrowed(encoder.transform(values))
     if isinstance(values, np.ndarray):
         return encoder.transform(values)
-    return in_blocks(lambda rows: encoder.transform(values[rows]), len(values), encoder.n_features)
+    # all rows at once would need what block by block saves, so some rows tell what is enough
+    kind = narrowed(encoder.transform(values[:: -(-n // JUDGED_ROWS)])).dtype
+    return in_blocks(lambda rows: encoder.transform(values[rows]), n, d, kind)
 
 
 def _some(values: Any, keep: np.ndarray) -> Any:

@@ -16,7 +16,7 @@ from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_fea
 from miscal.base.errors import InputError
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, match
-from miscal.data.readers.mapped import chosen_rows, float32_rows
+from miscal.data.readers.mapped import chosen_rows, held_rows
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.table import Table
 
@@ -154,7 +154,7 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
     if inputs.rows is not None:
         rows = replace(rows, X=_picked(inputs.embeddings, rows, inputs.rows))
-    return rows if rows.X is None else replace(rows, X=float32_rows(rows.X))
+    return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
 
 
 def _picked(embeddings: Any, rows: TableRows, column: str) -> np.ndarray:
@@ -181,7 +181,8 @@ def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
 
 def numbers_or_checked(X: Any) -> np.ndarray:
     """Take a numpy matrix of numbers as it is; anything else is converted exactly or refused."""
-    return X if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" else check_features(X, name="embeddings")
+    plain = isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
+    return X if plain else check_features(X, name="embeddings", narrow=False)
 
 
 def refuse_lengths(shape: tuple[int, ...], n: int) -> None:

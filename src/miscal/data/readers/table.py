@@ -17,6 +17,7 @@ import polars as pl
 
 from miscal.base.arrays import nearest
 from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError
+from miscal.base.tables import read_parquet
 
 ROW_BYTES = 64
 """What a text or list cell is taken to need when sizes are estimated before reading."""
@@ -161,7 +162,7 @@ def own_parquet(path: Path) -> pl.DataFrame:
         If it is damaged, or is not there.
     """
     with damage(path, "Parquet"):
-        return pl.read_parquet(path)
+        return read_parquet(path)
 
 
 def memory_limit() -> int:

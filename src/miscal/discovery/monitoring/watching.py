@@ -17,12 +17,13 @@ from miscal.discovery.monitoring import state as states
 from miscal.discovery.monitoring.basis import reference_of
 from miscal.discovery.monitoring.bets import Watch
 from miscal.discovery.monitoring.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
+from miscal.discovery.monitoring.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
 from miscal.discovery.monitoring.kept import Look
 from miscal.discovery.monitoring.membership import members
 from miscal.discovery.monitoring.questions import FINDING, REGIME, Question, hidden_tolerance, questions_of
 from miscal.discovery.monitoring.rows import NewLabelled, Read, name_of, read_labelled
 from miscal.discovery.monitoring.state import MonitorState
-from miscal.discovery.monitoring.words import undecided, verdict, warnings_of
+from miscal.discovery.monitoring.words import Again, undecided, verdict, warnings_of
 from miscal.discovery.run import Run
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import running_interval
@@ -93,21 +94,21 @@ def look(
     else:
         group = group or run.summary.settings.get("source", {}).get("columns", {}).get("group")
     with one_thread():
-        read = read_labelled(run, run.load_model(), data, group=group, **options)
+        by_id = None if before is None else before.by_id
+        read = read_labelled(run, run.load_model(), data, group=group, by_id=by_id, **options)
         rows = read.rows
-        keys, groups = states.row_keys(rows), states.group_keys(rows)
         if before is None:
             before = _begin(run, rows, model, tolerance, group)
         states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
-        states.refuse_seen(before.looks, keys, folder)
+        keys = RowKeys.of(rows, before.watch.basis)
+        refuse_counted(before.looks, before.seen, keys, folder, rows)
         inside = {one.key: _inside(run, one, rows) for one in before.watch.questions if one.kind in (REGIME, FINDING)}
         watch = before.watch.after(rows, inside)
-    returning = states.repeated(groups, before.seen)
-    seen = _seen(read, data, keys, returning, at)
-    after = states.extended(before, watch, seen, (groups, keys))
-    repeated = states.repeated(keys, before.rows_seen)
-    told = repeated if repeated >= states.LEAST_REPEATED * len(rows) else 0
-    return Looked(after, _document(run, after, read, told))
+    seen = _seen(read, data, keys.rows, repeated(keys.groups, before.seen.groups), at)
+    after = states.extended(before, watch, seen, keys)
+    equal = 0 if before.by_id else repeated(keys.rows, before.seen.rows)
+    again = Again(equal, many_alike(keys.alike, before.seen.alike), before.by_id)
+    return Looked(after, _document(run, after, read, again))
 
 
 def _begin(
@@ -129,9 +130,8 @@ def _begin(
         left.append(f"inputs: the rows of the run cannot be read ({reference.missing}), so new ones are not compared")
     watched = questions_of(run.summary, found, _unsupported(run), reference.missing is None, tolerance)
     watch = Watch.begin(SIGNIFICANCE, hidden_tolerance(tolerance), watched, reference.basis, reference.rows)
-    nothing = np.zeros(0, np.uint64)
     said = tuple(clean_text(one) for one in left)
-    return MonitorState(model, group, tolerance, watch, (), said, nothing, nothing)
+    return MonitorState(model, group, tolerance, watch, (), said, rows.id is not None, RowKeys.none())
 
 
 def _unsupported(run: Run) -> float:
@@ -166,8 +166,8 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
         rows=len(rows),
         units=rows.units,
         dropped=read.dropped,
-        ordered=states.order_digest(keys),
-        content=states.order_digest(np.sort(keys)),
+        ordered=order_digest(keys),
+        content=order_digest(np.sort(keys)),
         accuracy=float(rows.correct.mean()),
         confidence=float(rows.confidence.mean()),
         corrected=float(rows.corrected.mean()),
@@ -178,7 +178,7 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
     )
 
 
-def _document(run: Run, state: MonitorState, read: Read, repeated: int) -> Monitoring:
+def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monitoring:
     watch = state.watch
     looks = tuple(_look(place, one) for place, one in enumerate(state.looks, start=1))
     asked = tuple(_question(one, watch.alpha) for one in watch.questions)
@@ -198,7 +198,7 @@ def _document(run: Run, state: MonitorState, read: Read, repeated: int) -> Monit
         questions=asked,
         groups=groups,
         left_out=state.left_out,
-        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], repeated, state.group, used)),
+        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used)),
         columns=plain(read.columns),
         versions={name: metadata.version(name) for name in LIBRARIES},
     )

@@ -9,12 +9,14 @@ bank that a kernel average means nothing. X is used as it is; the paper does not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from miscal.base.errors import InputError
+from miscal.base.precision import LARGEST_SINGLE, merged_columns
 from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
@@ -130,8 +132,9 @@ class PaperField:
         Parameters
         ----------
         rows : Triples
-            X is used as it is: columns of very different scale are the caller's to mend. A split of 'train' and 'val'
-            is used; without one, one row (or group) in nine is drawn for validation, as in the paper's 80/10/10.
+            X is used as it is, in single precision: columns of very different scale are the caller's to mend. A split
+            of 'train' and 'val' is used; without one, one row (or group) in nine is drawn for validation, as in the
+            paper's 80/10/10.
 
         Returns
         -------
@@ -141,8 +144,10 @@ class PaperField:
         Raises
         ------
         InputError
-            For another split, or fewer than 20 training or 2 validation rows.
+            For another split, fewer than 20 training or 2 validation rows, or a column whose numbers are so large
+            beside their differences that single precision merges them.
         """
+        rows = replace(rows, X=_single(rows.X))
         X, f, y = rows.X, rows.confidence, rows.correct
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         rng = np.random.default_rng(self.random_state)
@@ -332,11 +337,31 @@ class PaperField:
     def _embed(self, X: np.ndarray) -> np.ndarray:
         with one_thread():
             # torch warns of memory that must not be written to
-            rows = torch.from_numpy(np.require(X, requirements="W"))
+            # farther off, the network would leave the range of its numbers; no row learned from is
+            near = X if not len(X) or np.abs(X).max() <= LARGEST_SINGLE else np.clip(X, -LARGEST_SINGLE, LARGEST_SINGLE)
+            rows = torch.from_numpy(np.require(near, np.float32, requirements="W"))
             return self.phi_.on(self.device_).embed(rows).cpu().numpy()
 
 
 _BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
+
+
+def _single(X: np.ndarray) -> np.ndarray:
+    """Narrow inputs, which the paper's network takes as they are, and refuse what would be merged."""
+    if X.dtype == np.float32:
+        return X
+    merged = merged_columns(X)
+    beyond = np.flatnonzero(np.abs(X).max(0) > LARGEST_SINGLE)
+    bad = np.union1d(merged, beyond)
+    if len(bad):
+        low, high = X[:, bad[0]].min(), X[:, bad[0]].max()
+        raise InputError(
+            f"method 'paper' takes inputs as they are, in single precision, which has 7 digits and cannot hold "
+            f"the values of {len(bad)} of {X.shape[1]} columns (first column {bad[0]}, counted from 0: from {low:.10g} "
+            f"to {high:.10g}); subtract the column's mean and divide by its standard deviation, leave the column out, "
+            "or take method 'auto', which centres by itself"
+        )
+    return X.astype(np.float32)
 
 
 def _checked_mass(min_mass: float) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from miscal.base.precision import Standard
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 _MANY_VALUES = 1 << 28  # 1 GB of float32
@@ -76,7 +77,7 @@ def _components(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: 
     """Leading principal components, float32 (n, k); None where all rows are equal."""
     from sklearn.decomposition import PCA
 
-    X = X.astype(np.float32, copy=False)
+    X = Standard.of(X)(X)
     if X.size > _MANY_VALUES:
         return _components_in_blocks(X, own_units, settings, seed)
     spread = X.std(0)
