@@ -68,3 +68,14 @@ def test_real_questions_equal_the_plain_loop(scorer, plain, mmlu_file, form, n):
 def test_letters_are_single_tokens(scorer):
     start = len(scorer.tokenize(["is:"])[0])
     assert [len(ids) - start for ids in scorer.tokenize([f"is: {letter}" for letter in "ABCDEFGHIJ"])] == [1] * 10
+
+
+@pytest.mark.slow
+def test_bfloat16_leaves_no_ties_and_few_answers_that_differ(file, scorer, mmlu_file):
+    # 8 of 100 tied while the output layer computed in bfloat16
+    rows = pl.read_parquet(mmlu_file).sample(100, seed=1).to_dicts()
+    items = as_items(rows_to_questions(rows, "mmlu"))
+    narrow = HuggingFaceModel(ModelSpec(str(file), dtype="bfloat16"))
+    short, full = (judge(items, evaluate_items(model, items))[0].outcomes for model in (narrow, scorer))
+    assert not any(result.tied for result in short)
+    assert sum(a.predicted != b.predicted for a, b in zip(short, full, strict=True)) <= 5

@@ -5,6 +5,8 @@ import json
 
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn
 from miscal.scoring.questions import question_items
@@ -47,6 +49,19 @@ def test_dialogues_are_split_at_the_last_shared_turn():
     assert pair.prompt == "Human: Hi\n\nAssistant: Hello\n\nHuman: Go\n\nAssistant:"
     assert (pair.chosen, pair.rejected) == ("Gone.", "Going nowhere.")
     assert split_dialogues("no turns", "at all") == ("", "no turns", "at all")
+
+
+TURN = st.sampled_from(["\n\nHuman:", "\n\nAssistant:", " Hi", " Ah", "\n\n", " Assist"])
+
+
+@given(st.lists(TURN, max_size=6), st.lists(TURN, max_size=4), st.lists(TURN, max_size=4))
+@example(["\n\nHuman:", " Hi", "\n\nAssistant:", " Hi"], ["\n\nAssistant:", " Ah"], ["\n\nHuman:", " Ah"])
+def test_dialogues_share_all_turns_up_to_the_last_common_mark(shared, one, other):
+    chosen, rejected = "".join(shared + one), "".join(shared + other)
+    prompt, answer, other_answer = split_dialogues(chosen, rejected)
+    assert (prompt + answer, prompt + other_answer) == (chosen, rejected)
+    ends = [end for end in range(len(chosen) + 1) if chosen[:end].endswith("\n\nAssistant:")]
+    assert len(prompt) == max((end for end in ends if chosen[:end] == rejected[:end]), default=0)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])

@@ -2,12 +2,14 @@
 
 The output layer is called on the needed positions only: a hook on its input picks them, so that whatever a model does
 to its logits afterwards (soft caps, scales) is its own code, and the hidden state kept is the very input of the output
-layer, after the final norm where there is one, unless another layer is asked for (:mod:`miscal.scoring.layers`).
+layer, after the final norm where there is one, unless another layer is asked for (:mod:`miscal.scoring.layers`). It
+computes in float32 whatever the precision of the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,31 @@ from miscal.scoring.engine import Evaluated
 NORM_ROWS = 64
 """Rows of logits widened to float32 at a time: all of them would take the memory of the logits three times over."""
 
+HEAD_ROWS = 16_384
+"""Rows of an output layer's weights widened to float32 at a time: all of them would take twice their own memory."""
+
+
+def compute_in_float32(head: torch.nn.Module) -> None:
+    """Let a linear output layer multiply in float32, whatever the precision of its weights and of its input.
+
+    Logits of bfloat16 have three digits, so that candidates that are nearly as probable as each other come out equal.
+    A layer of another kind (quantised, say) is left as it is.
+    """
+    if type(head).forward is torch.nn.Linear.forward:
+        # accelerate, where it has spread a model over devices, has put its own forward around the layer's
+        name = "_old_forward" if hasattr(head, "_old_forward") else "forward"
+        setattr(head, name, partial(_linear_in_float32, head))
+
+
+def _linear_in_float32(head: torch.nn.Linear, states: torch.Tensor) -> torch.Tensor:
+    states = states.float()
+    logits = states.new_empty(*states.shape[:-1], head.weight.shape[0])
+    for start in range(0, len(head.weight), HEAD_ROWS):
+        rows = slice(start, start + HEAD_ROWS)
+        bias = None if head.bias is None else head.bias[rows].float()
+        logits[..., rows] = torch.nn.functional.linear(states, head.weight[rows].float(), bias)
+    return logits
+
 
 class Picker:
     """Narrow the input of an output layer to chosen positions, and remember the hidden state that is asked for.
@@ -26,7 +53,7 @@ class Picker:
     Parameters
     ----------
     head : torch.nn.Module
-        The output layer.
+        The output layer; from now on it computes in float32 (:func:`compute_in_float32`).
     block : torch.nn.Module, optional
         Whose output is remembered at the chosen positions; by default the input of the output layer is.
     mean : bool, default False
@@ -38,6 +65,7 @@ class Picker:
         self._tokens: torch.Tensor | None = None
         self._mean, self._of_block = mean, block is not None
         self.hidden: torch.Tensor | None = None
+        compute_in_float32(head)
         head.register_forward_pre_hook(self._narrow)
         if block is not None:
             block.register_forward_hook(self._remember)

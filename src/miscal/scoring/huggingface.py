@@ -119,6 +119,7 @@ class HuggingFaceText:
             "revision": self.source.revision,
             "architecture": (self.config.architectures or [self.config.model_type])[0],
             "dtype": str(self.dtype).removeprefix("torch."),
+            "head_dtype": "float32",
             "device": self.device.type,
             "max_length": self.max_length,
             "hidden_state": self.layer.describe(self._n_blocks()),

@@ -16,6 +16,7 @@ from miscal.base.errors import CorruptFile, InputError, MissingColumn
 from miscal.base.extras import need
 from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
+from miscal.scoring.candidates import shared_length
 from miscal.scoring.model_source import first_line, redact, retried
 from miscal.scoring.prompts import LETTERS, read_template
 from miscal.scoring.questions import FORMS, Pair, Question
@@ -162,13 +163,9 @@ def split_dialogues(chosen: str, rejected: str) -> tuple[str, str, str]:
     >>> split_dialogues("\n\nHuman: Hi\n\nAssistant: Hello", "\n\nHuman: Hi\n\nAssistant: What?")
     ('\n\nHuman: Hi\n\nAssistant:', ' Hello', ' What?')
     """
-    shared = 0
-    while shared < min(len(chosen), len(rejected)) and chosen[shared] == rejected[shared]:
-        shared += 1
-    at = chosen.rfind(_MARK, 0, min(len(chosen), shared + len(_MARK)))
-    cut = at + len(_MARK)
-    if at < 0 or rejected[:cut] != chosen[:cut]:
-        return "", chosen, rejected
+    shared = shared_length(chosen, rejected)
+    at = chosen.rfind(_MARK, 0, shared)  # a mark that ends beyond is not shared, though its first letters may be
+    cut = at + len(_MARK) if at >= 0 else 0
     return chosen[:cut], chosen[cut:], rejected[cut:]
 
 

@@ -72,7 +72,12 @@ def command(
         str | None, typer.Option(metavar="FILE", help="File with the prompt template. Default: the paper's prompt.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole(1), help="Score the first N rows only.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole(1),
+            help="Score a random sample of N rows, drawn by --seed, each category in proportion.",
+        ),
     ] = None,
     seed: Seed = 0,
     batch_tokens: Annotated[
