@@ -97,6 +97,7 @@ def test_a_task_file_names_form_and_prompt(tmp_path):
         "data: data.parquet\n1: 2\nx: 3\n": "keys must be data, form, prompt_file.*; unknown: 1, x",
         "form: letter\n": "data must be among them; data is missing",
         "- data\n": "not a mapping",
+        "data: a.parquet\ndata: data.parquet\n": "gives the key 'data' twice, in line 1 and in line 2",
     }.items():
         path.write_text(wrong)
         with pytest.raises(InputError, match=said):

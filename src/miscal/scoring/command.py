@@ -168,7 +168,8 @@ def run(
         )
     _refuse_many_failures(done)
     stored = done.manifest.get("embeddings", {}).get("note")
-    notes = tuple(one for one in (note, sample.sentence() if sample else None, _tied(done), stored) if one)
+    heard = [f"the tokenizer warns: {warning}" for warning in done.manifest.get("warnings", ())]
+    notes = tuple(one for one in (note, sample.sentence() if sample else None, _tied(done), stored, *heard) if one)
     return _summary(done, time.monotonic() - began, embed_only, notes)
 
 

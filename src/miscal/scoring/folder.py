@@ -17,7 +17,7 @@ from miscal.base.files import digest, disk_errors, has_digest, locked, write_who
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
-from miscal.scoring.executors import Executor, Local
+from miscal.scoring.executors import Executor, Local, Processes
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scored import Scored, assemble
@@ -142,7 +142,7 @@ def score_folder(
         fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form)
         shards = Shards(out / SHARDS)
         n_new = _compute(text_side, fixed, shards, executor or Local(), progress)
-        manifest = _finish(out, fixed, shards, table)
+        manifest = _finish(out, fixed, shards, table, list(getattr(text_side, "warnings", ())))
         _tidy(out)
         return _scored(out, manifest, n_new)
 
@@ -224,6 +224,8 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, p
         progress(sum(len(fixed.batches[index]) for index in done), total)
     if not jobs:
         return 0
+    if isinstance(executor, Processes) and getattr(text_side, "room", None):
+        executor = Local()  # a model that is spread over all GPUs leaves none for other processes
     model = _with_weights(text_side, elsewhere=executor.elsewhere)
     for index, result in executor.run(model, jobs):
         shards.write(index, result)
@@ -232,7 +234,7 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, p
     return sum(len(batch) for _, batch in jobs)
 
 
-def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None) -> dict[str, Any]:
+def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None, warnings: list[str]) -> dict[str, Any]:
     log_probs, failed, places = shards.rows(range(len(fixed.batches)))
     failed = dict(sorted({**fixed.unreadable, **failed}.items()))
     if not places:
@@ -251,7 +253,11 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
         write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
         write_whole(out / TRIPLES, result.write_parquet)
         sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
-        manifest = _manifest(fixed, failed, shape) | _ties(scored) | {"embeddings": stored, "files": sums}
+        manifest = (
+            _manifest(fixed, failed, shape)
+            | _ties(scored)
+            | {"embeddings": stored, "warnings": warnings, "files": sums}
+        )
         write_json(out / MANIFEST, manifest)
     return manifest
 

@@ -73,18 +73,24 @@ class Picker:
     def _narrow(self, module: torch.nn.Module, args: tuple) -> tuple | None:
         if self._where is None:
             return None
-        chosen = args[0][self._where]
+        chosen = args[0][self._placed(args[0])]
         if not self._of_block:
             self.hidden = self._averaged(args[0]) if self._mean and self._tokens is not None else chosen
         return (chosen[:, None], *args[1:])
 
     def _remember(self, module: torch.nn.Module, args: tuple, output: Any) -> None:
         if self._where is not None:
-            self.hidden = (output[0] if isinstance(output, tuple) else output)[self._where]
+            states = output[0] if isinstance(output, tuple) else output
+            self.hidden = states[self._placed(states)]
+
+    def _placed(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the positions on the device of the states; of a model that is spread, parts are on several."""
+        rows, columns = self._where
+        return rows.to(states.device), columns.to(states.device)
 
     def _averaged(self, states: torch.Tensor) -> torch.Tensor:
         # in float32: half precision would lose digits over hundreds of tokens
-        weight = self._tokens.to(torch.float32)
+        weight = self._tokens.to(states.device, torch.float32)
         return torch.einsum("ij,ijk->ik", weight, states.float()) / weight.sum(1, keepdim=True)
 
     def run(
@@ -126,7 +132,9 @@ def _padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndar
     return out
 
 
-def evaluate(model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int) -> Evaluated:
+def evaluate(
+    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
+) -> Evaluated:
     """Score a batch: one forward pass, and a second one over the cached prompts where candidates have several tokens.
 
     Parameters
@@ -138,13 +146,14 @@ def evaluate(model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], f
     batch : sequence of Encoded
     fill : int
         Token id for padding; never seen by a real position.
+    device : torch.device
+        Where the token ids are put.
 
     Returns
     -------
     Evaluated
     """
     single = all(len(ids) == 1 for row in batch for ids in row.added)
-    device = next(model.parameters()).device
     with torch.inference_mode():
         first, hidden = (_one_pass if single else _two_passes)(model, picker, batch, fill, device)
     return Evaluated(tuple(first), hidden.float().cpu().numpy())
@@ -189,7 +198,7 @@ def _two_passes(
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
     longer = _longer(batch)
     cache = output.past_key_values
-    cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()], device=device))
+    cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()]))  # layers may be on several devices
     total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
     return _split(total, batch), hidden
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError, MissingColumn
 from miscal.base.extras import need
+from miscal.base.yaml_text import parse_yaml
 from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
 from miscal.scoring.candidates import shared_length
@@ -287,12 +288,11 @@ def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
 
 def _task_file(path: Path) -> Task:
     """Read a task file: yaml with ``data`` and optionally ``form`` and ``prompt_file``, paths relative to the file."""
-    import yaml
-
     try:
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise CorruptFile(f"task {path}: cannot be read as YAML ({first_line(error)})") from error
+    settings = parse_yaml(text, f"task {path}")
     allowed = ("data", "form", "prompt_file")
     unknown = sorted(map(str, settings.keys() - set(allowed))) if isinstance(settings, dict) else ["not a mapping"]
     if unknown or "data" not in settings:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pydantic
-import yaml
 
 from miscal.base.errors import FileError, InputError
+from miscal.base.yaml_text import parse_yaml
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
 from miscal.study.plan import EVERY, AuditPlan, Pair, PairSettings, Plan, ScoreOptions, pair_id, safe_name
@@ -91,11 +91,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _yaml(text: str, what: str) -> Any:
     """Read YAML by the safe loader; aliases may stand for a value, not for ever more of them."""
-    try:
-        content = yaml.safe_load(text)
-        # a date that does not exist is a ValueError of its own
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FileError(f"{what} is not YAML: {' '.join(str(error).split())}") from None
+    content = parse_yaml(text, what)
     left = [content]
     for _ in range(_MOST_VALUES):
         if not left:
