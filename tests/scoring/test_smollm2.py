@@ -109,7 +109,7 @@ def test_a_gguf_file_that_is_not_whole_is_refused(file, tmp_path):
     cut = changed_gguf(file, tmp_path / "cut.gguf", drop="blk.0.ffn_down.weight")
     with pytest.raises(FileError, match=r"lacks 1 tensor .*\(model.layers.0.mlp.down_proj.weight\)"):
         HuggingFaceModel(ModelSpec(str(cut), dtype="float32"))
-    more = changed_gguf(file, tmp_path / "more.gguf", add="blk.0.attn_q.bias")
+    more = changed_gguf(file, tmp_path / "more.gguf", add="blk.0.extra.weight")
     with pytest.raises(FileError, match=r"holds 273 tensors, .* has places for 272"):
         HuggingFaceModel(ModelSpec(str(more), dtype="float32"))
     harmless = changed_gguf(file, tmp_path / "harmless.gguf", add="rope_freqs.weight")

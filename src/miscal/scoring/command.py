@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import InputError, MissingColumn
+from miscal.base.written import decimal
 from miscal.scoring.executors import executor
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
@@ -260,7 +261,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[
         candidate_mass=means["candidate_mass"],
         notes=notes,
         seconds=round(seconds, 3),
-        questions_per_second=round(done.n_new / max(seconds, 1e-9), 3),
+        questions_per_second=done.n_new / max(seconds, 1e-9),
     )
 
 
@@ -283,6 +284,6 @@ def _bar() -> Iterator[Progress]:
         def progress(rows: int, total: int) -> None:
             bars.update(shown, advance=rows, total=total)
             speed = bars.tasks[shown].speed
-            bars.update(shown, rate=f"{speed:.1f} questions/s" if speed else "")
+            bars.update(shown, rate=f"{decimal(speed, 1)} questions/s" if speed else "")
 
         yield progress

@@ -14,7 +14,7 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.study.cells import KINDS, Cell, cells_of, dataset_of
 from miscal.study.computing import Outcome
-from miscal.study.engines import Engine, open_engine
+from miscal.study.engines import Engine, gpus_to_deal, open_engine
 from miscal.study.expected import seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
 from miscal.study.left import seconds_left
@@ -195,7 +195,8 @@ class _Run:
             return
         start = drawn = time.monotonic()
         jobs = max(1, min(self.jobs, len(missing)))
-        with open_engine(name, n_jobs=jobs, ray_address=ray_address) as workers:
+        gpus = gpus_to_deal(self.plan) if jobs > 1 and name == "local" else ()
+        with open_engine(name, n_jobs=jobs, ray_address=ray_address, gpus=gpus) as workers:
             for cell, outcome in self._outcomes(missing, workers, None if jobs == 1 and name == "local" else 1):
                 self._keep(cell, outcome)
                 if cell.kind == "measure" and time.monotonic() - drawn > PAGES_EVERY:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from miscal.base.written import decimal
 from miscal.cli.options import Seed, whole
 from miscal.cli.outcome import Stopped
 
@@ -122,5 +123,5 @@ def command(
         print(f"note: {note}")
     if done.accuracy is not None:
         speed = done.questions_per_second
-        means = f"accuracy {done.accuracy:.3f}, confidence {done.confidence:.3f}"
-        print(means + (f", {speed:.1f} questions per second" if speed else ""))
+        means = f"accuracy {decimal(done.accuracy, 3)}, confidence {decimal(done.confidence, 3)}"
+        print(means + (f", {decimal(speed, 1)} questions per second" if speed else ""))
