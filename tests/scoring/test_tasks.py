@@ -246,3 +246,83 @@ def test_pairs_of_a_file_need_no_subset(tmp_path):
     task = read_task(str(path))
     assert dict(task.questions[0].metadata) == {}
     assert task.note is None
+
+
+# --- without a network ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def offline(tmp_path, monkeypatch):
+    """The cache of the hub as its documentation lays it out, and no network; puts a commit of a data set into it."""
+    hub = pytest.importorskip("huggingface_hub")
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    load = datasets.load_dataset
+    cached = {"cache_dir": str(tmp_path / "datasets")}
+    monkeypatch.setattr(datasets, "load_dataset", lambda *given, **options: load(*given, **options, **cached))
+
+    def put(dataset: str, commit: str, files: dict[str, list[dict]], branch: str | None = None):
+        place = tmp_path / "hub" / f"datasets--{dataset.replace('/', '--')}"
+        for name, rows in files.items():
+            blob, link = (
+                place / "blobs" / f"{commit}-{len(list(place.rglob('*')))}",
+                place / "snapshots" / commit / name,
+            )
+            for path in (blob, link):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            blob.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+            link.symlink_to(blob)
+        if branch:
+            (place / "refs").mkdir(exist_ok=True)
+            (place / "refs" / branch).write_text(commit)
+
+    return put
+
+
+def medmcqa(commit: str) -> dict[str, list[dict]]:
+    return {f"data/{split}.jsonl.gz": [MED | {"id": f"{commit}-{split}"}] for split in ("train", "validation")}
+
+
+@pytest.mark.promise("C14")
+def test_a_cached_data_set_works_without_a_network(offline):
+    name = "openlifescienceai/medmcqa"
+    with pytest.raises(FileError, match=r"openlifescienceai/medmcqa: it is not in the cache .*: fetch it once"):
+        read_task("medmcqa")
+    offline(name, "aaa", medmcqa("aaa"))
+    task = read_task("medmcqa")
+    assert (task.revision, [question.id for question in task.questions]) == ("aaa", ["aaa-train", "aaa-validation"])
+    offline(name, "bbb", medmcqa("bbb"))
+    with pytest.raises(InputError, match=r"several commits \(aaa, bbb\).*name one with --task-revision"):
+        read_task("medmcqa")
+    assert read_task("medmcqa", revision="aaa").questions[0].id == "aaa-train"
+    offline(name, "ccc", medmcqa("ccc"), branch="main")
+    assert read_task("medmcqa").revision == "ccc"
+    with pytest.raises(FileError, match="ddd is not in the cache"):
+        read_task("medmcqa", revision="ddd")
+
+
+@pytest.mark.promise("C14")
+def test_folders_of_a_cached_data_set_work_without_a_network(offline):
+    files = {
+        f"{folder}-base/{split}.jsonl.gz": [HH] for folder in ("harmless", "helpful") for split in ("train", "test")
+    }
+    offline("Anthropic/hh-rlhf", "aaa", files, branch="main")
+    assert [pair.metadata["subset"] for pair in read_task("hh-rlhf").questions] == ["harmless"] * 2 + ["helpful"] * 2
+
+
+@pytest.mark.promise("C14")
+def test_where_the_hub_cannot_be_reached_the_cache_is_asked(offline, monkeypatch):
+    import huggingface_hub
+
+    def unreachable(*arguments, **options):
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", unreachable)
+    monkeypatch.setattr("miscal.scoring.model_source.time.sleep", lambda seconds: None)
+    with pytest.raises(FileError, match=r"no route \(tried 5 times\); .*not in the cache"):
+        read_task("medmcqa")
+    offline("openlifescienceai/medmcqa", "aaa", medmcqa("aaa"))
+    assert read_task("medmcqa").revision == "aaa"

@@ -31,10 +31,11 @@ _LOST = "the process that computed it was ended from outside, probably for lack 
 class Engine(Protocol):
     """Takes jobs, and hands over their outcomes as they come.
 
-    ``room`` is how many jobs it works on at a time.
+    ``room`` is how many jobs it works on at a time, and ``models`` how many of them may ask a language model.
     """
 
     room: int
+    models: int
 
     def submit(self, job: Job) -> None:
         """Begin a job."""
@@ -46,7 +47,7 @@ class Engine(Protocol):
 class InProcess:
     """Compute in this process, one cell after another."""
 
-    room = 1
+    room = models = 1
 
     def __init__(self) -> None:
         self._jobs: deque[Job] = deque()
@@ -86,13 +87,15 @@ class Processes:
     """
 
     def __init__(self, room: int, gpus: Sequence[str] = ()) -> None:
-        self.room = room
+        self.room, self.models = room, max(1, min(room, len(gpus)))
         self._free = [_Worker.on(gpus[number % len(gpus)] if gpus else None) for number in range(room)]
         self._running: dict[Future[Outcome], tuple[Job, _Worker]] = {}
 
     def submit(self, job: Job) -> None:
-        """Begin a job."""
-        worker = self._free.pop()
+        """Begin a job, where there is a choice on a GPU that no other one needs."""
+        busy = {worker.gpu for other, worker in self._running.values() if wants_gpu(other)}
+        idle = [at for at, worker in enumerate(self._free) if worker.gpu not in busy]
+        worker = self._free.pop(idle[0] if idle and wants_gpu(job) else -1)
         # the first job of a pool starts its process
         with interrupts_held():
             self._running[worker.pool.submit(_alike, job)] = (job, worker)
@@ -191,6 +194,7 @@ class Ray:
             ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="error")
         resources = ray.cluster_resources()
         self.room = max(1, int(resources.get("CPU", 1)))
+        self.models = max(1, int(resources.get("GPU", 0)))
         self._gpus = min(1, int(resources.get("GPU", 0)))
         self._running: dict[Any, Job] = {}
 

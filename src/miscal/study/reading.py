@@ -144,6 +144,7 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
     pairs = [_pair(entry, common, score, where, folder) for where, entry in _entries(entries)]
     _refuse_twins(pairs)
     _refuse_alike_datasets(pairs)
+    _refuse_two_revisions(pairs)
     plan = _build(Plan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
@@ -264,6 +265,20 @@ def _refuse_alike_datasets(pairs: Sequence[Pair]) -> None:
             raise InputError(
                 f"the data sets {other!r} and {pair.dataset!r} would share a file of the split: rename one of them"
             )
+
+
+def _refuse_two_revisions(pairs: Sequence[Pair]) -> None:
+    """Refuse to ask models on one data set different questions."""
+    seen: dict[tuple[str, str], Pair] = {}
+    for pair in pairs:
+        if pair.score is not None:
+            other = seen.setdefault((pair.dataset, pair.score.task), pair)
+            if other.score.task_revision != pair.score.task_revision:
+                raise InputError(
+                    f"the pairs {other.pair!r} and {pair.pair!r} on {pair.dataset} ask different revisions of "
+                    f"{pair.score.task} (task_revision {other.score.task_revision} and {pair.score.task_revision}), "
+                    "but all pairs of a data set share its questions: give both the same, or name the data sets apart"
+                )
 
 
 def _refuse_strangers(plan: Plan) -> None:
