@@ -129,12 +129,10 @@ def gpus_to_deal(plan: Plan) -> tuple[str, ...]:
     numbered = any(pair.score is not None and ":" in pair.score.device for pair in plan.pairs)
     if numbered or not installed("torch"):
         return ()
-    import torch
+    from miscal.scoring.executors import visible_gpus
 
-    count = torch.cuda.device_count()
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    gpus = named.split(",") if named else [str(number) for number in range(count)]
-    return tuple(gpus[:count]) if count > 1 else ()
+    gpus = visible_gpus()
+    return gpus if len(gpus) > 1 else ()
 
 
 def wants_gpu(job: Job) -> bool:
