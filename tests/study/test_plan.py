@@ -72,6 +72,9 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path):
     bad.write_text("!!python/object/apply:os.getcwd []")
     with pytest.raises(FileError, match="is not YAML"):
         read_plan(bad)
+    bad.write_text("method: auto\npairs: []\nmethod: paper\n")
+    with pytest.raises(InputError, match=r"bad.yaml gives the key 'method' twice, in line 1 and in line 3: keep one"):
+        read_plan(bad)
     bad.write_text("")
     with pytest.raises(InputError, match="must be a mapping with the key pairs; it is empty"):
         read_plan(bad)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pydantic
-import yaml
 
 from miscal.base.arrays import nearest
 from miscal.base.errors import FileError, InputError
+from miscal.base.yaml_text import parse_yaml
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
 from miscal.study.plan import EVERY, AuditPlan, Pair, PairSettings, Plan, ScoreOptions, pair_id, safe_name
@@ -91,11 +91,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _yaml(text: str, what: str) -> Any:
     """Read YAML by the safe loader; aliases may stand for a value, not for ever more of them."""
-    try:
-        content = yaml.safe_load(text)
-        # a date that does not exist is a ValueError of its own
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FileError(f"{what} is not YAML: {' '.join(str(error).split())}") from None
+    content = parse_yaml(text, what)
     left = [content]
     for _ in range(_MOST_VALUES):
         if not left:
@@ -148,6 +144,7 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
     pairs = [_pair(entry, common, score, where, folder) for where, entry in _entries(entries)]
     _refuse_twins(pairs)
     _refuse_alike_datasets(pairs)
+    _refuse_two_revisions(pairs)
     plan = _build(Plan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
@@ -268,6 +265,20 @@ def _refuse_alike_datasets(pairs: Sequence[Pair]) -> None:
             raise InputError(
                 f"the data sets {other!r} and {pair.dataset!r} would share a file of the split: rename one of them"
             )
+
+
+def _refuse_two_revisions(pairs: Sequence[Pair]) -> None:
+    """Refuse to ask models on one data set different questions."""
+    seen: dict[tuple[str, str], Pair] = {}
+    for pair in pairs:
+        if pair.score is not None:
+            other = seen.setdefault((pair.dataset, pair.score.task), pair)
+            if other.score.task_revision != pair.score.task_revision:
+                raise InputError(
+                    f"the pairs {other.pair!r} and {pair.pair!r} on {pair.dataset} ask different revisions of "
+                    f"{pair.score.task} (task_revision {other.score.task_revision} and {pair.score.task_revision}), "
+                    "but all pairs of a data set share its questions: give both the same, or name the data sets apart"
+                )
 
 
 def _refuse_strangers(plan: Plan) -> None:

@@ -15,6 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from miscal.base.files import digest, replace_file
+from miscal.base.written import duration
 from miscal.data.writing import write_table
 from miscal.report import inline
 from miscal.report.page import stylesheet
@@ -22,7 +23,7 @@ from miscal.synthetic import tables
 from miscal.synthetic.cells import ExperimentCell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
 from miscal.synthetic.figures.style import look, write
-from miscal.synthetic.numbers import count, duration
+from miscal.synthetic.numbers import count
 from miscal.synthetic.run import Folder
 from miscal.synthetic.sections import BUILDERS, ExperimentSection
 from miscal.synthetic.settings import Settings
