@@ -159,6 +159,7 @@ def field_numbers(
     visible: np.ndarray,
     hidden: np.ndarray,
     regime: np.ndarray,
+    supported: np.ndarray,
     *,
     structure: bool,
     weights: np.ndarray | None = None,
@@ -172,7 +173,9 @@ def field_numbers(
     delta, visible, hidden : ndarray of float64, shape (n,)
         The field and its two parts, in [-1, 1]; positive: under-confident.
     regime : ndarray of object, shape (n,)
-        ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported.
+        ``"over"``, ``"good"``, ``"under"``, or None where the field is no local estimate.
+    supported : ndarray of bool, shape (n,)
+        Whether enough of the rows learned from lie nearby.
     structure : bool
         Whether the estimator claims local structure.
     weights : ndarray of float64, shape (n,), optional
@@ -190,7 +193,7 @@ def field_numbers(
         std_hidden=number(spread(hidden, weights)),
         share_over=average(regime == "over", weights),
         share_under=average(regime == "under", weights),
-        share_unsupported=average(regime == None, weights),  # noqa: E711  element by element
+        share_unsupported=average(~supported, weights),
         correlation_with_confidence=correlation(delta, confidence, weights),
         structure=structure,
     )

@@ -83,7 +83,7 @@ def _paper(cell: ExperimentCell, world: World, split: np.ndarray, settings: Sett
     data, seed = draw_training(world, np.ones(len(split)), train, val, BANK_SIZE, np.random.default_rng(cell.seed))
     found = search(
         data, sigmas=settings.sigmas, penalties=settings.lambdas, seed=seed, n_jobs=n_jobs,
-        max_epochs=settings.epochs, patience=settings.patience, stop_hopeless=False,
+        max_epochs=settings.epochs, patience=settings.patience,
     )  # fmt: skip
     fields = [training.estimate(data, world.X[test]) for training in found.trainings]
     chosen = found.candidates[found.chosen]

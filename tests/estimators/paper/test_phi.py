@@ -128,7 +128,7 @@ def test_patience_ends_training(data):
 
 def test_the_grid_gives_the_numbers_of_each_setting_alone(data):
     sigmas, penalties = (0.1, 0.5), (0.001, 0.1)
-    found = search(data, sigmas=sigmas, penalties=penalties, seed=5, max_epochs=3, n_jobs=1, stop_hopeless=False)
+    found = search(data, sigmas=sigmas, penalties=penalties, seed=5, max_epochs=3, n_jobs=1)
     assert [(c.sigma, c.penalty) for c in found.candidates] == [(s, p) for s in sigmas for p in penalties]
     for candidate, training in zip(found.candidates, found.trainings, strict=True):
         alone = Training(SIZES, candidate.sigma, candidate.penalty, seed=5, max_epochs=3).advance(data, 3)
@@ -160,7 +160,8 @@ def test_processes_change_no_number(data):
 def test_hopeless_settings_are_stopped_and_never_the_leader(monkeypatch, data):
     monkeypatch.setattr("miscal.estimators.paper.grid.ROUND", 2)
     monkeypatch.setattr("miscal.estimators.paper.grid.HOPELESS", 0.0)
-    found = search(data, sigmas=(0.2, 100.0), penalties=(0.001,), max_epochs=6, patience=6, n_jobs=1)
+    found = search(data, sigmas=(0.2, 100.0), penalties=(0.001,), max_epochs=6, patience=6, n_jobs=1,
+                   stop_hopeless=True)  # fmt: skip
     by_sigma = {c.sigma: c for c in found.candidates}
     assert by_sigma[100.0].stopped == "hopeless"  # it can only give the mean residual
     assert by_sigma[100.0].n_epochs == 2

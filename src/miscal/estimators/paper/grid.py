@@ -2,8 +2,9 @@
 
 The proxy is the validation Brier score of f + delta_hat, unclipped (arXiv 2605.13484, appendix A). Settings are
 trained in rounds of epochs; settings whose lambda has not mattered yet, no row having lacked mass, share one run.
-After each round those that cannot catch up are stopped: those whose best squared errors exceed the leader's, row by
-row on the validation split, by more than ``HOPELESS`` standard errors. Their table rows keep the proxy reached.
+All are trained until their patience ends, as in the paper. As an option (``stop_hopeless``), those that cannot catch up
+are stopped after each round: those whose best squared errors exceed the leader's, row by row on the validation split,
+by more than ``HOPELESS`` standard errors. Their table rows keep the proxy reached.
 Each run is by itself on one thread, several at a time in processes, so the numbers do not depend on how many.
 """
 
@@ -75,7 +76,7 @@ def search(
     n_jobs: int | None = None,
     max_epochs: int = MAX_EPOCHS,
     patience: int = PATIENCE,
-    stop_hopeless: bool = True,
+    stop_hopeless: bool = False,
     device: str = "cpu",
 ) -> GridSearch:
     """Train the grid and choose by the proxy.
@@ -90,8 +91,8 @@ def search(
     n_jobs : int, optional
         Processes, by default as many as cores are allowed to this process. Changes no number.
     max_epochs, patience : int
-    stop_hopeless : bool, default True
-        Stop settings that cannot catch up. The table of an experiment about the whole grid wants False.
+    stop_hopeless : bool, default False
+        Stop settings that cannot catch up.
     device : {"cpu", "cuda"}, default "cpu"
         Where to train. A GPU trains the settings one after the other, in this process.
 
