@@ -349,3 +349,21 @@ def test_the_least_mass_is_kept_on_disk_and_in_folds(world):
 def test_a_least_mass_is_a_number_of_at_least_0(value):
     with pytest.raises(InputError, match="min_mass must be a finite number of at least 0"):
         PaperField(min_mass=value)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"sigmas": 0.3}, "sigmas must be a list of finite numbers above 0; got 0.3"),
+        ({"sigmas": "0.3"}, "sigmas must be a list"),
+        ({"lambdas": [0.1, float("nan")]}, "lambdas must be a list of finite numbers of at least 0"),
+        ({"stop_hopeless": "yes"}, "stop_hopeless must be true or false; got 'yes'"),
+        ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1; got 0"),
+        ({"patience": 2.5}, "patience must be a whole number of at least 1; got 2.5"),
+        ({"bank_size": "all"}, "bank_size must be a whole number of at least 1; got 'all'"),
+        ({"neighbours": "5"}, "neighbours must be a whole number of at least 1"),
+    ],
+)
+def test_settings_that_are_none_are_refused_before_any_work(option, message):
+    with pytest.raises(InputError, match=message):
+        PaperField(**option)

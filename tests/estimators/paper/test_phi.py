@@ -170,8 +170,8 @@ def test_hopeless_settings_are_stopped_and_never_the_leader(monkeypatch, data):
 
 
 def test_search_refuses_an_empty_or_negative_grid(data):
-    for sigmas, penalties in (((), (0.1,)), ((0.0,), (0.1,)), ((0.1,), (-1.0,))):
-        with pytest.raises(InputError, match="sigmas must be positive"):
+    for sigmas, penalties, named in (((), (0.1,), "sigmas"), ((0.0,), (0.1,), "sigmas"), ((0.1,), (-1.0,), "lambdas")):
+        with pytest.raises(InputError, match=f"{named} must be a list of finite numbers"):
             search(data, sigmas=sigmas, penalties=penalties)
     with pytest.raises(InputError, match="n_jobs must be at least 1"):
         n_workers(0, 3)

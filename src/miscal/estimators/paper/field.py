@@ -25,7 +25,7 @@ from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.kernel import nearest
 from miscal.estimators.paper.correction import choose_alpha, range_aware
 from miscal.estimators.paper.device import device_of
-from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
+from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, check_grid, search
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
 from miscal.estimators.paper.readout import SUPPORT, Readout
 
@@ -120,6 +120,10 @@ class PaperField:
         n_jobs: int | None = None,
         device: str = "auto",
     ) -> None:
+        check_grid(sigmas, lambdas)
+        _check_whole(max_epochs=max_epochs, patience=patience, bank_size=bank_size)
+        if not isinstance(stop_hopeless, bool):
+            raise InputError(f"stop_hopeless must be true or false; got {stop_hopeless!r}")
         self.sigmas, self.lambdas = sigmas, lambdas
         self.max_epochs, self.patience, self.bank_size = max_epochs, patience, bank_size
         self.readout = Readout(neighbours, min_mass)
@@ -334,6 +338,12 @@ class PaperField:
 
 
 _BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
+
+
+def _check_whole(**settings: Any) -> None:
+    for name, value in settings.items():
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{name} must be a whole number of at least 1; got {value!r}")
 
 
 def _train_and_val(rows: Triples, weight: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -117,7 +117,7 @@ def search(
     >>> [candidate.n_epochs for candidate in found.candidates], found.chosen in (0, 1)
     ([2, 2], True)
     """
-    _check_grid(sigmas, penalties)
+    check_grid(sigmas, penalties)
     sizes = layer_sizes(data.X.shape[1])
     trainings = [
         Training(sizes, sigma, penalty, seed=seed, max_epochs=max_epochs, patience=patience, device=device)
@@ -212,8 +212,30 @@ def _candidate(training: Training) -> GridCandidate:
     )
 
 
-def _check_grid(sigmas: Sequence[float], penalties: Sequence[float]) -> None:
-    if len(sigmas) == 0 or len(penalties) == 0 or min(sigmas) <= 0 or min(penalties) < 0:
-        raise InputError(
-            f"sigmas must be positive and lambdas not negative, one of each at least; got {sigmas} and {penalties}"
-        )
+def check_grid(sigmas: Any, lambdas: Any) -> None:
+    """Refuse what is no grid.
+
+    Raises
+    ------
+    InputError
+        If one of both is no sequence of numbers or empty, a sigma is not positive, or a lambda is negative.
+
+    Examples
+    --------
+    >>> check_grid([0.1], 0.01)
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: lambdas must be a list of finite numbers of at least 0; got 0.01
+    """
+    for name, values, least in (("sigmas", sigmas, "above 0"), ("lambdas", lambdas, "of at least 0")):
+        allowed = _are_numbers(values) and (min(values) > 0 or (min(values) == 0 and name == "lambdas"))
+        if not allowed:
+            raise InputError(f"{name} must be a list of finite numbers {least}; got {values!r}")
+
+
+def _are_numbers(values: Any) -> bool:
+    if not isinstance(values, Sequence | np.ndarray) or len(values) == 0:
+        return False
+    return all(
+        isinstance(one, int | float | np.number) and not isinstance(one, bool) and np.isfinite(one) for one in values
+    )
