@@ -6,6 +6,7 @@ import torch
 
 from miscal.base.errors import InputError
 from miscal.base.threads import n_workers
+from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import Representation, Training, TrainingData, batches, discovery_loss, layer_sizes
 
@@ -175,3 +176,19 @@ def test_search_refuses_an_empty_or_negative_grid(data):
             search(data, sigmas=sigmas, penalties=penalties)
     with pytest.raises(InputError, match="n_jobs must be at least 1"):
         n_workers(0, 3)
+
+
+def test_the_epoch_of_the_lowest_validation_loss_is_kept_beside_that_of_the_proxy(data):
+    penalties = (0.0, 1e-3, 10.0)
+    found = search(data, sigmas=(0.3,), penalties=penalties, max_epochs=5, patience=5, n_jobs=1, watch_loss=True)
+    for penalty, training in zip(penalties, found.trainings, strict=True):
+        # settings that share a run have the losses that they would have alone
+        alone = Training(training.sizes, 0.3, penalty, seed=0, max_epochs=5, patience=5, watch_loss=True)
+        alone.advance(data, 5)
+        assert training.losses == alone.losses
+        assert training.lowest_epoch == 1 + int(np.argmin(training.losses))
+        phi = training.lowest()
+        z, around = (phi.embed(torch.from_numpy(rows)).numpy() for rows in (data.X_val, data.X[data.bank]))
+        delta, mass = smooth(z, around, data.residual[data.bank], 0.3, weight=data.weight[data.bank])
+        loss = penalty * np.maximum(0, 20 - mass.astype(float)) ** 2 - delta.astype(float) ** 2
+        assert min(training.losses) == pytest.approx(np.average(loss, weights=data.weight_val), rel=1e-4)

@@ -78,6 +78,7 @@ def search(
     patience: int = PATIENCE,
     stop_hopeless: bool = False,
     device: str = "cpu",
+    watch_loss: bool = False,
 ) -> GridSearch:
     """Train the grid and choose by the proxy.
 
@@ -95,6 +96,8 @@ def search(
         Stop settings that cannot catch up.
     device : {"cpu", "cuda"}, default "cpu"
         Where to train. A GPU trains the settings one after the other, in this process.
+    watch_loss : bool, default False
+        Keep the weights of the lowest validation loss, too (``Training.lowest``). The choice is by the proxy.
 
     Returns
     -------
@@ -120,7 +123,16 @@ def search(
     check_grid(sigmas, penalties)
     sizes = layer_sizes(data.X.shape[1])
     trainings = [
-        Training(sizes, sigma, penalty, seed=seed, max_epochs=max_epochs, patience=patience, device=device)
+        Training(
+            sizes,
+            sigma,
+            penalty,
+            seed=seed,
+            max_epochs=max_epochs,
+            patience=patience,
+            device=device,
+            watch_loss=watch_loss,
+        )
         for sigma in sigmas
         for penalty in penalties
     ]
