@@ -333,6 +333,7 @@ def curves(
     corrected: np.ndarray,
     regime: np.ndarray,
     *,
+    min_rows: int = MIN_ROWS,
     groups: np.ndarray | None = None,
     weights: np.ndarray | None = None,
 ) -> Curves:
@@ -346,6 +347,8 @@ def curves(
         Their confidences before and after the correction.
     regime : ndarray of object, shape (n,)
         Regime of each test row.
+    min_rows : int, default 30
+        The fewest rows of a slice whose curve is computed.
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent.
     weights : ndarray of float64, shape (n,), optional
@@ -354,14 +357,20 @@ def curves(
     Returns
     -------
     Curves
-        Null for a slice of fewer than 30 rows.
+        Null for a slice of fewer rows.
     """
     slices = {"all": np.ones(len(correct), dtype=bool), "over": regime == "over", "under": regime == "under"}
     return Curves(
         **{
             name: CurvePair(
                 **{
-                    kind: reliability(correct[rows], f[rows], take_groups(groups, rows), take_groups(weights, rows))
+                    kind: reliability(
+                        correct[rows],
+                        f[rows],
+                        take_groups(groups, rows),
+                        take_groups(weights, rows),
+                        min_rows=min_rows,
+                    )
                     for kind, f in (("raw", confidence), ("corrected", corrected))
                 }
             )
@@ -371,13 +380,18 @@ def curves(
 
 
 def reliability(
-    correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None, weights: np.ndarray | None = None
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    *,
+    min_rows: int = MIN_ROWS,
 ) -> CurveNumbers | None:
-    """Return the reliability curve of rows, None where they are fewer than 30; all arrays of shape (n,)."""
-    if len(correct) < MIN_ROWS:
+    """Return the reliability curve of rows, None where they are fewer than `min_rows`; all arrays of shape (n,)."""
+    if len(correct) < min_rows:
         return None
     # ten rows to a bin on average, where there are too few for all bins
-    n_bins = min(BINS, len(correct) // 10)
+    n_bins = max(1, min(BINS, len(correct) // 10))
     curve = metrics.reliability_curve(correct, confidence, n_bins=n_bins, groups=groups, sample_weight=weights)
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 

@@ -121,7 +121,7 @@ def summarise(
         findings_method=rows.ledger.method(),
         groups=measurements.group_numbers(correct, expected, honest.dependence, columns.get("group")),
         weights=measurements.weight_numbers(weights, columns.get("weight")),
-        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, **counted),
+        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, min_rows=min_rows, **counted),
         histogram=measurements.histogram(delta, regime),
         map=map_info,
         data=_data(triples),

@@ -99,6 +99,20 @@ def test_a_slice_with_too_few_rows_is_not_worst_and_its_gap_counts_as_zero():
     assert all(at["n"] >= 1 for at in thresholds.measure(one)["thresholds"] if at["worst"])
 
 
+def test_diagrams_of_regimes_respect_the_fewest_rows_of_a_slice():
+    studied = planted("paper")
+    sizes = {name: int(rows.sum()) for name, rows in studied.learned.regions.items()}
+    for least in (1, sizes["over"], sizes["over"] + 1):
+        of = replace(studied, settings=replace(SETTINGS, min_rows=least))
+        drawn = {row["value"] for row in curves.measure(of)["curves"] if row["column"] == "regime"}
+        assert drawn == {name for name, size in sizes.items() if size >= least}
+    few = replace(studied.learned, epsilon=float(np.sort(np.abs(studied.learned.delta))[-4]))
+    of = replace(studied, settings=replace(SETTINGS, min_rows=1))
+    of.__dict__["learned"] = few
+    kept = [row for row in curves.measure(of)["curves"] if row["value"] in ("over", "under")]
+    assert sum(row["n"] for row in kept) == 3
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_saved_log_loss_is_a_mean_over_rows_with_its_interval(method):
     saved = []
