@@ -76,7 +76,8 @@ def seed_numbers(seeds: pl.DataFrame, seed_pairs: pl.DataFrame, method: str) -> 
     [(0.9, 0.2, 2)]
     """
     each = of_method(seeds, method).with_columns(pl.col("gap").fill_null(0.0).clip(0.0))
-    alone = each.group_by(_PAIR).agg(*_spread(pl.col("gap"), pl.col("delta_std")), pl.len().cast(pl.Int64).alias("n_seeds"))
+    n_seeds = pl.len().cast(pl.Int64).alias("n_seeds")
+    alone = each.group_by(_PAIR).agg(*_spread(pl.col("gap"), pl.col("delta_std")), n_seeds)
     known = pl.col("correlation").is_not_null()
     together = (
         of_method(seed_pairs, method)
