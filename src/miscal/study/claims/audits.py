@@ -79,7 +79,8 @@ def seeds(tables: Tables, method: str) -> list[Claim]:
         Claim(
             "seeds", "table 3", "Fields of different seeds correlate.",
             ranged_briefly([row.correlation.mean for row in paper.SEEDS.values()]),
-            f"{ranged_briefly(correlations)}{left_out}", table.height, f"The mean correlation is above {AGREEING:g} in every audited pair.",
+            f"{ranged_briefly(correlations)}{left_out}", table.height,
+            f"The mean correlation is above {AGREEING:g} in every audited pair.",
             *in_every(same, table.height),
         ),
         *_signs(table),
