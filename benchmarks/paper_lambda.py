@@ -49,7 +49,7 @@ def compute(folder: Path | None, name: str, seed: int) -> dict:
             "lambda": penalty, "sigma": candidate.sigma, "epoch": candidate.epoch, "proxy": candidate.proxy,
             "test": float(np.mean(np.square(rows.residual[test] - delta))), "std": float(delta.std()),
         })  # fmt: skip
-    return {"lambdas": told, "seconds": time.perf_counter() - start}
+    return {"set": name, "seed": seed, "lambdas": told, "seconds": time.perf_counter() - start}
 
 
 def shown(records: list[dict]) -> list[list[str]]:
