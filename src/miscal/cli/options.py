@@ -1,11 +1,13 @@
 """Options that several commands share, named as in the contract."""
 
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from miscal.base.errors import InputError
 from miscal.base.randomness import LARGEST_SEED
 from miscal.estimators.registry import DEVICES, ESTIMATORS
 
@@ -179,12 +181,15 @@ DeviceOption = Annotated[
         "no use for a GPU.",
     ),
 ]
-Neighbours = Annotated[
-    int | None,
+MethodSettings = Annotated[
+    list[str] | None,
     typer.Option(
-        metavar="N",
-        parser=_number(int, 1),
-        help="Average over the N nearest training rows instead of all of them (--method paper only).",
+        "--option",
+        metavar="NAME=VALUE",
+        help="Setting of --method paper instead of the paper's own; may be repeated. min_mass=1: rows with hardly any "
+        "neighbour get the estimate by the confidence alone. stop_hopeless=true: stop settings that cannot catch up, "
+        "which saves time. neighbours=50: average over the 50 nearest rows. Others are sigmas, lambdas, max_epochs, "
+        "patience and bank_size; a list is written as [0.1,0.3].",
     ),
 ]
 Seed = Annotated[
@@ -302,3 +307,43 @@ def names(text: str | None) -> tuple[str, ...]:
     (('subject', 'year'), ())
     """
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def method_settings(texts: list[str] | None) -> dict[str, object]:
+    """Read settings of a method, each written as NAME=VALUE with the value as JSON.
+
+    Parameters
+    ----------
+    texts : list of str or None
+        As given on the command line.
+
+    Returns
+    -------
+    dict of str to JSON values
+        Empty for None.
+
+    Raises
+    ------
+    InputError
+        If one has no name or no value, the value is no JSON, or a name comes twice.
+
+    Examples
+    --------
+    >>> method_settings(["min_mass=1", "sigmas=[0.1, 0.3]", "stop_hopeless=true"])
+    {'min_mass': 1, 'sigmas': [0.1, 0.3], 'stop_hopeless': True}
+    """
+    found: dict[str, object] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name in found:
+            raise InputError(f"--option gives {name} more than once: leave all but one out")
+        try:
+            if not name or not equals:
+                raise ValueError
+            found[name] = json.loads(value)
+        except ValueError:
+            raise InputError(
+                "--option must be NAME=VALUE with a number, true, false, null or a list as its value, for example "
+                f"min_mass=1 or sigmas=[0.1,0.3]; got {text!r}"
+            ) from None
+    return found

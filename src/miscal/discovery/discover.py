@@ -172,7 +172,7 @@ def discover(
         with clock.stage("regimes") as part:
             estimate = honest.estimate
             regime, hidden_regime = (
-                cut(values, epsilon, estimate.supported) for values in (estimate.delta, estimate.hidden)
+                cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
             shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")

@@ -92,10 +92,19 @@ def summarise(
         evidence=honest.evidence,
         verdict=_verdict(rows, claimed, regimes),
         alarms=_alarms(triples),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(honest, regimes, regime)])),
+        warnings=tuple(
+            plain([*triples.notes, *warnings, *_remarks(honest, regimes, estimate.supported[testify], regime)])
+        ),
         global_=whole,
         field=measurements.field_numbers(
-            confidence, delta, visible, hidden, regime, structure=claimed.structure, weights=weights
+            confidence,
+            delta,
+            visible,
+            hidden,
+            regime,
+            estimate.supported[testify],
+            structure=claimed.structure,
+            weights=weights,
         ),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
@@ -112,7 +121,7 @@ def summarise(
         findings_method=rows.ledger.method(),
         groups=measurements.group_numbers(correct, expected, honest.dependence, columns.get("group")),
         weights=measurements.weight_numbers(weights, columns.get("weight")),
-        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, **counted),
+        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, min_rows=min_rows, **counted),
         histogram=measurements.histogram(delta, regime),
         map=map_info,
         data=_data(triples),
@@ -158,7 +167,7 @@ def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:
     return places(*known, named, whole, dependence=honest.dependence)
 
 
-def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
+def _remarks(rows: HonestRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
     what, correct = "" if rows.evidence == ALL else "test ", rows.triples.correct[rows.testifies]
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
     remarks = [
@@ -175,11 +184,18 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) ->
                 else ""
             )
         )
-    unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
-    if unsupported:
+    apart = regime == None  # noqa: E711  element by element
+    if apart.any():
         remarks.append(
-            f"{unsupported:,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
+            f"{apart.sum():,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
             "estimate: theirs comes from the confidence alone, and they belong to no regime"
+        )
+    kept = ~supported & ~apart
+    if kept.any():
+        remarks.append(
+            f"{kept.sum():,} of {len(regime):,} {what}rows have so few of the rows learned from nearby that the local "
+            "estimate, which they keep, is mostly noise; --option min_mass=1 gives such rows the estimate by the "
+            "confidence alone"
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block)

@@ -153,7 +153,7 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
 def _completed(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
     """Add what a plan leaves open; of options, those that it does not name."""
     mixed = {name: content[name] for name in ("options", "score") if isinstance(content.get(name), dict)}
-    return {**defaults, **content, **{name: defaults[name] | own for name, own in mixed.items()}}
+    return {**defaults, **content, **{name: defaults.get(name, {}) | own for name, own in mixed.items()}}
 
 
 def _entries(entries: Iterable[Any]) -> Iterable[tuple[str, dict[str, Any]]]:

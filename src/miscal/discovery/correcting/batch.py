@@ -61,12 +61,11 @@ def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
         told = field.correct(rows.X, f[rows.whole])
         if told.mass is not None:
             mass[rows.whole] = told.mass
-        local &= told.supported
+        local &= told.local
         at = rows.whole[local]
-        supported[at], corrected[at], delta[at] = True, told.corrected[local], told.delta[local]
-        # a method may have words of its own for rows without support
-        off = rows.whole[~told.supported]
-        corrected[off], delta[off] = told.corrected[~told.supported], told.delta[~told.supported]
+        supported[at], corrected[at], delta[at] = told.supported[local], told.corrected[local], told.delta[local]
+        off = rows.whole[~told.local]
+        corrected[off], delta[off] = told.corrected[~told.local], told.delta[~told.local]
         reason[off] = [words or FAR for words in reason[off]]
     columns = {"row": rows.row, "delta": delta, "corrected": corrected, "mass": mass, "supported": supported}
     return pl.DataFrame(
@@ -99,7 +98,8 @@ def tally_of(rows: NewRows, table: pl.DataFrame, saved: SavedEstimator, encoder:
         **rows.counts,
         written=len(table),
         far=int((table["reason"] == FAR).sum()),
-        global_only=int((~table["supported"] & table["corrected"].is_not_null()).sum()),
+        # every row without a local estimate has a reason
+        global_only=int((table["reason"].is_not_null() & table["corrected"].is_not_null()).sum()),
         empty=table["corrected"].null_count(),
         faults=rows.faults,
         unknown={one.what: dict(Counter(one.values)) for one in rows.unknown},

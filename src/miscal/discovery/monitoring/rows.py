@@ -157,6 +157,7 @@ def read_labelled(
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
     made = {"X": new.X, "confidence": new.confidence, "visible": visible}
     made |= {name: told[name].to_numpy() for name in ("corrected", "supported", "delta")}
+    made["local"] = told["reason"].is_null().to_numpy()
     epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
     rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
     unlabelled = int((~keep).sum())
@@ -248,7 +249,7 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         confidence=values["confidence"][order],
         corrected=values["corrected"][order],
         visible=values["visible"][order],
-        regime=cut(values["delta"], epsilon, values["supported"])[order],
+        regime=cut(values["delta"], epsilon, values["local"])[order],
         supported=values["supported"][order],
         unit=unit[order],
         group=None if names is None else names[order],

@@ -138,8 +138,9 @@ p_value }}).
 No {{ words.row }} belongs to the {{ view.missing | listed }} regime.
 {% endif %}
 {% if view.unsupported >= 0.0005 %}
-{{ view.unsupported | percent }} of the {{ words.rows }} are too far from the rows learned from for a local estimate, so
-they belong to no regime.
+{{ view.unsupported | percent }} of the {{ words.rows }} are unsupported: few or none of the rows learned from lie near
+them. {{ "They keep their local estimate, which is mostly noise." if view.kept else
+"Their estimate comes from the confidence alone, so they belong to no regime." }}
 {% endif %}
 </p>
 """
@@ -204,6 +205,7 @@ class RegimesView:
     whole: str
     whole_share: float
     unsupported: float
+    kept: bool
     epsilon: float | None
     gap: GapNumbers
     worst: str
@@ -236,6 +238,8 @@ def view(source: Source) -> RegimesView:
         whole=names[whole.whole].lower() if whole.whole in ("over", "under") else "",
         whole_share=whole.share,
         unsupported=summary.field.share_unsupported,
+        # regimes share all rows among them where no row is left to the global map
+        kept=sum(regime.share for regime in summary.regimes) > 0.9995,
         epsilon=source.epsilon,
         gap=summary.gap,
         worst=REGIMES.get(summary.gap.worst or "", "worse").lower(),
