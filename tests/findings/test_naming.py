@@ -56,7 +56,7 @@ def test_enrichment_p_values_are_those_of_fisher():
     rng = np.random.default_rng(1)
     column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]))
     column.codes[:60] = 0
-    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == "= a"]
+    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == Label("a")]
     inside, outside = column.codes[PART == 0] == 0, column.codes[PART != 0] == 0
     table = [[inside.sum(), outside.sum()], [(~inside).sum(), (~outside).sum()]]
     raw = [fisher_exact(np.array(table)[flip], alternative="greater").pvalue for flip in ([0, 1], [1, 0])]

@@ -87,8 +87,11 @@ def test_a_redacted_condition_of_any_kind_tells_no_text(kind, data):
 def test_redacted_words_and_json_hold_nothing_of_a_term(where, place):
     term, other = Term(SECRET), Value("year", "2001", "text")
     condition = {
-        "alone": term, "both": Both((term, other)), "any_of": AnyOf((other, term)), "nested": AnyOf((Both((term,)), other))
-    }[where]  # fmt: skip
+        "alone": term,
+        "both": Both((term, other)),
+        "any_of": AnyOf((other, term)),
+        "nested": AnyOf((Both((term,)), other)),
+    }[where]
     made = [None, Alike(term, 0.8), Mostly(condition, 0.7), Mixed(terms=(TermShare(term, 0.6, 0.1),))][place]
     number = TermNumbers()
     redacted, rest = condition.redacted(number), None if made is None else made.redacted(number)
@@ -108,7 +111,7 @@ def test_the_same_term_has_the_same_number_everywhere():
     "content", [None, 3, {}, {"kind": "unheard of"}, {"kind": "span", "column": "a"}, {"kind": "term"}]
 )
 def test_what_is_no_condition_is_refused(content):
-    with pytest.raises(ValueError, match="kind|low|term"):
+    with pytest.raises(ValueError, match=r"kind|low"):
         read_condition(content)
 
 
