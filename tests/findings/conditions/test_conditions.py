@@ -111,7 +111,7 @@ def test_the_same_term_has_the_same_number_everywhere():
     "content", [None, 3, {}, {"kind": "unheard of"}, {"kind": "span", "column": "a"}, {"kind": "term"}]
 )
 def test_what_is_no_condition_is_refused(content):
-    with pytest.raises(ValueError, match=r"kind|low"):
+    with pytest.raises(ValueError, match=r"kind|low|term"):
         read_condition(content)
 
 
