@@ -18,12 +18,10 @@ from miscal.discovery.monitoring.bets import Watch, blocks, conditional_log_fact
 from miscal.discovery.monitoring.identity import RowKeys, many_alike, more_than_chance, order_digest, refuse_counted
 from miscal.discovery.monitoring.kept import Look
 from miscal.discovery.monitoring.learned import Learned
-from miscal.discovery.monitoring.membership import members
 from miscal.discovery.monitoring.questions import BETS, SHARES, Question, tolerance_of
 from miscal.discovery.monitoring.rows import NewLabelled
 from miscal.discovery.monitoring.state import MonitorState
 from miscal.evidence.betting import Capital, clipped_logit
-from miscal.findings.ledger import named_groups
 
 KINDS = ("raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "regime", "regime")
 ALPHA = 0.05
@@ -209,38 +207,6 @@ def test_what_was_learned_has_the_sign_of_what_was_seen():
     score = learned.score(Z)
     assert np.corrcoef(score, Z[:, 1])[0, 1] > 0.99
     assert 0 < score.max() < 0.8 / 1.0
-
-
-DAYS = np.datetime64("2021-01-01", "s") + np.arange(120) * np.timedelta64(20, "h")
-COLUMNS = [
-    {"year": np.repeat([2001.0, 2002.0, np.nan], 40)},
-    {"age": np.random.default_rng(0).normal(40, 10, 120), "kind": np.array(["a", "b"] * 60, object)},
-    {"day": DAYS, "kind": np.array(["a", "b and day"] * 60, object)},
-    {"flag": np.arange(120) % 3 == 0},
-]
-
-
-@pytest.mark.parametrize("values", COLUMNS)
-def test_named_groups_are_read_from_their_descriptions(values):
-    """Every group that a ledger may name of these rows is found again, of the same rows."""
-    text = ["the law of china" if k % 2 else "sums and more sums" for k in range(120)]
-    groups = named_groups(values, text)
-    assert len(groups) > 2
-    unread = 0
-    for k, description in enumerate(groups.descriptions):
-        found = members(description, groups.columns[k], values, text)
-        unread += found is None
-        # bounds are written with six digits: the row at each end may be lost
-        assert found is None or (found != groups.rows(k)).sum() <= 2, description
-    assert unread <= 0.2 * len(groups)
-
-
-@pytest.mark.parametrize(
-    "description",
-    ["mixed: 3 values of kind", "kind = a or b (overlap 90 %)", "term 1 of the texts (left out)", "kind near a"],
-)
-def test_what_has_no_name_is_left_out(description):
-    assert members(description, ["kind"], {"kind": np.array(["a", "b"], object)}, None) is None
 
 
 def test_more_rows_leave_less_tolerance_and_never_less_than_the_least():

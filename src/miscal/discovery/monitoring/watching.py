@@ -19,7 +19,7 @@ from miscal.discovery.monitoring.bets import Watch
 from miscal.discovery.monitoring.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
 from miscal.discovery.monitoring.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
 from miscal.discovery.monitoring.kept import Look
-from miscal.discovery.monitoring.membership import members
+from miscal.discovery.monitoring.membership import frame_of
 from miscal.discovery.monitoring.questions import FINDING, REGIME, Question, hidden_tolerance, questions_of
 from miscal.discovery.monitoring.rows import NewLabelled, Read, name_of, read_labelled
 from miscal.discovery.monitoring.state import MonitorState
@@ -28,7 +28,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import running_interval
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.ledger import NAMED
+from miscal.findings.conditions import Frame
 
 LEAST_RATE = 0.01
 """Rate of unsupported rows that is no drift, whatever the run had. A convention."""
@@ -95,14 +95,18 @@ def look(
         group = group or run.summary.settings.get("source", {}).get("columns", {}).get("group")
     with one_thread():
         by_id = None if before is None else before.by_id
-        read = read_labelled(run, run.load_model(), data, group=group, by_id=by_id, **options)
+        saved = run.load_model()
+        read = read_labelled(run, saved, data, group=group, by_id=by_id, **options)
         rows = read.rows
+        frame = frame_of(run, saved, rows)
         if before is None:
-            before = _begin(run, rows, model, tolerance, group)
+            before = _begin(run, rows, frame, model, tolerance, group)
         states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
         keys = RowKeys.of(rows, before.watch.basis)
         refuse_counted(before.looks, before.seen, keys, folder, rows)
-        inside = {one.key: _inside(run, one, rows) for one in before.watch.questions if one.kind in (REGIME, FINDING)}
+        inside = {
+            one.key: _inside(run, one, rows, frame) for one in before.watch.questions if one.kind in (REGIME, FINDING)
+        }
         watch = before.watch.after(rows, inside)
     seen = _seen(read, data, keys.rows, repeated(keys.groups, before.seen.groups), at)
     after = states.extended(before, watch, seen, keys)
@@ -112,19 +116,16 @@ def look(
 
 
 def _begin(
-    run: Run, rows: NewLabelled, model: tuple[str, ...], tolerance: float | None, group: str | None
+    run: Run, rows: NewLabelled, frame: Frame, model: tuple[str, ...], tolerance: float | None, group: str | None
 ) -> MonitorState:
     """Fix everything that a monitor keeps: what it asks, and how inputs become coordinates."""
     found, left = [], []
     for place, one in enumerate(run.summary.findings):
-        if one.source != NAMED:
-            left.append(undecided(one.description, "it is a group of similar inputs, which new rows cannot be put in"))
-        elif (lacking := [name for name in one.columns if name not in rows.columns and name != "text"]) != []:
-            left.append(undecided(one.description, f"the new rows have no column {lacking[0]!r}"))
-        elif members(one.description, one.columns, rows.columns, rows.text) is None:
-            left.append(undecided(one.description, "its description does not say which new rows belong to it"))
-        else:
+        lacking = one.condition.lacks(frame)
+        if lacking is None:
             found.append(place)
+        else:
+            left.append(undecided(one.description, lacking))
     reference = reference_of(run, rows.X, rows.confidence)
     if reference.missing is not None:
         left.append(f"inputs: the rows of the run cannot be read ({reference.missing}), so new ones are not compared")
@@ -145,17 +146,17 @@ def _unsupported(run: Run) -> float:
     return min(max(upper, LEAST_RATE), 1 - LEAST_RATE)
 
 
-def _inside(run: Run, one: Question, rows: NewLabelled) -> np.ndarray:
+def _inside(run: Run, one: Question, rows: NewLabelled, frame: Frame) -> np.ndarray:
     if one.kind == REGIME:
         return rows.regime == one.sign
     finding = run.summary.findings[one.place or 0]
-    found = members(finding.description, finding.columns, rows.columns, rows.text)
-    if found is None:
+    lacking = finding.condition.lacks(frame)
+    if lacking is not None:
         raise InputError(
             f"the rows of the finding {finding.description!r} cannot be told in these data, as they could at the first "
-            f"look: give the columns {', '.join(map(repr, finding.columns))} in the same form"
+            f"look: {lacking}; give {', '.join(map(repr, finding.columns)) or 'the inputs'} in the same form"
         )
-    return found
+    return finding.condition.rows(frame)
 
 
 def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | None) -> Look:
@@ -229,8 +230,9 @@ def _question(one: Question, alpha: float) -> QuestionNumbers:
 
 def _group(run: Run, one: Question, watch: Watch) -> GroupNumbers:
     sums, summary = watch.sums[one.key], run.summary
-    if one.kind == FINDING:
-        before = summary.findings[one.place or 0].hidden.value
+    finding = summary.findings[one.place or 0] if one.kind == FINDING else None
+    if finding is not None:
+        before = finding.hidden.value
     else:
         regime = next(regime for regime in summary.regimes if regime.name == one.sign)
         before = None if regime.hidden is None else regime.hidden.value
@@ -239,6 +241,8 @@ def _group(run: Run, one: Question, watch: Watch) -> GroupNumbers:
     return GroupNumbers(
         key=one.key,
         description=clean_text(one.label),
+        condition=None if finding is None else finding.condition,
+        phrase=clean_text(one.label if finding is None else finding.phrase),
         kind=one.kind,
         sign=one.sign,
         n=sums.rows,

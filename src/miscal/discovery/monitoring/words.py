@@ -73,16 +73,12 @@ def _alarm(one: QuestionNumbers, groups: dict[str, GroupNumbers], last: LookNumb
     if one.kind in (REGIME, FINDING):
         group = groups[one.key]
         if group.accuracy is None or group.corrected is None:
-            return f"In {_name(group)}, the corrected confidences are off {at}; {_REFIT}."
+            return f"In {group.phrase}, the corrected confidences are off {at}; {_REFIT}."
         return (
-            f"In {_name(group)}, the corrected confidences are off {at}: over all looks they are {group.corrected:.1%} "
+            f"In {group.phrase}, the corrected confidences are off {at}: over all looks they are {group.corrected:.1%} "
             f"on average, and {group.accuracy:.1%} of {_count(group.n, 'outcome')} are 1; {_REFIT}."
         )
     return f"More rows are unlike all rows of the run than before {at}: they get the global correction only."
-
-
-def _name(group: GroupNumbers) -> str:
-    return group.description if group.kind == REGIME else f"the rows with {group.description}"
 
 
 def _raw(questions: Sequence[QuestionNumbers]) -> Iterator[str]:
@@ -170,8 +166,8 @@ def undecided(description: str, why: str) -> str:
 
     Examples
     --------
-    >>> undecided("year = 2001", "the new rows have no column 'year'")
-    "finding 'year = 2001': the new rows have no column 'year'"
+    >>> undecided("year = 2001", "the rows have no column 'year'")
+    "finding 'year = 2001': the rows have no column 'year'"
     """
     return f"finding {description!r}: {why}"
 
