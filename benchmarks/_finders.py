@@ -29,7 +29,8 @@ def ledger(planted: Planted, judge: Judge, seed: int) -> list[Meaning]:
     """The ledger: named findings by their words, clusters by their rows and without columns."""
     nothing = Meaning(frozenset(["?"]), np.zeros(judge.n, bool))
     told = replace(planted.rows, metadata=planted.columns)
-    found = [(one, found_in(one, told, seed) or nothing) for one in ledger_of(planted.rows, seed).findings]
+    written = ledger_of(planted.rows, seed)
+    found = [(one, found_in(one, told, written.clusters) or nothing) for one in written.findings]
     return [meant if one.source == NAMED else Meaning(frozenset(), meant.rows) for one, meant in found]
 
 

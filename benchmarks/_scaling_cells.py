@@ -130,7 +130,7 @@ def _grid(n: int, d: int, setting: str) -> dict:
     X, r, one = world.X, world.residual.astype(np.float32), np.ones(len(world), np.float32)
     data = TrainingData(X[:n], r[:n], one[:n], X[n:], r[n:], one[n:], np.arange(n))
     settings = {"sigmas": SIGMAS[-n_sigmas:], "penalties": LAMBDAS[-n_lambdas:], "max_epochs": GRID_EPOCHS}
-    taken = seconds(lambda: search(data, **settings, n_jobs=1, stop_hopeless=False))
+    taken = seconds(lambda: search(data, **settings, n_jobs=1))
     widths = layer_sizes(d)
     products = step_products((d, widths[1], widths[1], widths[2]))
     state = [torch.zeros(len(right), right.shape[1]) for _, right, _ in products[::3] for _ in range(3)]

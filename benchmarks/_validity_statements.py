@@ -8,7 +8,6 @@ more rows of the kind, against that of the world.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -44,9 +43,10 @@ from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings
 from miscal.evidence.stated import rare_values_warning
 from miscal.findings import cut
+from miscal.findings.conditions import Frame
 from miscal.findings.judging import judge
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, Witnesses, find, named_groups
-from miscal.findings.ledger.ledger import Finding, hidden_interval
+from miscal.findings.ledger.ledger import hidden_interval
 from miscal.findings.ledger.scan import error_shares
 
 ALL, TEST = "all", "test"
@@ -57,7 +57,6 @@ from 99 draws at a scale miss more often than those of a run, from 300: their qu
 on either side."""
 FOLDS, BINS, LOOKS = 5, 15, 10
 SHIFTS = np.array([-0.8, -0.4, 0.4, 0.8])
-PER_CENT = re.compile(r"the (\d+) % of rows with the (lowest|highest) estimated hidden residual")
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +240,8 @@ def findings(asked: Asked) -> Told:
     found = find(witnesses, groups, field=order, seed=asked.seed)
     least = min((one.p_adjusted for one in found.findings), default=1.0)
     told.p_value("findings", least, asked.nothing_hidden)
-    chosen = [(one.hidden_interval, rows_of(one, groups, order)) for one in (*found.findings, *found.accounted)]
+    frame = Frame(n, rows.columns, hidden=order.hidden, block=order.block, row=witnesses.row)
+    chosen = [(one.hidden_interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
     for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
         told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected, rows.weight)
         told.misses[f"{name}: intervals, true E[y | f]"] = missed(intervals, rows.rate - rows.visible, rows.weight)
@@ -266,20 +266,6 @@ def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float,
         weight = take_groups(rows.weight, inside)
         found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect, weight), inside))
     return found
-
-
-def rows_of(one: Finding, groups: Groups, order: SequentialField) -> np.ndarray:
-    """Rows of a finding: of a named group, or of an end of the field, block by block."""
-    if one.description in groups.descriptions:
-        return groups.rows(groups.descriptions.index(one.description))
-    share, end = PER_CENT.match(one.description).groups()
-    inside = np.zeros(len(order.hidden), bool)
-    for block in np.unique(order.block):
-        mine = np.flatnonzero(order.block == block)
-        if len(mine) >= LEDGER_DEFAULTS.block_rows:
-            ranked = mine[np.argsort(order.hidden[mine] * (1 if end == "lowest" else -1), kind="stable")]
-            inside[ranked[: round(int(share) / 100 * len(mine))]] = True
-    return inside
 
 
 def monitor(asked: Asked) -> Told:

@@ -28,7 +28,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import binomtest
 
 from _judge import Judge
-from _ledger import Meaning, ledger_of, ledger_sets, meaning, read_rows
+from _ledger import Meaning, found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.base.folds import assign_folds, row_groups
 from miscal.data.triples import Triples
@@ -65,7 +65,7 @@ def replicated(rows: Triples, half: int) -> list[dict]:
     here, there = (Judge(part.correct, part.confidence, half) for part in (one, two))
     found, above = [], []
     for finding in ledger_of(one, half).findings:
-        meant: Meaning | None = meaning(finding, rows)
+        meant: Meaning | None = found_in(finding, rows)
         if meant is None:
             found.append({"description": finding.description, "read": False})
             continue

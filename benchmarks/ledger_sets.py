@@ -29,6 +29,8 @@ from _judge import Judge, holm
 from _ledger import found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
+from miscal.findings.conditions import Alike
+from miscal.findings.conditions.kinds.any_of import AnyOf
 from miscal.findings.ledger import Finding
 
 FIELDS = ("set", "seed")
@@ -60,8 +62,11 @@ def values_of(rows: Triples, column: str) -> dict[str, np.ndarray]:
 
 def describes(finding: Finding, column: str, name: str) -> bool:
     """Whether a found group is described by a value, alone or with others."""
-    words = re.search(rf"(?:^|: ){re.escape(column)} = (.*) \(overlap", finding.description)
-    return words is not None and name.removeprefix(f"{column} = ") in words[1].split(" or ")
+    if not isinstance(finding.made_of, Alike):
+        return False
+    alike = finding.made_of.condition
+    parts = alike.conditions if isinstance(alike, AnyOf) else (alike,)
+    return name in [one.words for one in parts if one.columns == (column,)]
 
 
 def compare(rows: Triples, column: str, seed: int) -> dict:
@@ -71,10 +76,10 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     seconds = time.perf_counter() - start
     judge, groups = Judge(rows.correct, rows.confidence, seed), values_of(rows, column)
     scan = scan_values(judge, groups)
-    meant = [found_in(one, rows, seed) for one in ledger.findings]
+    meant = [found_in(one, rows, ledger.clusters) for one in ledger.findings]
     given = [one.rows for one in meant if one is not None]
-    names = {name for one in ledger.findings for name in (one.description, *one.aliases)}
-    alone = {one.description for one in ledger.accounted}
+    names = {told.words for one in ledger.findings for told in (one.condition, *one.aliases)}
+    alone = {one.condition.words for one in ledger.accounted}
     told, described, accounted, explained, missed = [], [], {}, {}, {}
     for name in scan:
         p = judge.p_value(groups[name], given) if given else 0.0
@@ -88,7 +93,8 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
             explained[name] = p
         else:
             missed[name] = p
-    added = [one.description for one in ledger.findings if not ({one.description, *one.aliases} & set(scan))]
+    own = {one: {told.words for told in (one.condition, *one.aliases)} for one in ledger.findings}
+    added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
         "rows": len(rows), "candidates": ledger.candidates, "values": len(groups), "scan": scan,
         "ledger": [one.description for one in ledger.findings], "told": told, "described": described,

@@ -10,7 +10,7 @@ tables, and what the fits took beside the floor of their matrix products, whose 
 
 Targets: three clusters recovered with r in 0.93 to 0.97, median regret at most 0.02, and all fits in at most twice
 their floor. Beside them it is said whether two claims of the paper reproduce: residual regression is near zero at k = 4
-and 5 (here: r below 0.2 at every A run, with the largest network), and the kernel stays strong there (here: r above 0.5
+and 5 (here: r below 0.2 at every A run, at any size), and the kernel stays strong there (here: r above 0.5
 at the largest A).
 """
 
@@ -52,9 +52,14 @@ def over_lambdas(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Head and rows of what small and wide bandwidths do over lambda."""
     rows = []
     for (a, k), own in table.group_by("amplitude", "frequency", maintain_order=True):
-        steps, spread = over_lambda(own)
-        rows += [[f"{a:g}", f"{k:g}", brief(x), f"{r:.2f}", f"{spread:.3f}"] for x, r in steps]
-    return ["A", "k", "lambda", "mean r of bandwidths up to 0.1", "spread over lambda at the widest bandwidth"], rows
+        (by_loss, spread), (by_proxy, proxy_spread) = (over_lambda(own, name) for name in ("loss_r", "r"))
+        rows += [
+            [f"{a:g}", f"{k:g}", brief(x), f"{r:.2f}", f"{spread:.3f}", f"{other:.2f}", f"{proxy_spread:.3f}"]
+            for (x, r), (_, other) in zip(by_loss, by_proxy, strict=True)
+        ]
+    heads = ("mean r of bandwidths up to 0.1", "spread over lambda at the widest bandwidth")
+    by_epoch = [f"{head}, {epoch}" for epoch in ("lowest loss", "smallest proxy") for head in heads]
+    return ["A", "k", "lambda", *by_epoch], rows
 
 
 def show_costs(args: argparse.Namespace, records: Sequence[Record], settings: Settings) -> float:
@@ -88,12 +93,20 @@ def print_claims(records: Sequence[Record]) -> None:
     """Print whether the paper's claims on residual regression and the kernel reproduce."""
     largest = max((r.cell.capacity for r in records if r.cell.capacity), key=n_parameters)
     rapid = [record for record in records if record.cell.frequency >= RAPID]
-    regression = max(record.ranked for record in rapid if record.cell.method == f"{RESREG}{largest}")
+    sizes = [record for record in rapid if record.cell.capacity]
+    regression, any_size = (
+        max(record.ranked for record in own)
+        for own in ([one for one in sizes if one.cell.method == f"{RESREG}{largest}"], sizes)
+    )
     kernel = [record for record in rapid if record.cell.method == "paper"]
     strongest = max(record.cell.amplitude for record in kernel)
     least = min(record.ranked for record in kernel if record.cell.amplitude == strongest)
     for line, holds in (
-        (f"residual regression near zero at k >= {RAPID:g}: r at most {regression:.3f}", regression < NEAR_ZERO),
+        (
+            f"residual regression near zero at k >= {RAPID:g}: r at most {any_size:.3f} at any size, "
+            f"{regression:.3f} with the largest",
+            any_size < NEAR_ZERO,
+        ),
         (f"kernel strong at k >= {RAPID:g}, A = {strongest:g}: r at least {least:.3f}", least > STRONG),
     ):
         print(f"\n{line}, {'as in the paper' if holds else 'NOT as in the paper'}")

@@ -28,7 +28,6 @@ import time
 import numpy as np
 
 import miscal
-from _ledger import Meaning
 from _script import limit_threads, options, results, target
 from _validity_counts import Told, counts_of, missed, outside, show_statements
 from _validity_worlds import GROUP_ROWS, SHARED, hidden_size, squeezed
@@ -36,6 +35,8 @@ from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
+from miscal.findings.conditions import Frame
+from miscal.findings.ledger import NAMED
 
 FIELDS = ("world", "n", "draw")
 STATED, RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.75, 0.7, 0.9])
@@ -179,13 +180,13 @@ def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
     """Any finding, and whether the interval of any that columns name misses: as promised, E[y | f] taken as known."""
     summary = found.summary
     told.p_value("findings", min((one.p_adjusted for one in summary.findings), default=1.0), world == "grouped")
-    columns = {name: values[table.testifies] for name, values in table.columns.items()}
+    frame = Frame(int(table.testifies.sum()), {name: values[table.testifies] for name, values in table.columns.items()})
     wrong = more = False
     for one in (*summary.findings, *summary.accounted_for):
-        meaning = Meaning.of(one.description, columns, None)
-        if meaning is None or meaning.rows.sum() != one.n:  # a cluster, or an end of the field
+        if one.source != NAMED:  # a cluster, or an end of the field
             continue
-        rate, visible = (values[table.testifies][meaning.rows].mean() for values in (table.rate, table.visible))
+        inside = one.condition.rows(frame)
+        rate, visible = (values[table.testifies][inside].mean() for values in (table.rate, table.visible))
         expected = one.accuracy - one.hidden.value
         wrong |= outside(one.hidden.interval, rate - expected)
         more |= outside(one.hidden.interval, rate - visible)

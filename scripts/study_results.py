@@ -61,11 +61,13 @@ def page(name: str, tables: Tables) -> str:
         "## In words",
         "\n".join(f"- {sentence}" for sentence in (*summary.said, *_raw(tables))),
         "## Pair by pair",
-        "Numbers are of test rows. `gap`: smECE of the worse regime less that of all rows. `hidden, at least`: the "
-        "certificate's lower limit of the mean absolute hidden miscalibration, with its p-value adjusted for the pairs "
-        "(Holm). `paper - auto`: log loss after the paper's correction less that after ours, on the same rows: ours is "
-        "better where it is above 0. `saved` is the log loss of the raw confidences less that of the corrected ones, "
-        "and `beyond a map` that of the best map of the confidence alone less it. Intervals are at 95 %.",
+        "Numbers are of test rows. `gap`: smECE of the worse regime less that of all rows. `unsupported`: share of "
+        "rows with few or none of the rows learned from nearby; under method paper, of a mass below 1. `hidden, at "
+        "least`: the certificate's lower limit of the mean absolute hidden miscalibration, with its p-value adjusted "
+        "for the pairs (Holm). `paper - auto`: log loss after the paper's correction less that after ours, on the same "
+        "rows: ours is better where it is above 0. `saved` is the log loss of the raw confidences less that of the "
+        "corrected ones, and `beyond a map` that of the best map of the confidence alone less it. Intervals are at "
+        "95 %.",
         _pairs(tables),
         _corrections(tables),
         "## The paper's claims",
@@ -95,6 +97,10 @@ def _number(value: float | None, low: float | None = None, high: float | None = 
     return f"{value:.3f}" if low is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"
+
+
 def _table(head: list[str], rows: Iterable[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -104,14 +110,17 @@ def _pairs(tables: Tables) -> str:
     proofs = {m: {r["pair"]: r for r in certificates(tables["pairs"], m).iter_rows(named=True)} for m in METHODS}
     sides = {m: {r["pair"]: r for r in of_method(tables["pairs"], m, LEARNED).iter_rows(named=True)} for m in METHODS}
     head = ["pair", "test rows", "accuracy", "confidence"]
-    head += [f"{what}, {m}" for what in ("gap", "hidden, at least (p)") for m in METHODS]
+    head += [f"{what}, {m}" for what in ("gap", "unsupported (%)", "hidden, at least (p)") for m in METHODS]
     rows = []
     for pair in tables["pairs"]["pair"].unique(maintain_order=True):
         own = [sides[m].get(pair, {}) for m in METHODS]
         first = next(one for one in own if one)
         gaps = [_number(o.get("gap"), o.get("gap_interval_low"), o.get("gap_interval_high")) for o in own]
-        rows.append([pair, str(first["n_test"] or first["n"]), _number(first["accuracy"]),
-                     _number(first["confidence"]), *gaps, *(_proof(proofs[m].get(pair)) for m in METHODS)])  # fmt: skip
+        rows.append(
+            [pair, str(first["n_test"] or first["n"]), _number(first["accuracy"]), _number(first["confidence"]), *gaps]
+            + [_percent(one.get("share_unsupported")) for one in own]
+            + [_proof(proofs[m].get(pair)) for m in METHODS]
+        )
     return _table(head, rows)
 
 

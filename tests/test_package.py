@@ -2,11 +2,13 @@
 
 import ast
 import importlib.metadata
+import inspect
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import miscal
@@ -32,6 +34,30 @@ def loaded_after(statement: str) -> set[str]:
 )
 def test_light_to_import(statement):
     assert not loaded_after(statement) & set(HEAVY)
+
+
+FIRST_USES = {
+    "fit": "miscal.MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)",
+    "read texts": "miscal.read_triples({'confidence': f, 'correct': y, 't': t}, text='t', embed_model='tfidf')",
+}
+
+
+@pytest.mark.promise("D9")
+@pytest.mark.parametrize("use", FIRST_USES.values(), ids=FIRST_USES)
+def test_the_first_use_moves_no_random_state_of_python_or_numpy(use):
+    program = f"""
+import random
+import numpy as np
+rng = np.random.default_rng(0)
+X, f = rng.normal(size=(120, 2)), rng.uniform(0.2, 0.8, 120)
+y, t = (rng.random(120) < f).astype(int), [f"question {{k}} of {{k % 7}}" for k in range(120)]
+before, numbers = random.getstate(), np.random.get_state()[1].copy()
+import miscal
+{use}
+assert random.getstate() == before
+assert (np.random.get_state()[1] == numbers).all()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_command_says_its_version():
@@ -101,6 +127,48 @@ def test_nothing_runs_what_a_file_brings(path):
 )
 def test_the_search_finds_what_it_looks_for(code):
     assert forbidden(ast.parse(code))
+
+
+def patterns(tree: ast.AST) -> list[str]:
+    """Say which calls of polars could take the name of a file for a pattern, or read Parquet past the one place."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "polars":
+            found += [alias.name for alias in node.names if alias.name.startswith(("read_", "scan_"))]
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        called, name = ast.unparse(node.func), node.func.attr
+        if not called.startswith(("pl.read_", "pl.scan_", "polars.read_", "polars.scan_")):
+            continue
+        literal = any(k.arg == "glob" and ast.unparse(k.value) == "False" for k in node.keywords)
+        in_memory = bool(node.args) and ast.unparse(node.args[0]).startswith("io.BytesIO(")
+        if name in ("read_parquet", "scan_parquet") or not (literal or in_memory or not _takes_patterns(name)):
+            found.append(called)
+    return found
+
+
+def _takes_patterns(name: str) -> bool:
+    # the reader of JSON lines has no such argument, and reads the file that is named
+    return "glob" in inspect.signature(getattr(pl, name)).parameters
+
+
+@pytest.mark.promise("F8", once=True)
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
+def test_no_name_of_a_file_is_taken_for_a_pattern(path):
+    tree = ast.parse(path.read_text())
+    if path == SOURCE / "base" / "tables.py":
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and "_parquet" in ast.unparse(node.func)]
+        assert all("glob=False" in ast.unparse(node) for node in calls if ast.unparse(node.func).startswith("pl."))
+    else:
+        assert patterns(tree) == []
+
+
+@pytest.mark.promise("F8")
+@pytest.mark.parametrize(
+    "code", ["pl.read_parquet(p)", "pl.scan_parquet(p, glob=False)", "pl.scan_csv(p)", "from polars import read_csv"]
+)
+def test_the_search_finds_names_that_could_be_patterns(code):
+    assert patterns(ast.parse(code))
 
 
 def test_files_stay_readable():

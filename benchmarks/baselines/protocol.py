@@ -102,7 +102,7 @@ class Baseline(ABC):
             For rows that cannot be used, or of another width than those fitted to.
         """
         check_lengths(X=X, confidence=confidence)
-        X = check_features(X)
+        X = check_features(X, narrow=False)
         if X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} columns; {self.name} was fitted to {self.n_features_in_}")
         more = {"metadata": metadata} if self.reads_metadata else {}

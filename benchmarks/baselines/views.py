@@ -18,12 +18,12 @@ class InputView:
     matrix : ndarray of shape (d, k)
     """
 
-    mean: NDArray[np.float32]
-    matrix: NDArray[np.float32]
+    mean: NDArray[np.floating]
+    matrix: NDArray[np.floating]
 
-    def __call__(self, X: NDArray) -> NDArray[np.float32]:
-        """Columns of rows, (n, k) float32."""
-        return (np.asarray(X, np.float32) - self.mean) @ self.matrix
+    def __call__(self, X: NDArray) -> NDArray[np.floating]:
+        """Columns of rows, (n, k), in the precision of the inputs learned from."""
+        return (np.asarray(X, self.mean.dtype) - self.mean) @ self.matrix
 
 
 def fit_view(X: NDArray, n_components: int | None) -> InputView:
@@ -47,11 +47,14 @@ def fit_view(X: NDArray, n_components: int | None) -> InputView:
     """
     mean = X.mean(0, dtype=np.float64)
     sd = X.std(0, dtype=np.float64)
-    scale = np.where(sd > 1e-6 * np.maximum(np.abs(mean), 1e-30), 1 / np.maximum(sd, 1e-30), 0.0)
+    kind = X.dtype if X.dtype == np.float64 else np.dtype(np.float32)
+    # a column that varies by rounding alone is constant
+    rounding = 1e-14 if kind == np.float64 else 1e-6
+    scale = np.where(sd > rounding * np.maximum(np.abs(mean), 1e-30), 1 / np.maximum(sd, 1e-30), 0.0)
     matrix = np.diag(scale)
     if n_components is not None:
         matrix = scale[:, None] * _whitening((X - mean) * scale, n_components)
-    return InputView(mean.astype(np.float32), matrix.astype(np.float32))
+    return InputView(mean.astype(kind), matrix.astype(kind))
 
 
 def _whitening(Z: NDArray, k: int) -> NDArray:

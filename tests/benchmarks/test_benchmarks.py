@@ -13,7 +13,6 @@ import pytest
 from scipy.stats import norm
 
 from miscal.data.triples import Triples
-from miscal.findings.ledger import named_groups
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "benchmarks.md").read_text()
@@ -58,31 +57,6 @@ def rows_of_three(effect: float, n: int = 1_500, seed: int = 0) -> Triples:
     f = rng.uniform(0.4, 0.9, n)
     y = (rng.random(n) < f - effect * (kind == "law")).astype(float)
     return Triples.of(rng.normal(size=(n, 3)), confidence=f, correct=y, metadata={"kind": kind})
-
-
-def test_the_words_of_every_candidate_are_read_back_as_its_rows(script):
-    rng = np.random.default_rng(0)
-    n = 2_000
-    columns = {
-        "kind": rng.choice(np.array(["rock and roll", "law", None], object), n),
-        "age": np.where(rng.random(n) < 0.1, np.nan, rng.normal(40, 9, n).round(2)),
-        "year": rng.integers(2001, 2005, n),
-        "opened": np.datetime64("2021-01-01", "s") + rng.integers(0, 900, n).astype("timedelta64[D]"),
-    }
-    text = [" ".join(rng.choice([f"word{i}" for i in range(30)], 5)) for _ in range(n)]
-    groups = named_groups(columns, text)
-    assert {len(names) for names in groups.columns} == {1, 2}
-    for place, words in enumerate(groups.descriptions):
-        read = script("_ledger").Meaning.of(words, columns, text)
-        assert read.columns == set(groups.columns[place])
-        np.testing.assert_array_equal(read.rows, groups.rows(place), err_msg=words)
-
-
-def test_words_that_name_no_rows_are_not_read(script):
-    meaning = script("_ledger").Meaning
-    kind = {"kind": np.array(["a", "b"], object)}
-    assert meaning.of("kind = c", kind, None) is None
-    assert meaning.of("mixed: 2 values of kind", kind, None) is None
 
 
 def test_the_judge_agrees_with_the_ledger_on_z_and_with_scipy_on_small_tables(script):

@@ -21,6 +21,7 @@ from miscal.calibration.metrics import (
 )
 from miscal.calibration.metrics.inference import p_value_of
 from miscal.calibration.metrics.smooth import smece_of_residuals
+from miscal.evidence.bootstrap import slice_bootstrap
 
 # --- floor, p-value, interval -------------------------------------------------------------------------------------
 
@@ -204,6 +205,21 @@ def test_gap_slices_equal_smece_of_their_rows():
         rows = regime == name
         assert value == pytest.approx(smece(y[rows], f[rows], sample_weight=weight[rows]), abs=1e-9)
     assert found.slices[found.worst] == max(found.slices.values())
+
+
+@pytest.mark.parametrize("worst", ["over", "under"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_slice_of_all_rows_has_a_gap_of_exactly_0(worst, weighted):
+    """Not 1e-17, which counts as a gap above 0."""
+    rng = np.random.default_rng(0)
+    for n in (40, 77, 301):
+        y, f = (rng.random(n) < 0.5).astype(float), rng.random(n)
+        regime, weight = np.full(n, worst), rng.exponential(size=n) if weighted else None
+        assert worst_slice_gap(y, f, regime, sample_weight=weight).value == 0.0
+        found = measure_gap(y, f, regime, sample_weight=weight, n_draws=20)
+        assert (found.value, found.interval, found.floor, found.p_value) == (0.0, (0.0, 0.0), 0.0, 1.0)
+        drawn = slice_bootstrap(y, f, regime, weights=weight, n_draws=20)
+        assert (drawn.gap.low, drawn.gap.mean, drawn.gap.high) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("name", ["over less off", "both right"])

@@ -55,6 +55,12 @@ CASES = {
     "epsilon out of range": (planted(), ["--epsilon", "1.5"], ["epsilon", "1"]),
     "unknown method": (planted(), ["--method", "autoo"], ["autoo", "auto"]),
     "negative seed": (planted(), ["--seed", "-1"], ["seed", "-1"]),
+    "option without paper": (planted(), ["--option", "min_mass=1"], ["--option", "--method paper"]),
+    "option without value": (planted(), ["--method", "paper", "--option", "min_mass"], ["NAME=VALUE", "min_mass=1"]),
+    "option that is no JSON": (planted(), ["--method", "paper", "--option", "min_mass=one"], ["NAME=VALUE", "=one"]),
+    "option twice": (planted(), ["--method", "paper", *["--option", "min_mass=1"] * 2], ["min_mass", "more than once"]),
+    "misspelt option": (planted(), ["--method", "paper", "--option", "minmass=1"], ["minmass", "min_mass"]),
+    "option out of range": (planted(), ["--method", "paper", "--option", "min_mass=-1"], ["min_mass", "at least 0"]),
 }
 
 

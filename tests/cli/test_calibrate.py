@@ -7,9 +7,12 @@ import polars as pl
 import pytest
 from safetensors.numpy import save_file
 
+from miscal.base.errors import InputError
+from miscal.data.readers import read_triples
+from miscal.discovery.saved_model import save_model
 from miscal.estimators.field import MiscalibrationField
 
-from .new_rows import N, embedded, fitted, rows, set_cells
+from .new_rows import N, embedded, rows, set_cells
 
 COLUMNS = ["row", "delta", "corrected", "mass", "supported", "reason"]
 FAR = "far from all rows that the model was fitted on"
@@ -281,15 +284,81 @@ def test_numbers_that_are_no_rows_of_the_embeddings_are_refused_or_left(calibrat
     assert kept.table["reason"].to_list()[:5] == [*[reason] * 3, "'x_row' is missing", None]
 
 
-def test_embeddings_of_another_model_are_noticed(models, calibrate, tmp_path):
-    """The same numbers under another order of the columns: each column alone looks as it did."""
-    rng = np.random.default_rng(0)
-    X = (rng.normal(size=(N, 8)) @ rng.normal(size=(8, 80)) + 0.1 * rng.normal(size=(N, 80))).astype(np.float32)
-    fitted(tmp_path / "wide", embeddings=X)
-    for columns, noticed in ((np.arange(80), False), (rng.permutation(80), True)):
-        np.save(tmp_path / "x.npy", X[:, columns])
-        told = calibrate(tmp_path / "wide", rows(), "--embeddings", tmp_path / "x.npy")
-        assert ("embeddings made by another model" in told.out) == noticed, told.out
+WIDTH, MANY = 192, 600
+BASIS = np.linalg.qr(np.random.default_rng(5).normal(size=(WIDTH, WIDTH)))[0]
+
+
+def drawn(n, seed):
+    """Rows of an encoder: a common mean, one direction of large spread, many of some, and many of little."""
+    spread = np.where(np.arange(WIDTH) < 80, 1.0, 0.3)
+    spread[0] = 2.0
+    return ((np.random.default_rng(seed).normal(size=(n, WIDTH)) * spread) @ BASIS + 0.1).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wide") / "model"
+    data = read_triples(rows(MANY), embeddings=drawn(MANY, 0))
+    field = MiscalibrationField().fit_triples(data)
+    save_model(field, data.encoder, folder, confidence="confidence")
+    return folder
+
+
+OTHERS = {
+    # name: (change, status, what is said)
+    "alike": (lambda X: X, 0, r"\Acolumns .*\n2000 rows corrected|\Acolumns .*\n2,000 rows corrected"),
+    "rotated": (
+        lambda X: X @ np.linalg.qr(np.random.default_rng(9).normal(size=(WIDTH, WIDTH)))[0].astype("f4"),
+        2,
+        r"none of the 2,000 rows looked at is plausible.*make them with the one that the fit's embeddings are from",
+    ),
+    "zeros": (lambda X: 0 * X, 2, r"plausible.*all of them are zeros, and no input of the fit was"),
+    "negated": (lambda X: -X, 0, r"warning .*inputs are unlike.*embeddings made by another model"),
+    "columns permuted": (lambda X: X[:, ::-1], None, r"plausible|embeddings made by another model"),
+    "unit length": (
+        lambda X: X / np.linalg.norm(X, axis=1, keepdims=True),
+        None,
+        r"plausible|embeddings made by another model",
+    ),
+    # what no test of the inputs can tell
+    "rows permuted": (lambda X: X[::-1], 0, r"\Acolumns .*\n2,?000 rows corrected"),
+    "another population": (lambda X: X[X @ BASIS[0] > 0.5], 0, r"warning .*another population of rows looks like this"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_embeddings_of_another_model_are_noticed(name, wide, calibrate, tmp_path):
+    change, status, said = OTHERS[name]
+    X = change(drawn(2_000, 1))
+    np.save(tmp_path / "x.npy", X)
+    told = calibrate(wide, rows(2_000, seed=1)[: len(X)], "--embeddings", tmp_path / "x.npy")
+    assert status in (None, told.status), told.out + told.err
+    assert re.search(said, told.out + told.err), told.out + told.err
+    assert (told.table is None) == (told.status == 2)
+
+
+@pytest.mark.parametrize("name", ["rotated", "negated", "another population"])
+def test_what_is_said_of_other_embeddings_does_not_depend_on_pieces(name, wide, calibrate, tmp_path, monkeypatch):
+    from miscal.runs.correct import command
+
+    X = OTHERS[name][0](drawn(2_000, 1))
+    np.save(tmp_path / "x.npy", X)
+    said = []
+    for size in (100, 1_024):
+        monkeypatch.setattr(command, "_PIECE_ROWS", (size, size))
+        told = calibrate(wide, rows(2_000, seed=1)[: len(X)], "--embeddings", tmp_path / "x.npy")
+        said.append((told.status, told.out, told.err))
+    assert said[0] == said[1]
+
+
+def test_python_says_the_same_of_other_embeddings(wide):
+    field, f = MiscalibrationField.load(wide, beside=("input",)), rows(2_000, seed=1)["confidence"].to_numpy()
+    for call in (field.predict, field.calibrate):
+        call(drawn(2_000, 1), f)
+        with pytest.raises(InputError, match="none of the 2,000 rows looked at is plausible"):
+            call(OTHERS["rotated"][0](drawn(2_000, 1)), f)
+        with pytest.warns(UserWarning, match="inputs are unlike"):
+            call(-drawn(2_000, 1), f)
 
 
 TEXTS = {

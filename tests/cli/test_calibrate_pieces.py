@@ -13,7 +13,7 @@ import pytest
 from miscal.base.errors import InputError
 
 from .conftest import run, start
-from .new_rows import rows, set_cells
+from .new_rows import embedded, rows, set_cells
 
 
 @pytest.fixture
@@ -98,6 +98,44 @@ def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
     rows(seed=1).write_parquet(tmp_path / "new.parquet")
     os.utime(tmp_path / "new.parquet", (1, 1))
     assert calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv").resumed == 0
+
+
+@pytest.mark.promise("C7")
+@pytest.mark.parametrize("replaced", ["rows", "embeddings"])
+def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, monkeypatch):
+    from miscal.runs.correct import calibrate_file, command, engines
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+    data, x = tmp_path / "new.csv", tmp_path / "x.npy"
+
+    def write(seed):
+        values = rows(seed=seed)["confidence"].round(3).to_list()
+        data.write_text("confidence\n" + "".join(f"{value:.3f}\n" for value in values))
+        os.utime(data, (1, 1))
+
+    def embed(seed):
+        np.save(x, embedded(seed=seed))
+        os.utime(x, (1, 1))
+
+    write(0)
+    embed(0)
+
+    def stopped(job, pieces):
+        for piece in pieces[:3]:
+            yield piece, job.run(piece)
+        raise KeyboardInterrupt
+
+    out, whole = tmp_path / "out.csv", tmp_path / "whole.csv"
+    with monkeypatch.context() as patched:
+        patched.setitem(engines.ENGINES, "local", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            calibrate_file(models["embeddings"], data, out, embeddings=x)
+    size = (data if replaced == "rows" else x).stat().st_size
+    (write if replaced == "rows" else embed)(1)
+    assert (data if replaced == "rows" else x).stat().st_size == size
+    assert calibrate_file(models["embeddings"], data, out, embeddings=x).resumed == 0
+    calibrate_file(models["embeddings"], data, whole, embeddings=x)
+    assert out.read_bytes() == whole.read_bytes()
 
 
 def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch):

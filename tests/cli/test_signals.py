@@ -82,3 +82,18 @@ def test_a_second_run_on_the_same_folder_is_refused_at_once(long_data, tmp_path)
     third.communicate(timeout=60)
     assert third.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.promise("C8")
+@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("module", ["miscal.base.errors", "miscal.base.files", "typer", "miscal.cli.app"])
+def test_a_signal_while_modules_are_imported_ends_in_one_line(module, number):
+    """Python names each module on standard error when it has been imported, so the signal comes right after it."""
+    with start("--version", PYTHONPROFILEIMPORTTIME="1") as process:
+        next(line for line in process.stderr if line.rstrip().endswith(f" {module}"))
+        stop(process, number)
+        rest = process.stderr.read().splitlines()
+    assert process.returncode == STATUS[number]
+    assert [line for line in rest if not line.startswith("import time:")] == [
+        "miscal: stopped; no file was left half-written"
+    ]

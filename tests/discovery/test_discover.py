@@ -219,6 +219,28 @@ def test_unsupported_rows_belong_to_no_regime(data, found):
     assert found.summary.field.share_unsupported == pytest.approx(far.mean())
 
 
+class KeepingField(RidgeField):
+    """A method that keeps its local estimate where few rows are near, as the paper's does."""
+
+    def for_folds(self):
+        return KeepingField(ridge=self.ridge)
+
+    def estimate(self, X, confidence):
+        return replace(super().estimate(X, confidence), local=np.ones(len(X), dtype=bool))
+
+
+def test_rows_that_keep_their_estimate_belong_to_regimes_and_are_counted(data, found):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ESTIMATORS, "auto", f"{__name__}:KeepingField")
+        kept = discover(data, map_method="pca", seed=1)
+    assert kept.table["supported"].equals(found.table["supported"])
+    assert not kept.table["supported"].all()
+    assert kept.table["regime"].null_count() == 0
+    assert kept.summary.field.share_unsupported == found.summary.field.share_unsupported > 0
+    assert any("which they keep, is mostly noise" in line for line in kept.summary.warnings)
+    assert not any("belong to no regime" in line for line in kept.summary.warnings)
+
+
 def test_findings_name_what_no_diagram_shows_from_all_rows(tmp_path):
     """The column `kind` knows where the model is right less often; with a split, the test rows alone testify."""
     rows = triples(1000, strength=0.35)

@@ -104,8 +104,12 @@ def test_correlation_is_in_range_or_undefined(pairs):
 def test_the_field_in_numbers():
     delta = np.array([-0.2, 0.0, 0.3, 0.1])
     regime = np.array(["over", "good", "under", None], dtype=object)
-    numbers = measurements.field_numbers(np.full(4, 0.5), delta, delta / 4, 3 * delta / 4, regime, structure=True)
-    assert (numbers.share_over, numbers.share_under, numbers.share_unsupported) == (0.25, 0.25, 0.25)
+    supported = np.array([True, False, True, False])
+    numbers = measurements.field_numbers(
+        np.full(4, 0.5), delta, delta / 4, 3 * delta / 4, regime, supported, structure=True
+    )
+    # a row may keep its regime without support
+    assert (numbers.share_over, numbers.share_under, numbers.share_unsupported) == (0.25, 0.25, 0.5)
     assert numbers.correlation_with_confidence is None
     assert numbers.mean == pytest.approx(0.05)
     assert numbers.std == pytest.approx(delta.std())

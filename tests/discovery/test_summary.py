@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.discovery.json_values import plain
-from miscal.discovery.summary import Summary, parse_summary, read_summary
+from miscal.discovery.summary import SCHEMA_VERSION, Summary, parse_summary, read_summary
 
 SMECE = {"value": 0.1, "interval": [0.05, 0.15], "p_value": 0.01, "floor": 0.03}
 NOTHING = {"value": None, "interval": None}
@@ -23,7 +23,7 @@ PAIR = {"raw": CURVE, "corrected": None}
 def content():
     """A summary with the keys of the contract (design section 6), written out by hand."""
     return {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "n": 200,
         "n_train": 160,
         "n_val": 20,
@@ -111,7 +111,7 @@ def test_the_document_comes_back_as_it_went():
     assert parse_summary(text).to_json() == text
     assert set(json.loads(text)) == {
         *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample",
-        "groups", "weights",
+        "groups", "weights", "places",
     }  # fmt: skip
 
 
@@ -146,7 +146,14 @@ def test_unknown_keys_are_refused():
 @pytest.mark.promise("C16")
 def test_a_newer_summary_is_refused_and_says_what_to_do():
     with pytest.raises(MismatchError, match="upgrade"):
-        parse_summary(json.dumps({"schema_version": 2, "all": "new"}))
+        parse_summary(json.dumps({"schema_version": SCHEMA_VERSION + 1, "all": "new"}))
+
+
+@pytest.mark.promise("C16")
+def test_an_earlier_summary_is_refused_in_one_line_and_says_what_to_do():
+    with pytest.raises(MismatchError, match="run `miscal discover` again") as refused:
+        parse_summary(json.dumps({"schema_version": 1, "all": "old"}))
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.promise("F3")

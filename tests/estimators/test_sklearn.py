@@ -5,11 +5,15 @@ They know of X and y alone. The field also needs a confidence, and outcomes of t
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from miscal.base.errors import InputError
+from miscal.calibration.metrics import log_loss
 from miscal.estimators.field import MiscalibrationField
 
 
@@ -56,6 +60,29 @@ def data(n=60):
 
 
 @pytest.mark.promise("I16")
+def test_a_grid_search_passes_the_confidence_on_and_scores_by_log_loss():
+    X, y, f = data(80)
+    field = MiscalibrationField(n_jobs=1)
+    search = GridSearchCV(field, {"random_state": [0, 1]}, cv=2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        search.fit(X, y, confidence=f)
+        fitted = field.fit(X, y, confidence=f)
+        assert fitted.score(X, y, confidence=f) == -log_loss(y, fitted.calibrate(X, f))
+        assert search.score(X, y, confidence=f) < 0
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.promise("I16")
+def test_a_grid_search_that_could_not_pass_the_confidence_on_is_refused():
+    X, y, f = data(80)
+    with pytest.raises(TypeError, match="should have a 'score' method"):
+        GridSearchCV(MiscalibrationField(n_jobs=1), {"random_state": [0]}, cv=2).fit(X, y, confidence=f)
+    with pytest.raises(AttributeError) as caught:
+        MiscalibrationField().score  # noqa: B018
+    assert "enable_metadata_routing=True" in str(caught.value.__cause__ or caught.value)
+
+
+@pytest.mark.promise("I16")
 def test_it_is_cloned_and_transforms_in_a_pipeline():
     X, y, f = data()
     pipeline = make_pipeline(StandardScaler(), clone(MiscalibrationField(random_state=3)))
@@ -69,3 +96,24 @@ def test_without_a_confidence_python_says_what_is_missing():
     X, y, _ = data()
     with pytest.raises(TypeError, match="confidence"):
         MiscalibrationField().fit(X, y)
+
+
+@pytest.mark.promise("I16")
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_columns_in_another_order_are_refused(package, tmp_path):
+    frames = pytest.importorskip(package)
+    X, y, f = data()
+    frame = frames.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    fitted = MiscalibrationField().fit(frame, y, confidence=f)
+    assert fitted.feature_names_in_.tolist() == ["a", "b"]
+    fitted.save(tmp_path / "field")
+    for field in (fitted, MiscalibrationField.load(tmp_path / "field")):
+        for call in (field.predict, field.calibrate, field.correct, field.estimate):
+            call(frame, f)
+            with pytest.raises(InputError, match="same order as they were in fit"):
+                call(frame[["b", "a"]], f)
+        for call in (field.transform, field.mass, field.neighbours):
+            with pytest.raises(InputError, match="same order as they were in fit"):
+                call(frame[["b", "a"]])
+    fitted.fit(X, y, confidence=f)
+    assert not hasattr(fitted, "feature_names_in_")

@@ -102,13 +102,18 @@ def test_every_two_seeds_are_compared_and_the_means_are_theirs():
         a, b = (np.sign(fields[k]) for k in (pair.a, pair.b))
         assert pair.sign_by_chance == pytest.approx(np.mean(a[:, None] == b[None, :]))
     assert found.correlation.mean == pytest.approx(np.mean(list(known.values())))
+    # both means are of the same pairs: those without the constant field
+    signs = [pair.sign_agreement for pair in found.pairs if 2 not in (pair.a, pair.b)]
+    assert found.sign_agreement.mean == pytest.approx(np.mean(signs))
+    assert found.n_undefined == 3
     assert (found.gap.mean, found.gap.std) == pytest.approx((0.15, np.sqrt(0.05 / 3)))
     assert seed_stability(fields).gap.mean is None
 
 
 def test_flat_fields_agree_without_a_correlation():
     found = seed_stability(np.zeros((2, 10)))
-    assert (found.correlation.mean, found.correlation.std, found.sign_agreement.mean) == (None, None, 1)
+    assert (found.correlation.mean, found.correlation.std, found.sign_agreement.mean) == (None, None, None)
+    assert (found.n_undefined, found.pairs[0].sign_agreement) == (1, 1)
 
 
 @pytest.mark.parametrize("fields", [[[0.1, 0.2]], [0.1, 0.2], [[0.1], [np.nan]], np.zeros((3, 0))])

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from miscal.findings.enrichment import Column, Enriched, encode, enrich, odds_ratio
+from miscal.findings.enrichment import Column, Enriched, Label, encode, enrich, odds_ratio
 from miscal.findings.naming import (
+    Clause,
     Keywords,
     feature_rules,
     keywords,
@@ -55,7 +56,7 @@ def test_enrichment_p_values_are_those_of_fisher():
     rng = np.random.default_rng(1)
     column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]))
     column.codes[:60] = 0
-    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == "= a"]
+    (item,) = [item for item in enrich([column], PART, 1)[0] if item.value == Label("a")]
     inside, outside = column.codes[PART == 0] == 0, column.codes[PART != 0] == 0
     table = [[inside.sum(), outside.sum()], [(~inside).sum(), (~outside).sum()]]
     raw = [fisher_exact(np.array(table)[flip], alternative="greater").pvalue for flip in ([0, 1], [1, 0])]
@@ -93,9 +94,9 @@ def test_numbers_are_cut_at_their_quartiles_and_missing_ones_kept_apart():
     column = encode("age", values)
     assert len(column.labels) == 5
     assert np.abs(np.bincount(column.codes) - [25, 25, 25, 24, 1]).max() <= 1
-    assert column.labels[column.codes[-1]] == "= (missing)"
-    assert column.labels[column.codes[0]].startswith("≤ ")
-    assert column.labels[column.codes[98]].startswith("> ")
+    assert str(column.labels[column.codes[-1]]) == "= (missing)"
+    assert str(column.labels[column.codes[0]]).startswith("≤ ")
+    assert str(column.labels[column.codes[98]]).startswith("> ")
 
 
 @given(st.lists(st.one_of(st.none(), st.dates(date(1990, 1, 1), date(2030, 1, 1))), min_size=2))
@@ -106,7 +107,7 @@ def test_labels_of_dates_tell_their_rows(days):
         assert len(np.unique(values[~np.isnat(values)])) < 2
         return
     for value, code in zip(values, column.codes, strict=True):
-        relation, *ends = column.labels[code].replace(" and ", " ").split()
+        relation, *ends = str(column.labels[code]).replace(" and ", " ").split()
         if np.isnat(value):
             assert ends == ["(missing)"]
             continue
@@ -123,15 +124,15 @@ def test_any_column_encodes_or_is_passed_over(values):
     if column is not None:
         assert column.codes.min() >= 0
         assert column.codes.max() < len(column.labels)
-        assert all("\n" not in label and len(label) <= 42 for label in column.labels)
+        assert all("\n" not in str(label) and len(str(label)) <= 42 for label in column.labels)
 
 
 def test_a_name_keeps_to_its_settings():
     subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
     (items,) = enrich([subject], PART, 1, FindingsSettings(max_items=1))
-    assert [item.value for item in items] == ["= ethics"]
-    assert metadata_clause(items, 0.25) == "subject = ethics (50 % of its rows)"
-    assert metadata_clause(items, 0.25, settings=FindingsSettings(clause_share=0.6)) == ""
+    assert [str(item.value) for item in items] == ["= ethics"]
+    assert metadata_clause(items, 0.25).words == "subject = ethics (50 % of its rows)"
+    assert metadata_clause(items, 0.25, settings=FindingsSettings(clause_share=0.6)) is None
 
 
 def test_metadata_of_chance_is_rarely_enriched():
@@ -145,7 +146,7 @@ def test_metadata_of_chance_is_rarely_enriched():
 def test_metadata_of_chance_are_enriched_in_one_run_of_twenty_however_many_values(n_values, n_parts):
     """The minimum of rows in the part is part of the test; as a filter before the correction it let 60 % through."""
     rng = np.random.default_rng(3)
-    labels, found = [f"= {value}" for value in range(n_values)], 0
+    labels, found = [Label(str(value)) for value in range(n_values)], 0
     for _ in range(200):
         column = Column("kind", tuple(labels), rng.integers(n_values, size=3000))
         part = rng.choice([-1, *range(n_parts)], 3000, p=[1 - 0.3 * n_parts, *[0.3] * n_parts])
@@ -159,9 +160,9 @@ def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_e
     part = np.where(rng.random(3000) < 0.3, 0, -1)
     codes = rng.integers(1, n_values, size=3000)
     codes[np.flatnonzero(part == 0)[:30]] = codes[np.flatnonzero(part == -1)[:5]] = 0
-    column = Column("kind", tuple(f"= {value}" for value in range(n_values)), codes)
+    column = Column("kind", tuple(Label(str(value)) for value in range(n_values)), codes)
     (items,) = enrich([column], part, 1)
-    (planted,) = [item for item in items if item.value == "= 0"]
+    (planted,) = [item for item in items if item.value == Label("0")]
     size = int((part == 0).sum())
     raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
     tests = int((np.bincount(codes, minlength=n_values) >= FINDINGS_DEFAULTS.min_count).sum())
@@ -179,32 +180,32 @@ def test_a_clause_joins_values_of_one_column_and_prefers_the_first_of_equal_colu
     subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
     source = encode("source_file", ["set-one/law"] * 50 + ["set-one/ethics"] * 50 + ["x", "y", "z"] * 100)
     (items,) = enrich([source, subject], PART, 1)
-    assert metadata_clause(items, 0.25, ["subject", "source_file"]) == "subject = ethics or law"
-    assert metadata_clause(items, 0.25, ["source_file", "subject"]).startswith("source_file = ")
+    assert metadata_clause(items, 0.25, ["subject", "source_file"]).words == "subject = ethics or law"
+    assert metadata_clause(items, 0.25, ["source_file", "subject"]).column == "source_file"
 
 
 def enriched(column, value, share, lift):
-    return Enriched(column, f"= {value}", 50, share, share / lift, lift, lift, (1.0, 2 * lift), 1e-9)
+    return Enriched(column, Label(value), 50, share, share / lift, lift, lift, (1.0, 2 * lift), 1e-9)
 
 
 @given(st.floats(0.4, 1), st.floats(1.01, 1.5), st.floats(0.4, 1), st.floats(8, 12))
 def test_a_value_ten_times_as_common_names_a_part_before_one_that_is_a_little_commoner(wide, a_little, narrow, ten):
     items = [enriched("wide", "a", wide, a_little), enriched("narrow", "b", narrow, ten)]
     for part_share in (0.05, 1 / 12.5):
-        assert metadata_clause(items, part_share, ["wide", "narrow"]).startswith("narrow = b")
+        assert metadata_clause(items, part_share, ["wide", "narrow"]).words.startswith("narrow = b")
 
 
 @given(st.floats(0.02, 1), st.floats(0.01, 1), st.floats(1.01, 20))
 def test_a_clause_covers_enough_and_fits_enough(part_share, share, lift):
     # the value is at most as common in the part as its rows allow
     lift = min(lift, 1 / part_share)
-    named = metadata_clause([enriched("c", "v", share, lift)], part_share) != ""
+    named = metadata_clause([enriched("c", "v", share, lift)], part_share) is not None
     assert named == (share >= 0.4 and lift >= needed_lift(part_share) and lift > 1)
 
 
 def test_a_perfect_description_of_a_large_part_is_taken():
-    assert metadata_clause([enriched("c", "v", 1.0, 1.25)], 0.8) == "c = v"
-    assert metadata_clause([enriched("c", "v", 1.0, 1.05)], 0.8) == ""
+    assert metadata_clause([enriched("c", "v", 1.0, 1.25)], 0.8).words == "c = v"
+    assert metadata_clause([enriched("c", "v", 1.0, 1.05)], 0.8) is None
 
 
 def test_words_that_few_rows_have_or_many_others_name_nothing():
@@ -228,13 +229,14 @@ def test_words_that_cover_a_part_only_together_name_it():
 
 def test_a_mixed_part_says_how_mixed_by_the_column_that_tells_most():
     first, second = (
-        Column(name, ("= a", "= b", "= c"), codes) for name, codes in zip("xy", np.eye(2, 4, dtype=int), strict=True)
+        Column(name, tuple(map(Label, "abc")), codes) for name, codes in zip("xy", np.eye(2, 4, dtype=int), strict=True)
     )
     inside = np.array([True, True, True, False])
     assert mixture([first, second], [], inside) == "x = a in 67 % of its rows, 1 other value in the rest"
     item = enriched("y", "b", 0.3, 1.2)
     assert mixture([first, second], [item], inside).startswith("y = a in 67 %")
-    assert mixture([Column("age", ("≤ 30", "> 30"), np.zeros(4, int))], [], inside) == ""
+    ages = Label("≤ 30", is_value=False), Label("> 30", is_value=False)
+    assert mixture([Column("age", ages, np.zeros(4, int))], [], inside) == ""
     assert mixture([first], [], np.array([False, True, False, False])) == "x = a"
 
 
@@ -254,7 +256,12 @@ def test_rules_find_a_corner():
     assert sorted(condition.rsplit(" ", 1)[0] for condition in rule.split(" and ")) == ["a >", "c ≤"]
 
 
-@given(st.lists(st.tuples(st.sampled_from(["", "a = 1"]), st.lists(st.sampled_from("uvwxyz"), max_size=6)), max_size=9))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([None, Clause("a", (Label("1"),))]), st.lists(st.sampled_from("uvwxyz"), max_size=6)),
+        max_size=9,
+    )
+)
 def test_names_are_unique_and_never_empty(known):
     clauses, words = [clause for clause, _ in known], [Keywords(tuple(terms), tuple(terms)) for _, terms in known]
     nothing = [""] * len(known)
@@ -265,10 +272,10 @@ def test_names_are_unique_and_never_empty(known):
 
 def test_names_are_said_as_one_would_aloud():
     known = [Keywords(("american female",), ("american female",))] * 3
-    assert part_names([""] * 3, known, [""] * 3, [""] * 3, ["over", "over", "under"]) == [
+    assert part_names([None] * 3, known, [""] * 3, [""] * 3, ["over", "over", "under"]) == [
         "american female (over-confident)",
         "american female (over-confident), part 2",
         "american female (under-confident)",
     ]
-    by_hidden = part_names([""] * 2, [Keywords()] * 2, [""] * 2, ["", ""], ["over", "over"], "hidden")
+    by_hidden = part_names([None] * 2, [Keywords()] * 2, [""] * 2, ["", ""], ["over", "over"], "hidden")
     assert by_hidden[0] == "rows right less often than equally sure rows, part 1"

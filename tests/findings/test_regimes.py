@@ -29,7 +29,7 @@ def test_turning_the_field_round_swaps_over_and_under(delta):
 
 
 def test_a_row_without_support_has_no_regime():
-    regime = cut([-0.3, 0.3, 0.0], supported=[False, True, False])
+    regime = cut([-0.3, 0.3, 0.0], local=[False, True, False])
     assert regime.tolist() == [None, "under", None]
 
 
@@ -44,7 +44,7 @@ def test_the_border_is_well_calibrated_in_double_precision():
         ({"delta": [[0.1]]}, "one-dimensional"),
         ({"delta": [0.1], "epsilon": 1.0}, r"epsilon must be in \[0, 1\)"),
         ({"delta": [0.1], "epsilon": float("nan")}, "epsilon"),
-        ({"delta": [0.1, 0.2], "supported": [True]}, "lengths differ"),
+        ({"delta": [0.1, 0.2], "local": [True]}, "lengths differ"),
     ],
 )
 def test_a_field_that_cannot_be_cut_is_refused(arguments, message):

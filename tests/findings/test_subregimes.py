@@ -166,7 +166,7 @@ def test_the_settings_bound_size_and_number_of_parts(world):
 
 
 def test_rows_without_support_belong_to_no_part(world):
-    regime = cut(world["delta"], supported=np.arange(4000) % 2 == 0)
+    regime = cut(world["delta"], local=np.arange(4000) % 2 == 0)
     assert all(name is None for name in found_in(world, regime=regime).name[1::2])
 
 

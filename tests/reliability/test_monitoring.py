@@ -76,7 +76,7 @@ def test_the_run_has_what_is_to_be_kept(looked, made):
     kept = states.load(made / "after 3" / "run" / "monitor")
     assert {one.kind for one in kept.watch.questions} == set(BETS)
     assert len(kept.looks) == 3
-    assert len(kept.rows_seen) == 300
+    assert len(kept.seen.rows) == 300
     assert len(kept.watch.reference) > 0
 
 
@@ -262,8 +262,9 @@ CHANGES = {
     "a finding that the run has not": lambda content: content["questions"][-1].update(place=99),
 }
 ARRAYS = {
-    "no digests": lambda tensors: tensors.pop("seen"),
-    "digests of another type": lambda tensors: tensors.update(seen=tensors["seen"].astype(np.int64)),
+    "no digests": lambda tensors: tensors.pop("seen.rows"),
+    "digests of another type": lambda tensors: tensors.update({"seen.rows": tensors["seen.rows"].astype(np.int64)}),
+    "digests out of order": lambda tensors: tensors.update({"seen.alike": tensors["seen.alike"][::-1].copy()}),
     "other coordinates": lambda tensors: tensors.update({"basis.mean": np.zeros(9)}),
     "inputs of another width": lambda tensors: tensors.update(
         {name: np.repeat(tensors[name], 2, axis=-1) for name in ("basis.mean", "basis.scale", "basis.components")}
@@ -337,7 +338,7 @@ def test_two_looks_at_once_lose_no_row(tmp_path, looked, made):
         for k, how in enumerate(ended, start=2):
             if how == "refused":
                 monitor(run, made / f"{k}.parquet")
-        assert len(states.load(run / "monitor").rows_seen) == 300
+        assert len(states.load(run / "monitor").seen.rows) == 300
         seen.add(tuple(ended))
     for racer in racers:
         racer.stdin.close()

@@ -7,6 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from miscal.discovery.summary import SCHEMA_VERSION
+
 EPSILON = 0.05
 NAMES = ("over", "under", "good")
 TOPICS = {
@@ -29,6 +31,7 @@ WORDS = {
 
 FINDING = {
     "description": "subject = <b>law</b>",
+    "condition": {"kind": "value", "column": "subject", "value": "<b>law</b>", "of": "text"},
     "source": "named",
     "columns": ["subject"],
     "n": 120,
@@ -44,6 +47,7 @@ FINDING = {
     "sign": "over",
     "explained": 0.4,
     "aliases": ['"court" in the text'],
+    "alias_conditions": [{"kind": "term", "term": "court"}],
     "rows": [3, 5],
 }
 METHOD = {"candidates": 1234, "adjustment": "by Bonferroni", "level": 0.05, "evidence": "all", "n": 1200}
@@ -239,7 +243,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
     residual = float((test["correct"] - test["confidence"]).mean())
     told = [subregime_entry(name, parent, test) for name, parent in parts]
     return {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "n": world.height,
         **{f"n_{name}": world.filter(pl.col("split") == name).height for name in ("train", "val", "test")},
         "seed": 0,

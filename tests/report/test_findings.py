@@ -13,14 +13,33 @@ def with_findings(found, **method):
 
 
 def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
-    term = {**FINDING, "description": '"secret" in the text', "columns": ["text"], "aliases": []}
+    condition = {"kind": "term", "term": "secret"}
+    term = {**FINDING, "description": '"secret" in the text', "condition": condition, "columns": ["text"]}
     folder = make_run(300, edit=with_findings([FINDING, term]))
     page = render(folder).read_text(encoding="utf-8")
     section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
     assert "subject = &lt;b&gt;law&lt;/b&gt;" in section
     for shown in ("1,234 groups", "1,200 rows", "0.37 times", "−25.0", "−33.0 to −17.0", "−15.0", "court", "secret"):
         assert shown.replace(",", "\N{NARROW NO-BREAK SPACE}") in section or shown in section, shown
-    assert "secret" not in render(folder, redact_text=True).read_text(encoding="utf-8").split("<script")[0]
+    redacted = render(folder, redact_text=True).read_text(encoding="utf-8").split("<script")[0]
+    assert not any(word in redacted for word in ("secret", "court"))
+    assert "term 1 of the texts (left out)" in redacted
+
+
+def test_a_redacted_verdict_names_no_term_that_it_named_otherwise_than_the_findings_do(make_run):
+    """The verdict says ``rows with "secret" in the text``, and the finding what most of these rows are."""
+    made_of = {"kind": "mostly", "condition": FINDING["condition"], "share": 0.74}
+    described = '"secret" in the text (74 % have subject = <b>law</b>)'
+    term = {**FINDING, "description": described, "condition": {"kind": "term", "term": "secret"}, "made_of": made_of}
+
+    def change(summary):
+        with_findings([term])(summary)
+        summary["verdict"] = 'The model is right less often on rows with "secret" in the text (by 25 points).'
+        summary["accounted_for"] = [FINDING]
+
+    page = render(make_run(300, edit=change), redact_text=True).read_text(encoding="utf-8")
+    assert not any(word in page for word in ("secret", "court"))
+    assert "on rows with term 1 of the texts (left out) (by 25 points)" in page
 
 
 def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):

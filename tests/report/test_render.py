@@ -71,11 +71,12 @@ def test_colours_and_names_of_regimes_are_written_once():
 def test_redaction_reaches_the_typed_summary(make_run):
     def name_a_part(summary):
         summary["verdict"] = f'Less often right on "{summary["subregimes"][0]["name"]}".'
+        summary["places"], summary["findings"] = [{"part": 0, "hidden": -0.2}], []
 
     source = read_source(make_run(500, edit=name_a_part), redact_text=True)
     assert [part.name for part in source.summary.subregimes] == [f"part {place}" for place in range(1, 7)]
     assert not any(part.keywords for part in source.summary.subregimes)
-    assert source.summary.verdict == 'Less often right on "part 1".'
+    assert 'right less often on "part 1" (by 20 points)' in source.summary.verdict
     assert set(source.map["subregime"].drop_nulls()) <= {"part 1", "part 2", "part 3", "part 4"}
     assert set(source.map["hidden_subregime"].drop_nulls()) <= {"part 5", "part 6"}
 

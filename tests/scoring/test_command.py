@@ -44,12 +44,51 @@ def test_limit_form_and_prompt_are_settings(tmp_path, llama_folder, task_file):
     prompt.write_text("{question}\n{choices}\nAnswer:\n")
     for change, key in (
         ({}, "n_rows"),
+        ({"limit": 5, "seed": 1}, "seed"),
         ({"limit": 5, "form": "text"}, "form"),
         ({"limit": 5, "layer": "middle"}, "hidden_state"),
         ({"limit": 5, "prompt_file": prompt}, "prompt"),
     ):
         with pytest.raises(MismatchError, match=key):
             run(**options, **change)
+
+
+@pytest.fixture
+def sorted_task(tmp_path):
+    """Questions sorted by category, as benchmarks are."""
+    rows = [
+        {"id": f"q{k}", "question": f"Number {k}?", "choices": ["one", "two"], "answer_index": k % 2, "category": name}
+        for k, name in enumerate(["art"] * 6 + ["biology"] * 12 + ["law"] * 30)
+    ]
+    pl.DataFrame(rows).write_parquet(tmp_path / "sorted.parquet")
+    return str(tmp_path / "sorted.parquet")
+
+
+def test_a_limit_is_a_sample_of_the_whole_file_by_category(tmp_path, llama_folder, sorted_task):
+    options = {"model": str(llama_folder), "task": sorted_task, "dtype": "float32", "limit": 8}
+    done = run(**options, out=tmp_path / "out", seed=3)
+    table = pl.read_parquet(tmp_path / "out" / "triples.parquet")
+    assert dict(table["category"].value_counts().iter_rows()) == {"art": 1, "biology": 2, "law": 5}
+    rows = [int(name[1:]) for name in table["id"]]
+    assert rows == sorted(rows)
+    settings = json.loads((tmp_path / "out" / "manifest.json").read_text())["settings"]
+    assert settings["task.sample"] == {"rows": 8, "of": 48, "seed": 3, "strata": "category"}
+    assert "a random sample of 8 of the 48 rows was scored, drawn by seed 3 in proportion to category" in done.notes
+    assert run(**options, out=tmp_path / "out", seed=3).n_scored == 8
+    with pytest.raises(MismatchError, match=r"task\.sample"):
+        run(**options, out=tmp_path / "out", seed=4)
+    run(**options, out=tmp_path / "texts", seed=3, embed_only=True, text="question")
+    assert pl.read_parquet(tmp_path / "texts" / "triples.parquet")["category"].value_counts().height == 3
+
+
+def test_a_folder_that_took_the_first_rows_is_not_gone_on_with(tmp_path, llama_folder, sorted_task):
+    options = {"model": str(llama_folder), "task": sorted_task, "dtype": "float32", "out": tmp_path / "out"}
+    run(**options, limit=8)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    del manifest["settings"]["task.sample"]
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(MismatchError, match=r"task\.sample was null and is"):
+        run(**options, limit=8)
 
 
 def test_preferences_from_a_file(tmp_path, llama_folder):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,16 @@ def test_a_finished_run_leaves_three_files_that_agree_with_the_python_api(tmp_pa
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["candidate_ids"].keys() == {" A", " B", " C"}
     assert manifest["settings"]["model.revision"] == "1"
+
+
+def test_rows_whose_best_candidates_tie_are_counted(tmp_path):
+    class Undecided(FakeModel):
+        def evaluate(self, batch):
+            found = super().evaluate(batch)
+            even = [np.zeros(3) if item.row in (4, 7) else v for item, v in zip(batch, found.log_probs, strict=True)]
+            return replace(found, log_probs=tuple(even))
+
+    assert run(tmp_path, model=Undecided()).manifest["ties"] == {"n": 2, "rows": [4, 7]}
 
 
 @pytest.mark.promise("D3")

@@ -1,11 +1,13 @@
 """Forward passes: nothing is computed or widened that is not needed."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from miscal.scoring import FakeModel, Question
+from miscal.scoring import FakeModel, HuggingFaceModel, ModelSpec, Question, forward
 from miscal.scoring.forward import NORM_ROWS, log_softmax_at
 from miscal.scoring.scorer import as_items, evaluate_items
 
@@ -48,6 +50,31 @@ def test_logits_are_computed_at_the_last_prompt_token_alone(llama):
     finally:
         hook.remove()
     assert [tuple(shape) for shape in seen] == [(6, 1, vocabulary)]
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen3"])  # tied to the embedding, and not
+def test_the_output_layer_of_a_bfloat16_model_computes_in_float32(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(forward, "HEAD_ROWS", 100)  # several pieces
+    folder = sys.modules["scoring_tiny"].save_model(name, tmp_path)
+    model = HuggingFaceModel(ModelSpec(str(folder), dtype="bfloat16"))
+    answers = evaluate_items(model, as_items([Question(f"q{k}", f"{k}?", ("a", "b"), 0) for k in range(5)]))
+    weight = model._model.get_output_embeddings().weight.detach().double()
+    for row in answers.encoded:
+        logits = weight @ torch.from_numpy(answers.hidden[row.row]).double()
+        expected = torch.log_softmax(logits, dim=-1)[[ids[0] for ids in row.added]]
+        # in bfloat16, the numbers differ by some 1e-2
+        np.testing.assert_allclose(answers.log_probs[row.row], expected, atol=1e-5)
+
+
+def test_an_output_layer_that_is_no_plain_linear_one_is_left_as_it_is():
+    class Doubled(torch.nn.Linear):
+        def forward(self, states):
+            return 2 * super().forward(states)
+
+    layer, states = Doubled(3, 4).bfloat16(), torch.ones(2, 3, dtype=torch.bfloat16)
+    expected = layer(states)
+    forward.compute_in_float32(layer)
+    torch.testing.assert_close(layer(states), expected)
 
 
 @pytest.mark.parametrize(("device", "n_batches"), [("cpu", 2), ("cuda:0", 1)])

@@ -2,14 +2,18 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from miscal.base.errors import FileError, InputError, TrustError
-from miscal.scoring import HuggingFaceModel, ModelSpec
+from miscal.scoring import HuggingFaceModel, ModelSpec, Question, score
+from miscal.scoring.folder import score_folder
 from miscal.scoring.model_source import asks_for_code, fingerprint, locate, redact, retried
+from miscal.scoring.scorer import as_items
 
 
 def test_names_that_lead_nowhere(tmp_path):
@@ -180,3 +184,80 @@ def test_a_second_attempt_that_works_is_enough():
         return answer
 
     assert retried(ask, "model x", pause=0) == "sha"
+
+
+# --- checkpoints that are not whole --------------------------------------------------------------------------------
+
+
+def changed(folder, out, change):
+    """Copy a checkpoint with its tensors changed."""
+    shutil.copytree(folder, out)
+    tensors = load_file(out / "model.safetensors")
+    change(tensors)
+    save_file(tensors, out / "model.safetensors", metadata={"format": "pt"})
+    return ModelSpec(str(out), dtype="float32")
+
+
+@pytest.fixture(scope="module")
+def untied(tmp_path_factory):
+    return sys.modules["scoring_tiny"].save_model("qwen3", tmp_path_factory.mktemp("untied"))
+
+
+MATRIX = "model.layers.0.mlp.down_proj.weight"
+
+
+@pytest.mark.promise("F3")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.pop("lm_head.weight"), r"lacks 1 tensor that its configuration asks for \(lm_head.weight\)"),
+        (lambda t: (t.pop("lm_head.weight"), t.pop(MATRIX)), r"lacks 2 tensors .*\(lm_head.weight, model.layers.0"),
+        (lambda t: t.update({MATRIX: t[MATRIX][:5].clone()}), rf"first, {MATRIX}, has \(5, 64\) instead of \(32, 64\)"),
+        (lambda t: t.update({"score.weight": torch.zeros(2, 32)}), r"holds 1 tensor .*no place for \(score.weight\)"),
+    ],
+)
+def test_a_checkpoint_that_is_not_whole_is_refused(untied, tmp_path, change, said):
+    with pytest.raises(FileError, match=said):
+        HuggingFaceModel(changed(untied, tmp_path / "changed", change))
+
+
+@pytest.mark.parametrize(
+    "name", ["rotary_emb.inv_freq", "vision_tower.patch_conv.weight", "multi_modal_projector.bias"]
+)
+def test_what_no_text_reaches_may_be_there(untied, tmp_path, name):
+    spec = changed(untied, tmp_path / "changed", lambda t: t.update({f"model.{name}": torch.zeros(3)}))
+    assert HuggingFaceModel(spec).width == 32
+
+
+def test_the_output_layer_may_be_missing_where_it_is_tied(llama_folder):
+    assert "lm_head.weight" not in load_file(llama_folder / "model.safetensors")
+    assert HuggingFaceModel(ModelSpec(str(llama_folder), dtype="float32")).width == 32
+
+
+def test_the_tower_of_images_may_be_missing(tmp_path):
+    folder = sys.modules["scoring_tiny"].save_model("gemma3", tmp_path / "whole")
+    towers = ("vision_tower", "multi_modal_projector")
+
+    def without(tensors):
+        for name in [name for name in tensors if any(tower in name for tower in towers)]:
+            del tensors[name]
+
+    assert HuggingFaceModel(changed(folder, tmp_path / "changed", without)).width == 32
+
+
+def test_warnings_of_the_tokenizer_are_kept_and_told(llama_folder, tmp_path, monkeypatch):
+    from transformers import AutoTokenizer
+    from transformers.utils import logging
+
+    real = AutoTokenizer.from_pretrained
+
+    def warns(*arguments, **options):
+        logging.get_logger("transformers.tokenization").warning("this regex\nis wrong, hf_abcdEFGH")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", warns)
+    spec = ModelSpec(str(llama_folder), dtype="float32")
+    triples = score(spec, [Question("q", "Why?", ("a", "b"), 0)])
+    assert triples.notes == ("the tokenizer warns: this regex is wrong, ***",)
+    done = score_folder(spec, as_items([Question("q", "Why?", ("a", "b"), 0)]), tmp_path / "out", task={"task": "t"})
+    assert done.manifest["warnings"] == ["this regex is wrong, ***"]

@@ -35,6 +35,8 @@ def test_laws_of_preference(log_probs, gold):
 def test_the_first_of_equals_is_taken():
     result = outcome(np.log([0.2, 0.4, 0.4]), gold=2, rule="top")
     assert (result.predicted, result.correct) == (1, 0)
+    assert result.tied
+    assert not outcome(np.log([0.2, 0.2, 0.6]), gold=2, rule="top").tied
 
 
 def test_length_normalisation_divides_by_tokens_or_bytes():

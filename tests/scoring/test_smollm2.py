@@ -68,3 +68,49 @@ def test_real_questions_equal_the_plain_loop(scorer, plain, mmlu_file, form, n):
 def test_letters_are_single_tokens(scorer):
     start = len(scorer.tokenize(["is:"])[0])
     assert [len(ids) - start for ids in scorer.tokenize([f"is: {letter}" for letter in "ABCDEFGHIJ"])] == [1] * 10
+
+
+@pytest.mark.slow
+def test_bfloat16_leaves_no_ties_and_few_answers_that_differ(file, scorer, mmlu_file):
+    # 8 of 100 tied while the output layer computed in bfloat16
+    rows = pl.read_parquet(mmlu_file).sample(100, seed=1).to_dicts()
+    items = as_items(rows_to_questions(rows, "mmlu"))
+    narrow = HuggingFaceModel(ModelSpec(str(file), dtype="bfloat16"))
+    short, full = (judge(items, evaluate_items(model, items))[0].outcomes for model in (narrow, scorer))
+    assert not any(result.tied for result in short)
+    assert sum(a.predicted != b.predicted for a, b in zip(short, full, strict=True)) <= 5
+
+
+def changed_gguf(file: Path, out: Path, drop: str | None = None, add: str | None = None) -> Path:
+    """Copy a GGUF file without a tensor, or with one more."""
+    import gguf
+
+    reader = gguf.GGUFReader(file)
+    writer = gguf.GGUFWriter(out, arch=reader.fields["general.architecture"].contents())
+    for field in reader.fields.values():
+        if field.name != "general.architecture" and not field.name.startswith("GGUF."):
+            inner = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
+            writer.add_key_value(field.name, field.contents(), field.types[0], sub_type=inner)
+    for tensor in reader.tensors:
+        if tensor.name != drop:
+            writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+    if add:
+        writer.add_tensor(add, np.zeros(8, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return out
+
+
+@pytest.mark.promise("F3")
+@pytest.mark.slow
+def test_a_gguf_file_that_is_not_whole_is_refused(file, tmp_path):
+    cut = changed_gguf(file, tmp_path / "cut.gguf", drop="blk.0.ffn_down.weight")
+    with pytest.raises(FileError, match=r"lacks 1 tensor .*\(model.layers.0.mlp.down_proj.weight\)"):
+        HuggingFaceModel(ModelSpec(str(cut), dtype="float32"))
+    more = changed_gguf(file, tmp_path / "more.gguf", add="blk.0.extra.weight")
+    with pytest.raises(FileError, match=r"holds 273 tensors, .* has places for 272"):
+        HuggingFaceModel(ModelSpec(str(more), dtype="float32"))
+    harmless = changed_gguf(file, tmp_path / "harmless.gguf", add="rope_freqs.weight")
+    assert HuggingFaceModel(ModelSpec(str(harmless), dtype="float32")).width == 576

@@ -5,6 +5,8 @@ import json
 
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn
 from miscal.scoring.questions import question_items
@@ -49,6 +51,19 @@ def test_dialogues_are_split_at_the_last_shared_turn():
     assert split_dialogues("no turns", "at all") == ("", "no turns", "at all")
 
 
+TURN = st.sampled_from(["\n\nHuman:", "\n\nAssistant:", " Hi", " Ah", "\n\n", " Assist"])
+
+
+@given(st.lists(TURN, max_size=6), st.lists(TURN, max_size=4), st.lists(TURN, max_size=4))
+@example(["\n\nHuman:", " Hi", "\n\nAssistant:", " Hi"], ["\n\nAssistant:", " Ah"], ["\n\nHuman:", " Ah"])
+def test_dialogues_share_all_turns_up_to_the_last_common_mark(shared, one, other):
+    chosen, rejected = "".join(shared + one), "".join(shared + other)
+    prompt, answer, other_answer = split_dialogues(chosen, rejected)
+    assert (prompt + answer, prompt + other_answer) == (chosen, rejected)
+    ends = [end for end in range(len(chosen) + 1) if chosen[:end].endswith("\n\nAssistant:")]
+    assert len(prompt) == max((end for end in ends if chosen[:end] == rejected[:end]), default=0)
+
+
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
 def test_files_of_questions(tmp_path, ending):
     rows = [{"id": f"q{k}", "question": "What?", "choices": ["x", "y, z"], "answer_index": k % 2} for k in range(3)]
@@ -82,6 +97,7 @@ def test_a_task_file_names_form_and_prompt(tmp_path):
         "data: data.parquet\n1: 2\nx: 3\n": "keys must be data, form, prompt_file.*; unknown: 1, x",
         "form: letter\n": "data must be among them; data is missing",
         "- data\n": "not a mapping",
+        "data: a.parquet\ndata: data.parquet\n": "gives the key 'data' twice, in line 1 and in line 2",
     }.items():
         path.write_text(wrong)
         with pytest.raises(InputError, match=said):
@@ -230,3 +246,83 @@ def test_pairs_of_a_file_need_no_subset(tmp_path):
     task = read_task(str(path))
     assert dict(task.questions[0].metadata) == {}
     assert task.note is None
+
+
+# --- without a network ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def offline(tmp_path, monkeypatch):
+    """The cache of the hub as its documentation lays it out, and no network; puts a commit of a data set into it."""
+    hub = pytest.importorskip("huggingface_hub")
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    load = datasets.load_dataset
+    cached = {"cache_dir": str(tmp_path / "datasets")}
+    monkeypatch.setattr(datasets, "load_dataset", lambda *given, **options: load(*given, **options, **cached))
+
+    def put(dataset: str, commit: str, files: dict[str, list[dict]], branch: str | None = None):
+        place = tmp_path / "hub" / f"datasets--{dataset.replace('/', '--')}"
+        for name, rows in files.items():
+            blob, link = (
+                place / "blobs" / f"{commit}-{len(list(place.rglob('*')))}",
+                place / "snapshots" / commit / name,
+            )
+            for path in (blob, link):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            blob.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+            link.symlink_to(blob)
+        if branch:
+            (place / "refs").mkdir(exist_ok=True)
+            (place / "refs" / branch).write_text(commit)
+
+    return put
+
+
+def medmcqa(commit: str) -> dict[str, list[dict]]:
+    return {f"data/{split}.jsonl.gz": [MED | {"id": f"{commit}-{split}"}] for split in ("train", "validation")}
+
+
+@pytest.mark.promise("C14")
+def test_a_cached_data_set_works_without_a_network(offline):
+    name = "openlifescienceai/medmcqa"
+    with pytest.raises(FileError, match=r"openlifescienceai/medmcqa: it is not in the cache .*: fetch it once"):
+        read_task("medmcqa")
+    offline(name, "aaa", medmcqa("aaa"))
+    task = read_task("medmcqa")
+    assert (task.revision, [question.id for question in task.questions]) == ("aaa", ["aaa-train", "aaa-validation"])
+    offline(name, "bbb", medmcqa("bbb"))
+    with pytest.raises(InputError, match=r"several commits \(aaa, bbb\).*name one with --task-revision"):
+        read_task("medmcqa")
+    assert read_task("medmcqa", revision="aaa").questions[0].id == "aaa-train"
+    offline(name, "ccc", medmcqa("ccc"), branch="main")
+    assert read_task("medmcqa").revision == "ccc"
+    with pytest.raises(FileError, match="ddd is not in the cache"):
+        read_task("medmcqa", revision="ddd")
+
+
+@pytest.mark.promise("C14")
+def test_folders_of_a_cached_data_set_work_without_a_network(offline):
+    files = {
+        f"{folder}-base/{split}.jsonl.gz": [HH] for folder in ("harmless", "helpful") for split in ("train", "test")
+    }
+    offline("Anthropic/hh-rlhf", "aaa", files, branch="main")
+    assert [pair.metadata["subset"] for pair in read_task("hh-rlhf").questions] == ["harmless"] * 2 + ["helpful"] * 2
+
+
+@pytest.mark.promise("C14")
+def test_where_the_hub_cannot_be_reached_the_cache_is_asked(offline, monkeypatch):
+    import huggingface_hub
+
+    def unreachable(*arguments, **options):
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", unreachable)
+    monkeypatch.setattr("miscal.scoring.model_source.time.sleep", lambda seconds: None)
+    with pytest.raises(FileError, match=r"no route \(tried 5 times\); .*not in the cache"):
+        read_task("medmcqa")
+    offline("openlifescienceai/medmcqa", "aaa", medmcqa("aaa"))
+    assert read_task("medmcqa").revision == "aaa"

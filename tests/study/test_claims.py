@@ -147,6 +147,29 @@ def test_signs_are_held_against_chance_and_not_against_a_half():
     assert one(claims(likely, "paper"), "signs agree").answer == "no"
 
 
+def test_seeds_without_a_correlation_are_counted():
+    everything = tables(papers_pairs(48), methods=("paper",), raw=False)
+    first = everything["seed_pairs"].row(0, named=True)
+    here = (pl.col("pair") == first["pair"]) & (pl.col("seed_a") == first["seed_a"])
+    less = everything | {"seed_pairs": everything["seed_pairs"].with_columns(
+        correlation=pl.when(here).then(None).otherwise(pl.col("correlation")),
+        sign_agreement=pl.when(here).then(0.0).otherwise(pl.col("sign_agreement")))}  # fmt: skip
+    n, of = int(less["seed_pairs"]["correlation"].null_count()), less["seed_pairs"].height
+    assert n
+    assert one(claims(less, "paper"), "seeds correlate").here.endswith(f"; {n} of {of} pairs of seeds are undefined")
+    agreed = less["seed_pairs"].drop_nulls("correlation").group_by("pair").agg(pl.col("sign_agreement").mean())
+    assert one(claims(less, "paper"), "signs agree").here.startswith(f"{agreed['sign_agreement'].min():.2f} to")
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_one_pair_says_nothing_of_every_pair(larger):
+    alone = tables(papers_pairs(48), methods=("paper",), raw=False)
+    first = alone["nulls"]["pair"][0]
+    nulls = alone["nulls"].filter(pl.col("pair") == first).with_columns(p_value=pl.lit(1 / 21 if larger else 0.5))
+    claim = one(claims(alone | {"nulls": nulls}, "paper"), "varies more than if")
+    assert (claim.answer, claim.holds) == ("cannot be said from 1 pair", None)
+
+
 def test_no_pair_above_the_threshold_is_told(made):
     none = made | {"thresholds": made["thresholds"].with_columns(smece_gap=pl.col("smece_gap").clip(None, 0.05))}
     claim = one(claims(none, "paper"), "at every threshold")

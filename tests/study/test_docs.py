@@ -1,4 +1,4 @@
-"""docs/study-tables.md lists every table and column as they are, and the pages of results are made from their tables."""
+"""docs/study-tables.md lists every table and column as it is, and pages of results are made from their tables."""
 
 import importlib.util
 from pathlib import Path

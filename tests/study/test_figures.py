@@ -205,6 +205,22 @@ def test_transfer_is_a_symmetric_matrix(drawn, made):
     assert sorted(image.compressed()) == pytest.approx(sorted([*fields["correlation"]] * 2))
 
 
+def test_a_cell_of_two_fields_without_a_correlation_says_so(drawn, made):
+    fields = made["transfer_fields"]
+    dataset = common.datasets_in(fields)[0]
+    one = fields.filter(method="auto", dataset=dataset, what="hidden").row(0, named=True)
+    here = (pl.col("pair_a") == one["pair_a"]) & (pl.col("pair_b") == one["pair_b"]) & (pl.col("method") == "auto")
+    here &= pl.col("what") == "hidden"
+    undefined = made | {"transfer_fields": fields.with_columns(
+        correlation=pl.when(here).then(None).otherwise(pl.col("correlation")))}  # fmt: skip
+    axes = drawn("transfer", undefined)["transfer-auto-1"].axes
+    said = [sum(text.get_text() == "undefined" for text in panel.texts) for panel in axes[:2]]
+    # on both sides of the diagonal
+    assert said == [0, 2]
+    assert not [text for panel in drawn("transfer", made)["transfer-auto-1"].axes[:2] for text in panel.texts
+                if text.get_text() == "undefined"]  # fmt: skip
+
+
 def test_deferral_orders_pairs_by_gain(drawn, made):
     shown = drawn("deferral", made)
     gains = made["deferral_gains"].filter(method="auto", at="area")["gain"].to_list()

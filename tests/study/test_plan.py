@@ -72,6 +72,9 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path):
     bad.write_text("!!python/object/apply:os.getcwd []")
     with pytest.raises(FileError, match="is not YAML"):
         read_plan(bad)
+    bad.write_text("method: auto\npairs: []\nmethod: paper\n")
+    with pytest.raises(InputError, match=r"bad.yaml gives the key 'method' twice, in line 1 and in line 3: keep one"):
+        read_plan(bad)
     bad.write_text("")
     with pytest.raises(InputError, match="must be a mapping with the key pairs; it is empty"):
         read_plan(bad)
@@ -154,7 +157,7 @@ def test_the_48_pairs_are_twelve_models_on_four_benchmarks():
         # the paper's prompts, all rows
         assert (pair.score.prompt_file, pair.score.form, pair.score.limit) == (None, None, None)
         assert (pair.method, pair.evidence, pair.min_rows, pair.epsilon) == ("paper", "test", 1, 0.05)
-        assert (pair.options, pair.score.embeddings_dtype) == ({"min_mass": 0}, "float16")
+        assert (pair.options, pair.score.embeddings_dtype) == ({}, "float16")
     assert (found.split, found.audit.draws, found.audit.seeds, found.audit.null) == ("permutation", 20, 5, "permuted")
     kinds = Counter(cell.kind for cell in cells_of(found))
     assert kinds == {
@@ -167,7 +170,7 @@ def test_the_paper_s_pairs_may_be_studied_with_other_settings():
     found = read_plan({"pairs": "paper48", "method": "both", "audit": None, **asked})
     # what the plan leaves open stays as it is for the paper's pairs
     assert {(pair.score.embeddings_dtype, pair.score.device) for pair in found.pairs} == {("float16", "cuda")}
-    assert all(pair.options == {"min_mass": 0, "max_epochs": 5} for pair in found.pairs)
+    assert all(pair.options == {"max_epochs": 5} for pair in found.pairs)
     full = read_plan({"pairs": "paper48", "score": {"embeddings_dtype": "float32"}})
     assert {pair.score.embeddings_dtype for pair in full.pairs} == {"float32"}
     assert {pair.method for pair in found.pairs} == {"both"}

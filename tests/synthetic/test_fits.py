@@ -64,7 +64,6 @@ def test_the_grid_is_that_of_the_papers_estimator():
         sigmas=settings.sigmas,
         lambdas=settings.lambdas,
         max_epochs=settings.epochs,
-        stop_hopeless=False,
         random_state=3,
         n_jobs=1,
     ).fit(

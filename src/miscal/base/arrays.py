@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
+from collections import Counter
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from miscal.base.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SHOWN = 5
 """How many row numbers or values a message lists."""
@@ -65,6 +71,40 @@ def _plain(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
+def counted(n: int, noun: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that `name` is probably a slip of the pen for: at most a third of the letters differ.
+
+    Parameters
+    ----------
+    name : str
+    names : iterable of str
+        Compared without regard to upper and lower case.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> nearest("confidense", ["id", "Confidence"]), nearest("new", ["uni"])
+    ('Confidence', None)
+    """
+    lowered = {one.lower(): one for one in names}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.66)
+    return lowered[near[0]] if near else None
+
+
 # --- conversion ---------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +144,73 @@ def _from_series(values: Any, name: str) -> np.ndarray | None:
     kept = numeric(np.asarray(series.drop_nulls().to_numpy()), name)
     out[~missing] = kept
     return out
+
+
+def column_of(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Take one column of a polars table, by its exact name, as a series without a name.
+
+    Polars takes names such as ``*`` and ``^a$`` for patterns wherever they stand in an expression, and most methods of
+    a series are expressions on its name. Columns that a user has named are therefore taken by this function alone.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    name : str
+
+    Returns
+    -------
+    polars.Series
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> column_of(pl.DataFrame({"^a$": [1, None], "a": [2, 3]}), "^a$").is_null().to_list()
+    [False, True]
+    """
+    return frame.get_column(name).alias("")
+
+
+def frame_columns(frame: Any) -> dict[str, Any]:
+    """Take a table in memory apart, by the names of its columns as text.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow table
+        A name that is a number is written as text.
+
+    Returns
+    -------
+    dict of str to series
+
+    Raises
+    ------
+    InputError
+        If names occur twice, have several levels, or are neither text nor numbers.
+    """
+    import narwhals as nw
+
+    given = list(getattr(frame, "column_names", frame.columns))
+    # NaN, which pandas makes of None, names nothing
+    odd = [name for name in given if not isinstance(name, (str, numbers.Real)) or name != name]
+    if odd:
+        levels = " of several levels (a MultiIndex)" if isinstance(odd[0], tuple) else ""
+        flat = "['_'.join(map(str, name)) for name in frame.columns]" if levels else "[...]"
+        raise InputError(
+            f"column names must be text; {len(odd)} of {len(given)} are names{levels or ' of other types'}, such as "
+            f"{odd[0]!r}: rename them, e.g. frame.columns = {flat}"
+        )
+    names = [str(name) for name in given]
+    repeated = [name for name, n in Counter(names).items() if n > 1]
+    if repeated:
+        raise InputError(
+            f"column names must be distinct; these occur more than once: {value_list(repeated)}. Rename or drop some"
+        )
+    if hasattr(frame, "iloc"):
+        # what is given is never changed, and pandas would take a number for a row
+        frame = frame.copy(deep=False)
+        frame.columns = names
+    table = nw.from_native(frame, eager_only=True)
+    return {name: table[name].to_native() for name in names}
 
 
 class DtypeError(InputError):

@@ -13,17 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.arrays import SHOWN, DtypeError, is_frame, numeric, row_list, value_list
+from miscal.base.arrays import SHOWN, DtypeError, frame_columns, is_frame, numeric, row_list, value_list
 from miscal.base.errors import InputError
+from miscal.base.precision import held, narrowed
+from miscal.base.randomness import LARGEST_SEED
 
 CLIP_TOLERANCE = 1e-6
 """A confidence this far outside [0, 1] is rounding, and is clipped; further out is an error."""
 
+LARGEST_WEIGHT = 1e100
+EXTREME_WEIGHTS = "must have a largest value from 1e-100 to 1e100, so that sums of weights can be computed"
+"""What is said of weights beyond it."""
+
 DROP = "drop those rows (discover and calibrate: --on-invalid drop; in Python: on_invalid='drop')"
 """What can be done about rows that cannot be used, where they are read from a file."""
 
-_RECODE = "Recode it as 0 and 1 (in Python, pos_label may name the value that means right)"
+_RECODE = "Recode it as 0 and 1, for instance in pandas: frame[column] = (frame[column] == 'yes').astype(int)"
 
+_LARGEST = float(np.finfo(np.float32).max)
 _BLOCK_VALUES = 1 << 22
 
 
@@ -116,12 +123,7 @@ def check_confidence(
 
 
 def check_correct(
-    values: Any,
-    *,
-    name: str = "correct",
-    pos_label: Any = None,
-    rows: np.ndarray | None = None,
-    copy: bool = True,
+    values: Any, *, name: str = "correct", rows: np.ndarray | None = None, copy: bool = True
 ) -> np.ndarray:
     """Check outcomes.
 
@@ -132,9 +134,6 @@ def check_correct(
         is for the caller to say.
     name : str, default "correct"
         What messages call it.
-    pos_label : scalar, optional
-        The value that means "right", for outcomes coded otherwise, e.g. ``"yes"`` or 2; then `values` may hold
-        one other value, of any type.
     rows : int array of shape (n,), optional
         The row numbers that messages quote; positions from 0 by default.
     copy : bool, default True
@@ -154,15 +153,11 @@ def check_correct(
     --------
     >>> check_correct([True, False, True])
     array([1., 0., 1.])
-    >>> check_correct(["no", "yes"], pos_label="yes")
-    array([0., 1.])
     >>> check_correct([0, 1, 2])
     Traceback (most recent call last):
     ...
     miscal.base.errors.InputError: correct must hold only 0/1 or True/False; it holds 0, 1, 2 (neither of these in 1 of 3 rows: row 2). ...
     """  # noqa: E501
-    if pos_label is not None:
-        return _by_label(values, name, pos_label)
     try:
         array = _vector(values, name, copy=copy)
     except DtypeError as error:
@@ -187,33 +182,27 @@ def _entries(values: Any) -> list:
     return list(values) if hasattr(values, "__iter__") else [values]
 
 
-def _by_label(values: Any, name: str, pos_label: Any) -> np.ndarray:
-    entries = _entries(values)
-    distinct = list(dict.fromkeys(entries))
-    if len(distinct) > 2 or pos_label not in distinct:
-        raise InputError(
-            f"{name} must hold pos_label={pos_label!r} and at most one other value; it holds {value_list(distinct)}"
-        )
-    return np.array([entry == pos_label for entry in entries], dtype=np.float64)
-
-
-def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -> np.ndarray:
+def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None, narrow: bool = True) -> np.ndarray:
     """Check inputs or embeddings.
 
     Parameters
     ----------
     X : array-like or table of shape (n, d)
-        Finite numbers. float16, bfloat16 and integers are computed in float32; an infinity left by a
-        float16 overflow is refused like any other.
+        Finite numbers within the range of float32, 3.4e38. float16, bfloat16 and small integers are computed in
+        float32; an infinity left by a float16 overflow is refused like any other.
     name : str, default "X"
         What messages call it.
     rows : int array of shape (n,), optional
         The row numbers that messages quote; positions from 0 by default.
+    narrow : bool, default True
+        Whether numbers in double precision become float32 where that tells apart what they tell apart
+        (:func:`miscal.base.precision.narrowed`). False keeps them: rows for a fitted field are centred by what it
+        learned, whatever these few rows would need.
 
     Returns
     -------
     numpy.ndarray
-        float32, shape (n, d), C-contiguous, finite. Shares memory with `X` if that already is so.
+        float32 or float64, shape (n, d), C-contiguous, finite. Shares memory with `X` if that already is so.
 
     Raises
     ------
@@ -234,20 +223,14 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None) -
         X, columns = _frame_values(X, name)
     array = numeric(X, name)
     _check_matrix_shape(array, name)
-    # what overflows float32 becomes infinite, and is refused below with its row
-    with np.errstate(over="ignore", invalid="ignore"):
-        out = np.ascontiguousarray(array, dtype=np.float32)
-    _refuse_non_finite_rows(out, array, name, columns, rows)
-    return out
+    _refuse_non_finite_rows(array, name, columns, rows)
+    return narrowed(array) if narrow else held(array)
 
 
 def _frame_values(frame: Any, name: str) -> tuple[np.ndarray, list[str]]:
-    import narwhals as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    columns = [numeric(table[column].to_native(), f"{name}, column {column!r}") for column in table.columns]
-    values = np.column_stack(columns) if columns else np.empty((len(table), 0))
-    return values, list(table.columns)
+    columns = frame_columns(frame)
+    values = [numeric(series, f"{name}, column {column!r}") for column, series in columns.items()]
+    return np.column_stack(values) if values else np.empty((len(frame), 0)), list(columns)
 
 
 def _check_matrix_shape(array: np.ndarray, name: str) -> None:
@@ -270,27 +253,25 @@ def _blocks(array: np.ndarray) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _refuse_non_finite_rows(
-    out: np.ndarray, array: np.ndarray, name: str, columns: list[str] | None, rows: np.ndarray | None
-) -> None:
-    bad = non_finite_rows(out)
+def _refuse_non_finite_rows(array: np.ndarray, name: str, columns: list[str] | None, rows: np.ndarray | None) -> None:
+    bad = non_finite_rows(array)
     if not bad.any():
         return
     first = np.flatnonzero(bad)[:SHOWN]
-    hit = ~np.isfinite(out[first])
+    hit = ~_in_range(array[first])
     where = np.flatnonzero(hit.any(axis=0))
     named = value_list([columns[j] for j in where]) if columns is not None else value_list(where.tolist())
     # finite as given, and infinite in float32 only
     overflow = np.isfinite(np.asarray(array[first], dtype=np.float64))[hit].all()
     what = "a value too large for float32" if overflow else "a missing value, NaN or infinity"
     raise InputError(
-        f"{name}: {int(bad.sum())} of {len(out)} rows hold {what} ({row_list(bad, rows)}; "
+        f"{name}: {int(bad.sum())} of {len(array)} rows hold {what} ({row_list(bad, rows)}; "
         f"{'column' if len(where) == 1 else 'columns'} {named}); give finite numbers, or {DROP}"
     )
 
 
 def non_finite_rows(X: np.ndarray) -> np.ndarray:
-    """Rows of a float matrix with a NaN or an infinity; bool array of shape (n,).
+    """Rows of a matrix with a NaN, an infinity, or a number beyond the range of float32; bool array of shape (n,).
 
     Examples
     --------
@@ -299,8 +280,25 @@ def non_finite_rows(X: np.ndarray) -> np.ndarray:
     """
     bad = np.zeros(len(X), dtype=bool)
     for block in _blocks(X):
-        bad[block] = ~np.isfinite(X[block]).all(axis=1)
+        bad[block] = ~_in_range(X[block]).all(axis=1)
     return bad
+
+
+def _in_range(X: np.ndarray) -> np.ndarray:
+    # NaN compares as out of range too
+    return np.abs(X) <= _LARGEST if X.dtype.kind == "f" and X.dtype.itemsize > 4 else np.isfinite(X)
+
+
+def extreme_weights(weight: np.ndarray) -> bool:
+    """Whether sums of squares of finite weights would leave the range of numbers, or all of them vanish.
+
+    Examples
+    --------
+    >>> extreme_weights(np.array([1.0, 1e308])), extreme_weights(np.array([0.0, 1e-320])), extreme_weights(np.ones(2))
+    (True, True, False)
+    """
+    largest = float(np.max(weight, initial=0.0))
+    return largest > LARGEST_WEIGHT or 0 < largest < 1 / LARGEST_WEIGHT
 
 
 def check_lengths(**arrays: Any) -> int:
@@ -340,6 +338,45 @@ def _n_rows(values: Any, name: str) -> int:
         return int(shape[0]) if shape is not None else len(values)
     except TypeError:
         raise InputError(f"{name} must have one entry per row; got a value of type {type(values).__name__}") from None
+
+
+def check_seed(seed: Any, *, name: str = "seed") -> int:
+    """Check a seed.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2^32 - 1, which all libraries take.
+    name : str, default "seed"
+        What messages call it.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        For anything else.
+
+    Examples
+    --------
+    >>> check_seed(3)
+    3
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: seed must be a whole number from 0 to 4294967295 (2^32 - 1); got -1. Without one ...
+    """
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if whole and 0 <= seed <= LARGEST_SEED:
+        return int(seed)
+    # Python does not write numbers of over 4,300 digits
+    shown = "a larger one" if whole and seed > 10**12 else value_list([seed])
+    raise InputError(
+        f"{name} must be a whole number from 0 to {LARGEST_SEED} (2^32 - 1); got {shown}. Without one an answer could "
+        "not be repeated"
+    )
 
 
 def drawn_seed(state: int | np.random.Generator) -> int:
@@ -395,6 +432,8 @@ def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndar
     if len(array) != n:
         raise InputError(f"lengths differ: {name} has {len(array)} rows, the data have {n}; give one weight per row")
     _refuse_non_finite(array, name, None)
+    if extreme_weights(array):
+        raise InputError(f"{name} {EXTREME_WEIGHTS}; got a largest one of {array.max():.3g}: divide all by their mean")
     if (array < 0).any():
         bad = array < 0
         raise InputError(f"{name} must not be negative; got {int(bad.sum())} negative values of {n} ({row_list(bad)})")

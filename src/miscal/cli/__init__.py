@@ -4,7 +4,10 @@ A command is one module in ``commands`` and its line in ``app.COMMANDS``.
 Heavy modules are imported by the commands that need them, so that ``miscal --help`` answers at once.
 """
 
-from collections.abc import Sequence
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 __all__ = ["main"]
 
@@ -25,9 +28,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     import sys
 
-    from miscal.cli.app import run
-    from miscal.cli.outcome import guarded
+    with _stopping_while_importing():
+        from miscal.cli.outcome import guarded
 
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in arguments
-    return guarded(lambda: run([item for item in arguments if item != "--debug"]), debug=debug)
+        arguments = list(sys.argv[1:] if argv is None else argv)
+        debug = "--debug" in arguments
+        return guarded(lambda: _run([item for item in arguments if item != "--debug"]), debug=debug)
+
+
+def _run(arguments: Sequence[str]) -> object:
+    # here, where signals are guarded: these imports take most of a short command's time
+    from miscal.cli.app import run
+
+    return run(arguments)
+
+
+@contextmanager
+def _stopping_while_importing() -> Iterator[None]:
+    """End the process with one line while there is nothing yet that could end it more gently."""
+
+    def stop(number: int, frame: object) -> None:
+        os.write(2, b"miscal: stopped; no file was left half-written\n")
+        os._exit(128 + number)
+
+    before = {}
+    with suppress(ValueError):  # not the main thread: signals are not ours
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,11 +1,14 @@
 """Options that several commands share, named as in the contract."""
 
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from miscal.base.errors import InputError
+from miscal.base.randomness import LARGEST_SEED
 from miscal.estimators.registry import DEVICES, ESTIMATORS
 
 # the estimators of the library, so that a new one is offered here too
@@ -62,20 +65,30 @@ class Map(StrEnum):
     umap = "umap"
 
 
-def _number(kind: type, low: float, below: float | None = None) -> Callable[[object], float]:
+def _number(kind: type, low: float, below: float | None = None, most: int | None = None) -> Callable[[object], float]:
     """Parse a number in a range, and say what was given: typer's own message does not."""
-    words = f"a {'whole ' if kind is int else ''}number of at least {low}" + (f" and below {below}" if below else "")
+    words = f"a {'whole ' if kind is int else ''}number of at least {low}"
+    words += (f" and below {below}" if below else "") + (f" and at most {most}" if most else "")
 
     def parse(text: object) -> float:
         try:
             value = kind(text)
         except ValueError:
             value = None
-        if value is None or not value >= low or (below is not None and not value < below):
-            raise typer.BadParameter(f"must be {words}; got {str(text)!r}")
+        if (
+            value is None
+            or not value >= low
+            or (below is not None and not value < below)
+            or (most is not None and value > most)
+        ):
+            raise typer.BadParameter(f"must be {words}; got {_shortened(str(text))!r}")
         return value
 
     return parse
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def whole(low: int) -> Callable[[object], float]:
@@ -137,7 +150,11 @@ EmbeddingRows = Annotated[
 ]
 Features = Annotated[
     str | None,
-    typer.Option(metavar="NAMES", help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'."),
+    typer.Option(
+        metavar="NAMES",
+        help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'. A name with a comma stands in "
+        "double quotation marks, as in csv.",
+    ),
 ]
 Text = Annotated[
     str | None,
@@ -148,7 +165,9 @@ Text = Annotated[
 Metadata = Annotated[
     str | None,
     typer.Option(
-        metavar="COL,COL", help="Columns used to name and colour what is found. The estimator does not see them."
+        metavar="COL,COL",
+        help="Columns used to name and colour what is found. The estimator does not see them. A name with a comma "
+        "stands in double quotation marks, as in csv.",
     ),
 ]
 MethodOption = Annotated[
@@ -162,15 +181,20 @@ DeviceOption = Annotated[
         "no use for a GPU.",
     ),
 ]
-Neighbours = Annotated[
-    int | None,
+MethodSettings = Annotated[
+    list[str] | None,
     typer.Option(
-        metavar="N",
-        parser=_number(int, 1),
-        help="Average over the N nearest training rows instead of all of them (--method paper only).",
+        "--option",
+        metavar="NAME=VALUE",
+        help="Setting of --method paper instead of the paper's own; may be repeated. min_mass=1: rows with hardly any "
+        "neighbour get the estimate by the confidence alone. stop_hopeless=true: stop settings that cannot catch up, "
+        "which saves time. neighbours=50: average over the 50 nearest rows. Others are sigmas, lambdas, max_epochs, "
+        "patience and bank_size; a list is written as [0.1,0.3].",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", parser=_number(int, 0), help="Seed of all random numbers.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", parser=_number(int, 0, most=LARGEST_SEED), help="Seed of all random numbers.")
+]
 Epsilon = Annotated[
     float,
     typer.Option(
@@ -233,6 +257,15 @@ OnInvalidOption = Annotated[
     ),
 ]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of csv and jsonl files.")]
+CsvEscape = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="Character before quotation marks inside the quoted fields of a csv file, for instance '\\'. Default: "
+        "such marks are doubled.",
+        show_default=False,
+    ),
+]
 EmbedModel = Annotated[
     str | None,
     typer.Option(
@@ -274,3 +307,43 @@ def names(text: str | None) -> tuple[str, ...]:
     (('subject', 'year'), ())
     """
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def method_settings(texts: list[str] | None) -> dict[str, object]:
+    """Read settings of a method, each written as NAME=VALUE with the value as JSON.
+
+    Parameters
+    ----------
+    texts : list of str or None
+        As given on the command line.
+
+    Returns
+    -------
+    dict of str to JSON values
+        Empty for None.
+
+    Raises
+    ------
+    InputError
+        If one has no name or no value, the value is no JSON, or a name comes twice.
+
+    Examples
+    --------
+    >>> method_settings(["min_mass=1", "sigmas=[0.1, 0.3]", "stop_hopeless=true"])
+    {'min_mass': 1, 'sigmas': [0.1, 0.3], 'stop_hopeless': True}
+    """
+    found: dict[str, object] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name in found:
+            raise InputError(f"--option gives {name} more than once: leave all but one out")
+        try:
+            if not name or not equals:
+                raise ValueError
+            found[name] = json.loads(value)
+        except ValueError:
+            raise InputError(
+                "--option must be NAME=VALUE with a number, true, false, null or a list as its value, for example "
+                f"min_mass=1 or sigmas=[0.1,0.3]; got {text!r}"
+            ) from None
+    return found

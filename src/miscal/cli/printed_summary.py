@@ -5,6 +5,7 @@ from pathlib import Path
 
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
+from miscal.findings.verdict import in_points
 from miscal.report.legend import REGIMES
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import grouped, row_words, sampled, weighed
@@ -93,7 +94,7 @@ def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
         f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
-        f"{abs(100 * one.hidden.value):.0f} points {_often(one)} than rows of equal confidence"
+        f"{in_points(abs(one.hidden.value))} {_often(one)} than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]
     wrapped = [part for line in lines for part in _wrapped(line)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from miscal.base.written import duration
 from miscal.cli.outcome import one_line
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _cell_line(step: "Step") -> str:
     if step.message is not None:
         return f"{count:<12}{'FAILED':<12}" + one_line(f"{step.says}: {step.message}")
     left = f"   ({_left(step.left, 0.0)})" if step.left else ""
-    return f"{count:<12}{step.seconds:>7.1f} s   {step.says}{left}"
+    return f"{count:<12}{duration(step.seconds):>9}   {step.says}{left}"
 
 
 def _write_line(now: "Progress") -> None:

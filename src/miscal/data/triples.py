@@ -26,8 +26,9 @@ class Triples:
 
     Parameters
     ----------
-    X : float32 array of shape (n, d)
-        Inputs or embeddings, finite.
+    X : float32 or float64 array of shape (n, d)
+        Inputs or embeddings, finite. In double precision where single precision would merge values that differ
+        (:mod:`miscal.base.precision`), so that equal rows are equal as given; estimators centre before they narrow.
     confidence : float64 array of shape (n,)
         The model's confidence, in [0, 1].
     correct : float64 array of shape (n,)

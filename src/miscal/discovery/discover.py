@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
+from miscal.base.randomness import global_random_kept
 from miscal.base.telling import listening
 from miscal.base.threads import one_thread
+from miscal.calibration.dependence import average
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
+from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
@@ -28,6 +32,7 @@ from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import EPSILON, Subregimes, averages, cut, find_subregimes
+from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
 if TYPE_CHECKING:
@@ -56,6 +61,8 @@ class Discovery:
     findings : polars.DataFrame
         The ledger of findings, the strongest first: named groups that are right more or less often than rows of equal
         confidence, with the columns of ``findings.parquet``.
+    clusters : InputClusters or None
+        How inputs were clustered, by which new rows are placed in findings; None where they were not.
     """
 
     summary: Summary
@@ -64,8 +71,10 @@ class Discovery:
     model: MiscalibrationField
     encoder: Any
     findings: "pl.DataFrame"
+    clusters: InputClusters | None = None
 
 
+@global_random_kept()
 def discover(
     triples: Triples,
     *,
@@ -146,6 +155,7 @@ def discover(
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
+    check_seed(seed)
     _check_settings(method, options, device, epsilon, adjustment, min_rows)
     check_layout(map_method)
     if redact_text:
@@ -162,13 +172,13 @@ def discover(
         triples, warnings = prepared(triples, testifying, seed)
     with clock.stage("field") as part, listening(part.tell):
         honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
-        part.found = averages(triples.correct, triples.confidence, triples.weight)
+        part.found = averages(*(average(values, triples.weight) for values in (triples.correct, triples.confidence)))
     # what follows is many small sums, which threads only slow down
     with one_thread():
         with clock.stage("regimes") as part:
             estimate = honest.estimate
             regime, hidden_regime = (
-                cut(values, epsilon, estimate.supported) for values in (estimate.delta, estimate.hidden)
+                cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
             shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")
@@ -194,7 +204,7 @@ def discover(
             )
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
-    return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger))
+    return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger), ledger.clusters)
 
 
 def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:
@@ -232,7 +242,7 @@ def _told(ledger: Ledger) -> str:
     if not findings:
         return "No finding."
     count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
-    return f"{count}, the strongest: {findings[0].description}."
+    return f"{count}, the strongest: {clean_text(findings[0].description)}."
 
 
 def _subregimes(rows: HonestRows, regime: np.ndarray, by: str, seed: int) -> Subregimes:

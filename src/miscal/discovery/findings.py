@@ -1,5 +1,6 @@
 """The findings of a run: which rows testify, which outcomes were expected of them, and the ledger of named groups."""
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from miscal.calibration.dependence import Dependence
 from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
-from miscal.discovery.json_values import clean_text, plain
+from miscal.discovery.json_values import plain
 from miscal.discovery.summary import FindingNumbers, FindingsMethod
+from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
     ADJUSTMENTS,
     LEDGER_DEFAULTS,
@@ -46,6 +48,8 @@ class Ledger:
     settings : LedgerSettings
     accounted : tuple of Finding
         Values of columns that differ by themselves and that the findings account for.
+    clusters : InputClusters or None
+        How inputs were clustered, by which a new row is placed; None where they were not.
     """
 
     findings: tuple[Finding, ...]
@@ -54,6 +58,7 @@ class Ledger:
     n: int
     settings: LedgerSettings = LEDGER_DEFAULTS
     accounted: tuple[Finding, ...] = ()
+    clusters: InputClusters | None = None
 
     def numbers(self) -> tuple[FindingNumbers, ...]:
         """Return the findings in the shape of ``summary.json``."""
@@ -104,9 +109,8 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
     dependence = Dependence.given(triples.group, triples.correct, expected[witness], triples.weight)
     witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row, dependence)
     found = find(witnesses, groups, field=field, seed=seed, settings=settings)
-    findings, accounted = (tuple(_printable(one) for one in part) for part in (found.findings, found.accounted))
     candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
-    return Ledger(findings, candidates, evidence, len(triples), settings, accounted)
+    return Ledger(found.findings, candidates, evidence, len(triples), settings, found.accounted, clusters.space)
 
 
 def _numbers(findings: tuple[Finding, ...]) -> tuple[FindingNumbers, ...]:
@@ -140,13 +144,12 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
 
     rows = []
     for one in ledger.findings:
-        told = one.to_dict()
+        told = plain(one.to_dict())
         hidden = told.pop("hidden")
-        # findings have none
-        told.pop("p_given")
         low, high = hidden["interval"]
-        rows.append({**told, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
-    return pl.DataFrame(rows, schema=_schema(), orient="row")
+        values = {name: json.dumps(told[name]) for name in ("condition", "made_of")}
+        rows.append({**told, **values, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
+    return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
 
 
 def _schema() -> dict:
@@ -164,10 +167,6 @@ def _schema() -> dict:
         "explained": pl.Float64,
         "aliases": pl.List(pl.String),
         "rows": pl.List(pl.Int64),
+        "condition": pl.String,
+        "made_of": pl.String,
     }
-
-
-def _printable(finding: Finding) -> Finding:
-    """Names of columns and values come from the data: keep them to characters that can be written anywhere."""
-    columns, aliases = (tuple(clean_text(text) for text in texts) for texts in (finding.columns, finding.aliases))
-    return replace(finding, description=clean_text(finding.description), columns=columns, aliases=aliases)

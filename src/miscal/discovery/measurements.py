@@ -159,6 +159,7 @@ def field_numbers(
     visible: np.ndarray,
     hidden: np.ndarray,
     regime: np.ndarray,
+    supported: np.ndarray,
     *,
     structure: bool,
     weights: np.ndarray | None = None,
@@ -172,7 +173,9 @@ def field_numbers(
     delta, visible, hidden : ndarray of float64, shape (n,)
         The field and its two parts, in [-1, 1]; positive: under-confident.
     regime : ndarray of object, shape (n,)
-        ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported.
+        ``"over"``, ``"good"``, ``"under"``, or None where the field is no local estimate.
+    supported : ndarray of bool, shape (n,)
+        Whether enough of the rows learned from lie nearby.
     structure : bool
         Whether the estimator claims local structure.
     weights : ndarray of float64, shape (n,), optional
@@ -190,7 +193,7 @@ def field_numbers(
         std_hidden=number(spread(hidden, weights)),
         share_over=average(regime == "over", weights),
         share_under=average(regime == "under", weights),
-        share_unsupported=average(regime == None, weights),  # noqa: E711  element by element
+        share_unsupported=average(~supported, weights),
         correlation_with_confidence=correlation(delta, confidence, weights),
         structure=structure,
     )
@@ -330,6 +333,7 @@ def curves(
     corrected: np.ndarray,
     regime: np.ndarray,
     *,
+    min_rows: int = MIN_ROWS,
     groups: np.ndarray | None = None,
     weights: np.ndarray | None = None,
 ) -> Curves:
@@ -343,6 +347,8 @@ def curves(
         Their confidences before and after the correction.
     regime : ndarray of object, shape (n,)
         Regime of each test row.
+    min_rows : int, default 30
+        The fewest rows of a slice whose curve is computed.
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent.
     weights : ndarray of float64, shape (n,), optional
@@ -351,14 +357,20 @@ def curves(
     Returns
     -------
     Curves
-        Null for a slice of fewer than 30 rows.
+        Null for a slice of fewer rows.
     """
     slices = {"all": np.ones(len(correct), dtype=bool), "over": regime == "over", "under": regime == "under"}
     return Curves(
         **{
             name: CurvePair(
                 **{
-                    kind: reliability(correct[rows], f[rows], take_groups(groups, rows), take_groups(weights, rows))
+                    kind: reliability(
+                        correct[rows],
+                        f[rows],
+                        take_groups(groups, rows),
+                        take_groups(weights, rows),
+                        min_rows=min_rows,
+                    )
                     for kind, f in (("raw", confidence), ("corrected", corrected))
                 }
             )
@@ -368,13 +380,18 @@ def curves(
 
 
 def reliability(
-    correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None, weights: np.ndarray | None = None
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    *,
+    min_rows: int = MIN_ROWS,
 ) -> CurveNumbers | None:
-    """Return the reliability curve of rows, None where they are fewer than 30; all arrays of shape (n,)."""
-    if len(correct) < MIN_ROWS:
+    """Return the reliability curve of rows, None where they are fewer than `min_rows`; all arrays of shape (n,)."""
+    if len(correct) < min_rows:
         return None
     # ten rows to a bin on average, where there are too few for all bins
-    n_bins = min(BINS, len(correct) // 10)
+    n_bins = max(1, min(BINS, len(correct) // 10))
     curve = metrics.reliability_curve(correct, confidence, n_bins=n_bins, groups=groups, sample_weight=weights)
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 

@@ -11,7 +11,9 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.findings import Ledger
-from miscal.findings.ledger import IN_TEXT, TEXT, Finding
+from miscal.discovery.summary import Summary
+from miscal.discovery.wording import verdict_of
+from miscal.findings.conditions import TermNumbers
 
 SETTING = "redact_text"
 """Key of ``summary.settings`` that says whether texts were left out."""
@@ -52,7 +54,7 @@ def without_texts(triples: Triples) -> Triples:
 
 
 def without_terms(ledger: Ledger) -> Ledger:
-    """Return the same findings, those that terms of the texts describe without the terms.
+    """Return the same findings with numbers in place of the terms of the texts.
 
     Parameters
     ----------
@@ -64,19 +66,35 @@ def without_terms(ledger: Ledger) -> Ledger:
     Ledger
         With as many findings, of the same numbers. Aliases that are terms are left out.
     """
-    count = 0
-    findings = []
-    for one in map(_without_term_aliases, ledger.findings):
-        described = one.description
-        if TEXT in one.columns or IN_TEXT in described:
-            count += 1
-            described = f"term {count} of the texts (left out)"
-        findings.append(replace(one, description=described))
-    return replace(ledger, findings=tuple(findings), accounted=tuple(map(_without_term_aliases, ledger.accounted)))
+    number = TermNumbers()
+    findings, accounted = (tuple(one.redacted(number) for one in part) for part in (ledger.findings, ledger.accounted))
+    return replace(ledger, findings=findings, accounted=accounted)
 
 
-def _without_term_aliases(finding: Finding) -> Finding:
-    return replace(finding, aliases=tuple(name for name in finding.aliases if IN_TEXT not in name))
+def redacted(summary: Summary) -> Summary:
+    """Return the summary of a run without words of its texts.
+
+    Parameters
+    ----------
+    summary : Summary
+        Of a run that tells its texts.
+
+    Returns
+    -------
+    Summary
+        The same numbers. Parts are called by their numbers, because words of the texts may have named them, and terms
+        of the texts in findings by theirs; the verdict is written anew.
+    """
+    number = TermNumbers()
+    findings, accounted = (
+        tuple(one.redacted(number) for one in part) for part in (summary.findings, summary.accounted_for)
+    )
+    parts = tuple(
+        part.model_copy(update={"name": f"part {place}", "keywords": ()})
+        for place, part in enumerate(summary.subregimes, start=1)
+    )
+    told = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "subregimes": parts})
+    return told.model_copy(update={"verdict": verdict_of(told)})
 
 
 def kept_by_model(triples: Triples) -> tuple[str, ...]:

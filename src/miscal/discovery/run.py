@@ -8,11 +8,13 @@ from miscal.data.readers import reread
 from miscal.data.readers.table import own_parquet
 from miscal.discovery.discover import Discovery
 from miscal.discovery.run_folder import check_seal, seal
-from miscal.discovery.saved_model import SavedModel, load_model, save_model
+from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters, save_model
 from miscal.discovery.summary import Summary, read_summary
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from miscal.findings.input_clusters import InputClusters
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Run:
         """Load the saved model."""
         return load_model(self.path)
 
+    def load_clusters(self) -> "InputClusters | None":
+        """Load how inputs were clustered; None where they were not."""
+        return load_clusters(self.path)
+
     def triples(self) -> Any:
         """Read the rows of the run again, refusing data that changed since."""
         return reread(self.summary.settings["source"])
@@ -65,6 +71,8 @@ def write_files(found: Discovery, folder: Path) -> None:
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     column = found.summary.data.columns.confidence
     save_model(found.model, found.encoder, folder / "model", confidence=column)
+    if found.clusters is not None:
+        save_clusters(found.clusters, folder / "model")
     seal(folder)
 
 

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     import polars as pl
 
     from miscal.estimators.field import MiscalibrationField
+    from miscal.findings.input_clusters import InputClusters
 
 INPUT = "input"
 """Folder inside the model's that holds the step from text or columns to x."""
 
-_INPUT_FORM = "miscal-input"
+CLUSTERS = "clusters"
+"""Folder inside the model's that holds how inputs were clustered, by which new rows are placed in findings."""
+
+_INPUT_FORM, _CLUSTERS_FORM = "miscal-input", "miscal-clusters"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class SavedModel:
         """The fitted field. Importing its class takes longer than correcting 10,000 rows does."""
         from miscal.estimators.field import MiscalibrationField
 
-        return MiscalibrationField(self.estimator.method).adopt(self.estimator.fitted, self.estimator.n_features)
+        return MiscalibrationField(self.estimator.method).adopt(self.estimator)
 
     def open(self, source: Any, *, confidence: str | None = None, **options: Any) -> NewSource:
         """Open new rows, to be read from the columns that the model was fitted on.
@@ -90,7 +94,7 @@ class SavedModel:
             ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``,
             ``reason``.
         """
-        from miscal.runs.correct.batch import correct_rows
+        from miscal.discovery.corrected_rows import correct_rows
 
         opened = self.open(source, **options)
         (piece,) = opened.pieces(1 << 62)
@@ -119,6 +123,46 @@ def save_model(
         save_state(Path(folder) / INPUT, _INPUT_FORM, {"encoder": content, "confidence": confidence}, arrays)
 
 
+def save_clusters(clusters: "InputClusters", folder: str | Path) -> None:
+    """Save how inputs were clustered, beside a saved model.
+
+    Parameters
+    ----------
+    clusters : InputClusters
+    folder : str or Path
+        Of the model.
+    """
+    save_state(Path(folder) / CLUSTERS, _CLUSTERS_FORM, {}, clusters.state())
+
+
+def load_clusters(folder: str | Path) -> "InputClusters | None":
+    """Load how inputs were clustered.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A run folder, or the ``model`` folder in one.
+
+    Returns
+    -------
+    InputClusters or None
+        None where the run stored no clusters.
+
+    Raises
+    ------
+    CorruptFile, TrustError, MismatchError
+        If they were damaged or changed, or are newer than this miscal.
+    """
+    from miscal.findings.input_clusters import InputClusters
+
+    place = model_folder(folder) / CLUSTERS
+    if not place.is_dir():
+        return None
+    _, arrays = load_state(place, _CLUSTERS_FORM)
+    with rebuilding(place):
+        return InputClusters.from_state(arrays)
+
+
 def model_folder(folder: str | Path) -> Path:
     """Return the folder of the model in a run folder, or the folder itself."""
     folder = Path(folder)
@@ -144,7 +188,7 @@ def load_model(folder: str | Path) -> SavedModel:
         If it is not a model, was damaged or changed, holds what miscal does not write, or is newer than this miscal.
     """
     folder = model_folder(folder)
-    estimator = load_estimator(folder, beside=(INPUT,))
+    estimator = load_estimator(folder, beside=(INPUT, CLUSTERS))
     if not (folder / INPUT).is_dir():
         return SavedModel(estimator, None)
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)

@@ -17,22 +17,23 @@ from miscal.discovery.alarms import alarms
 from miscal.discovery.claiming import claim_of
 from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, HonestRows
-from miscal.discovery.json_values import plain
+from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
     Data,
     MapInfo,
+    PlaceNumbers,
     Regime,
     Selection,
     SubregimeNumbers,
     Summary,
 )
+from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.claim import Claim
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.evidence.stated import rare_values_warning
-from miscal.findings import Place, averages, places, verdict
+from miscal.findings import places
 
 _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""
@@ -83,19 +84,28 @@ def summarise(
     regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed, **known)
     whole = measurements.global_numbers(correct, confidence, triples, seed=seed, **counted)
     claimed, columns = claim_of(honest, seed=seed), plain(triples.source).get("columns", {})
-    return Summary(
+    summary = Summary(
         n=len(triples),
         **_counts(triples),
         n_sample=None if honest.sample is None else int(honest.sample.sum()),
         seed=seed,
         method=model.method,
         evidence=honest.evidence,
-        verdict=_verdict(rows, claimed, regimes),
+        verdict="",
         alarms=_alarms(triples),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(honest, regimes, regime)])),
+        warnings=tuple(
+            plain([*triples.notes, *warnings, *_remarks(honest, regimes, estimate.supported[testify], regime)])
+        ),
         global_=whole,
         field=measurements.field_numbers(
-            confidence, delta, visible, hidden, regime, structure=claimed.structure, weights=weights
+            confidence,
+            delta,
+            visible,
+            hidden,
+            regime,
+            estimate.supported[testify],
+            structure=claimed.structure,
+            weights=weights,
         ),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
@@ -109,10 +119,11 @@ def summarise(
         subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
         findings=rows.ledger.numbers(),
         accounted_for=rows.ledger.accounted_numbers(),
+        places=_places(rows, regimes),
         findings_method=rows.ledger.method(),
         groups=measurements.group_numbers(correct, expected, honest.dependence, columns.get("group")),
         weights=measurements.weight_numbers(weights, columns.get("weight")),
-        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, **counted),
+        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, min_rows=min_rows, **counted),
         histogram=measurements.histogram(delta, regime),
         map=map_info,
         data=_data(triples),
@@ -120,19 +131,12 @@ def summarise(
         versions=_versions(),
         timing={},
     )
+    return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
 
 
 def _counts(triples: Triples) -> dict[str, int | None]:
     split = triples.split
     return {f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS}
-
-
-def _verdict(rows: DescribedRows, claimed: Claim, regimes: Sequence[Regime]) -> str:
-    """Say what any diagram shows, of all rows, and what none shows."""
-    groups = [Place(one.told, one.hidden) for one in rows.ledger.findings]
-    triples = rows.honest.triples
-    shown = averages(triples.correct, triples.confidence, triples.weight)
-    return f"{shown} {verdict(claimed, _places(rows, regimes), groups, evidence=rows.honest.evidence)}"
 
 
 def _alarms(triples: Triples) -> tuple[str, ...]:
@@ -141,24 +145,25 @@ def _alarms(triples: Triples) -> tuple[str, ...]:
     return alarms(triples.correct, triples.confidence, groups=triples.group, weights=triples.weight, **named)
 
 
-def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> list[Place]:
+def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:
     """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
     honest, testify = rows.honest, rows.honest.testifies
     known = honest.triples.correct[testify], honest.triples.confidence[testify], honest.expected[testify]
     regime = rows.regime[testify]
-    # the names as the summary stores them, of rows as the table names them
-    named = [
-        (f'"{plain(one.name)}"', parts.name[testify] == one.name)
-        for parts in (rows.subregimes, rows.hidden_subregimes)
-        for one in parts.table
+    inside = [
+        parts.name[testify] == one.name for parts in (rows.subregimes, rows.hidden_subregimes) for one in parts.table
     ]
-    whole = [
-        (f"the {r.share:.0%} of rows found {r.name}-confident", regime == r.name) for r in regimes if r.name != "good"
-    ]
-    return places(*known, named, whole, dependence=honest.dependence)
+    whole = [(one.name, regime == one.name) for one in regimes if one.name != "good"]
+    found = places(*known, list(enumerate(inside)), whole, dependence=honest.dependence)
+    return tuple(
+        PlaceNumbers(part=one.name, hidden=one.hidden)
+        if isinstance(one.name, int)
+        else PlaceNumbers(regime=one.name, hidden=one.hidden)
+        for one in found
+    )
 
 
-def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) -> list[str]:
+def _remarks(rows: HonestRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
     what, correct = "" if rows.evidence == ALL else "test ", rows.triples.correct[rows.testifies]
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
     remarks = [
@@ -175,11 +180,18 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], regime: np.ndarray) ->
                 else ""
             )
         )
-    unsupported = int(np.sum(regime == None))  # noqa: E711  element by element
-    if unsupported:
+    apart = regime == None  # noqa: E711  element by element
+    if apart.any():
         remarks.append(
-            f"{unsupported:,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
+            f"{apart.sum():,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
             "estimate: theirs comes from the confidence alone, and they belong to no regime"
+        )
+    kept = ~supported & ~apart
+    if kept.any():
+        remarks.append(
+            f"{kept.sum():,} of {len(regime):,} {what}rows have so few of the rows learned from nearby that the local "
+            "estimate, which they keep, is mostly noise; --option min_mass=1 gives such rows the estimate by the "
+            "confidence alone"
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block)

@@ -5,16 +5,19 @@ Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive mea
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.findings.conditions import Composition, Stored, described, phrase
 
-SCHEMA_VERSION = 1
-"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning or is removed."""
+SCHEMA_VERSION = 2
+"""Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
+needed by a command that reads runs. A run of another version is refused."""
 
 Number = FiniteFloat | None
 Interval = tuple[Number, Number] | None
@@ -293,9 +296,15 @@ class MapInfo(Part):
 
 
 class FindingNumbers(Part):
-    """A named group that is right more or less often than rows of equal confidence."""
+    """A named group that is right more or less often than rows of equal confidence.
+
+    ``condition`` says which rows of any table belong to it, and ``made_of`` what its rows are, where the condition does
+    not say that; ``description``, ``columns`` and ``aliases`` are written from these and from ``alias_conditions``.
+    """
 
     description: str
+    condition: Stored
+    made_of: Composition | None = None
     source: str
     columns: tuple[str, ...]
     n: NonNegativeInt
@@ -311,8 +320,31 @@ class FindingNumbers(Part):
     sign: str
     explained: FiniteFloat | None
     aliases: tuple[str, ...] = ()
+    alias_conditions: tuple[Stored, ...] = ()
     rows: tuple[int, ...] = ()
     p_given: FiniteFloat | None = None
+
+    @property
+    def phrase(self) -> str:
+        """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
+        return phrase(self.condition, self.made_of)
+
+    def redacted(self, number: Callable[[str], int]) -> Self:
+        """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
+        condition = self.condition.redacted(number)
+        made_of = None if self.made_of is None else self.made_of.redacted(number)
+        others = tuple(one for one in self.alias_conditions if not one.tells_texts)
+        words = {"description": described(condition, made_of), "aliases": tuple(one.words for one in others)}
+        values = {"condition": condition, "made_of": made_of, "alias_conditions": others}
+        return self.model_copy(update=words | values)
+
+
+class PlaceNumbers(Part):
+    """A part or a regime that the verdict names; of a part, ``part`` is its place in ``subregimes``, from 0."""
+
+    part: NonNegativeInt | None = None
+    regime: str | None = None
+    hidden: FiniteFloat
 
 
 class FindingsMethod(Part):
@@ -359,6 +391,7 @@ class Summary(Document):
     subregimes: tuple[SubregimeNumbers, ...] = ()
     findings: tuple[FindingNumbers, ...] = ()
     accounted_for: tuple[FindingNumbers, ...] = ()
+    places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
     groups: GroupNumbers | None = None
     weights: WeightNumbers | None = None
@@ -389,7 +422,7 @@ def read_summary(path: str | Path) -> Summary:
     FileError
         If there is no such file.
     MismatchError
-        If a newer miscal wrote it.
+        If another miscal wrote it, in another layout.
     CorruptFile
         If it is not JSON, or not a summary.
     """
@@ -416,7 +449,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
     Raises
     ------
     MismatchError
-        If a newer miscal wrote it.
+        If another miscal wrote it, in another layout.
     CorruptFile
         If it is not JSON, or not a summary.
     """
@@ -424,8 +457,8 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CorruptFile(f"{name} is not JSON ({error}); run `miscal discover` again") from None
-    # before validation, which a newer layout would fail with a message that misleads
-    _refuse_newer(content, name)
+    # before validation, which another layout would fail with a message that misleads
+    _refuse_other(content, name)
     try:
         return Summary.model_validate(content)
     except pydantic.ValidationError as error:
@@ -446,12 +479,16 @@ def _read_text(path: Path) -> str:
         raise FileError(f"cannot read {path}: {error.strerror}; give the folder that `miscal discover` wrote") from None
 
 
-def _refuse_newer(content: Any, name: str) -> None:
+def _refuse_other(content: Any, name: str) -> None:
     version = content.get("schema_version") if isinstance(content, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise CorruptFile(f"{name} is not a miscal summary: no schema_version; run `miscal discover` again")
+    if version < SCHEMA_VERSION:
+        raise MismatchError(
+            f"{name} was written by an earlier miscal (schema {version}; this one reads {SCHEMA_VERSION}): run "
+            "`miscal discover` again on its data; its model/ can still be used by `miscal calibrate`"
+        )
     if version > SCHEMA_VERSION:
         raise MismatchError(
-            f"{name} was written by a newer miscal (schema {version}; this one reads up to {SCHEMA_VERSION}): "
-            "upgrade miscal"
+            f"{name} was written by a newer miscal (schema {version}; this one reads {SCHEMA_VERSION}): upgrade miscal"
         )

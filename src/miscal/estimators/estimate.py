@@ -18,7 +18,7 @@ class FieldEstimate:
     mass : not negative
         Sum of kernel weights: how many neighbours the estimate rests on.
     supported : bool
-        Whether the mass is enough for a local estimate; where it is not, `delta` is the global map's.
+        Whether enough of the rows learned from lie nearby to trust a local estimate.
     visible : in [-1, 1]
         The part a reliability diagram can show, E[Y | f] - f, by the global map.
     hidden : array
@@ -29,6 +29,9 @@ class FieldEstimate:
         Rows in the learned geometry, where those miscalibrated alike lie close.
     standard_error : not negative
         Of delta, given the representation, from the spread of the neighbours.
+    local : bool
+        Whether `delta` is a local estimate; elsewhere it is the global map's, and the row belongs to no regime. By
+        default, wherever the row is supported; a method may keep local estimates elsewhere, too.
     """
 
     delta: np.ndarray
@@ -39,6 +42,10 @@ class FieldEstimate:
     corrected: np.ndarray
     coordinates: np.ndarray
     standard_error: np.ndarray
+    local: np.ndarray = None  # pyrefly: ignore[bad-assignment]
+
+    def __post_init__(self) -> None:
+        _default_local(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +58,22 @@ class Correction:
         Estimate of E[Y - f | X]; negative where over-confident, positive where under-confident.
     corrected : in [0, 1]
     supported : bool
-        Whether there are rows enough nearby for a local estimate; where not, `corrected` is the global map's.
+        Whether enough of the rows learned from lie nearby to trust a local estimate.
     mass : not negative, or None
         Sum of kernel weights; None where the kernel has no weight in the answer, so that it was not computed.
+    local : bool
+        Whether `corrected` is a local estimate; elsewhere it is the global map's. By default, wherever the row is
+        supported.
     """
 
     delta: np.ndarray
     corrected: np.ndarray
     supported: np.ndarray
     mass: np.ndarray | None
+    local: np.ndarray = None  # pyrefly: ignore[bad-assignment]
+
+    def __post_init__(self) -> None:
+        _default_local(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +86,12 @@ class Unlike:
         New rows whose value is more than 10 standard deviations from the mean.
     changed : int array of shape (d,)
         New rows with another value than the only one that was learned from.
-    known_directions : float or None
-        Share of the rows' variance along the leading components, over the same share of the rows learned from: about
-        1 where they are alike, near 0 where the columns mean something else. None where columns are few.
     """
 
     far: np.ndarray
     changed: np.ndarray
-    known_directions: float | None
+
+
+def _default_local(told: FieldEstimate | Correction) -> None:
+    if told.local is None:
+        object.__setattr__(told, "local", told.supported)

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names
 
-from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight, drawn_seed
+from miscal.base.checks import (
+    check_confidence,
+    check_correct,
+    check_features,
+    check_lengths,
+    check_seed,
+    check_weight,
+    drawn_seed,
+)
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
+from miscal.base.randomness import global_random_kept
 from miscal.base.threads import n_workers
+from miscal.calibration.metrics import log_loss
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.input_profile import learn_profile, look, refusal, warning
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import make_estimator
 from miscal.estimators.saved import SavedEstimator, check_place, load_estimator
+
+
+def _confidence_is_passed_on(field: Any) -> bool:
+    if not get_config()["enable_metadata_routing"]:
+        raise AttributeError(
+            "MiscalibrationField.score needs the confidence of each row, which scikit-learn passes on only after "
+            "sklearn.set_config(enable_metadata_routing=True): call that first, then for example "
+            "GridSearchCV(field, grid).fit(X, y, confidence=f)"
+        )
+    return True
 
 
 class MiscalibrationField(TransformerMixin, BaseEstimator):
@@ -53,6 +78,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
     settings_ : dict
         What was chosen, as JSON values.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (d,)
+        Names of the columns of X, where it was a frame. A frame with other names, or in another order, is refused
+        from then on.
+    inputs_ : InputProfile or None
+        What the inputs looked like, so that those of another model are noticed.
     device_ : str
         "cpu" or "cuda": where the field was learned.
     seed_ : int
@@ -67,6 +97,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
     >>> np.sign(field.predict([[-1.0, 0.0], [1.0, 0.0]], confidence=[0.5, 0.5]))
     array([-1.,  1.])
     """
+
+    # scikit-learn's searches pass the confidence on without being told to, once metadata routing is enabled
+    __metadata_request__fit: ClassVar = {"confidence": True}
+    __metadata_request__predict: ClassVar = {"confidence": True}
+    __metadata_request__score: ClassVar = {"confidence": True}
 
     def __init__(
         self,
@@ -91,7 +126,9 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, d), finite
-            Inputs or their embeddings.
+            Inputs or their embeddings. Numbers in double precision that single precision would merge, such as seconds
+            since 1970, are centred and scaled by "auto" before they are narrowed; "paper" takes inputs as they are,
+            and refuses such columns.
         y : array-like of shape (n,), 0 or 1
             Outcomes.
         confidence : array-like of shape (n,), in [0, 1]
@@ -117,8 +154,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         InputError
             For input that cannot be used; the message says what, where and how to mend it.
         """
-        return self.fit_triples(_checked_rows(X, y, confidence, sample_weight, groups, split))
+        self.fit_triples(_checked_rows(X, y, confidence, sample_weight, groups, split))
+        self._check_names(X, reset=True)
+        return self
 
+    @global_random_kept()
     def fit_triples(self, rows: Triples) -> Self:
         """Learn the field from rows that are checked already.
 
@@ -145,7 +185,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         2
         """
         seed = checked_seed(self.random_state)
-        return self.adopt(self.unfitted(seed).fit(rows), rows.X.shape[1], seed)
+        return self.adopt_fit(self.unfitted(seed).fit(rows), rows, seed)
 
     def unfitted(self, seed: int) -> Estimator:
         """Make the estimator that the settings name, with a seed of its own."""
@@ -155,32 +195,49 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             self.method, random_state=seed, n_jobs=self.n_jobs, options=self.options, device=self.device
         )
 
-    def adopt(self, fitted: Estimator, n_features: int, seed: int | None = None) -> Self:
-        """Take a fitted estimator for this field's own.
+    def adopt_fit(self, fitted: Estimator, rows: Triples, seed: int) -> Self:
+        """Take an estimator for this field's own, and note what the rows that it was fitted on look like.
 
         Parameters
         ----------
         fitted : Estimator
-        n_features : int
-            Columns of X.
-        seed : int, optional
-            What it was seeded with; not known of a field read back.
+        rows : Triples
+        seed : int
+            What it was seeded with.
 
         Returns
         -------
         MiscalibrationField
             self.
         """
-        self.fitted_ = fitted
-        self.n_features_in_ = n_features
+        inputs = learn_profile(rows.X, weight=rows.weight, groups=rows.group, seed=seed)
+        self.seed_ = seed
+        return self.adopt(SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
+
+    def adopt(self, saved: SavedEstimator) -> Self:
+        """Take a fitted estimator for this field's own.
+
+        Parameters
+        ----------
+        saved : SavedEstimator
+
+        Returns
+        -------
+        MiscalibrationField
+            self.
+        """
+        fitted = self.fitted_ = saved.fitted
+        self.n_features_in_, self.inputs_ = saved.n_features, saved.inputs
+        # names of an earlier fit are no longer true
+        self.__dict__.pop("feature_names_in_", None)
+        if saved.feature_names is not None:
+            self.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         self.selection_ = fitted.selection_
         self.global_map_ = fitted.global_map_
         self.structure_ = fitted.structure_
         self.device_ = getattr(fitted, "device_", "cpu")
         told = {"method": self.method, "global_map": fitted.global_map_.name, "structure": fitted.structure_}
         self.settings_ = told | fitted.settings_
-        if seed is not None:
-            self.seed_ = seed
         return self
 
     def _fitted(self) -> Estimator:
@@ -189,9 +246,27 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         return self.fitted_
 
     def _inputs(self, X: Any) -> np.ndarray:
-        X = check_features(X)
+        self._check_names(X)
+        X = check_features(X, narrow=False)
         if X.shape[1] != self.n_features_in_:
             raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {self.n_features_in_}")
+        return X
+
+    def _check_names(self, X: Any, *, reset: bool = False) -> None:
+        try:
+            _check_feature_names(self, X, reset=reset)
+        except (TypeError, ValueError) as error:
+            # scikit-learn's own words, on one line
+            raise InputError("X: " + " ".join(str(error).split())) from None
+
+    def _likely_inputs(self, X: Any) -> np.ndarray:
+        """Check inputs of corrections, which those of another model would make worse than none."""
+        X = self._inputs(X)
+        told = None if self.inputs_ is None else look(self.inputs_, X)
+        if told is not None and told.impossible is not None:
+            raise InputError(refusal(told, "X"))
+        if told is not None and told.unlike:
+            warnings.warn(warning(told), UserWarning, stacklevel=3)
         return X
 
     def estimate(self, X: Any, confidence: Any) -> FieldEstimate:
@@ -228,7 +303,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         if confidence is not None:
             check_lengths(X=X, confidence=confidence)
             confidence = check_confidence(confidence)
-        return fitted.delta(self._inputs(X), confidence)
+        return fitted.delta(self._likely_inputs(X), confidence)
 
     def calibrate(self, X: Any, confidence: Any) -> np.ndarray:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
@@ -249,7 +324,48 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         """
         fitted = self._fitted()
         check_lengths(X=X, confidence=confidence)
-        return fitted.correct(self._inputs(X), check_confidence(confidence, copy=False))
+        return fitted.correct(self._likely_inputs(X), check_confidence(confidence, copy=False))
+
+    @available_if(_confidence_is_passed_on)
+    def score(self, X: Any, y: Any, *, confidence: Any, sample_weight: Any = None) -> float:
+        """Minus the log loss of the corrected confidences: what scikit-learn's searches maximise.
+
+        Only there while ``sklearn.set_config(enable_metadata_routing=True)``: without it, a search could not pass the
+        confidence on, and would go on with scores of NaN.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,), 0 or 1
+        confidence : array-like of shape (n,), in [0, 1]
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+            At most 0, in nats; higher is better. See :func:`miscal.calibration.metrics.log_loss`.
+
+        Raises
+        ------
+        AttributeError
+            If metadata routing is not enabled.
+        InputError
+            For input that cannot be used.
+
+        Examples
+        --------
+        >>> import sklearn
+        >>> from sklearn.model_selection import cross_val_score
+        >>> rng = np.random.default_rng(0)
+        >>> X, f = rng.normal(size=(200, 2)), np.full(200, 0.5)
+        >>> y = (rng.random(200) < np.where(X[:, 0] > 0, 0.9, 0.1)).astype(int)
+        >>> with sklearn.config_context(enable_metadata_routing=True):
+        ...     scores = cross_val_score(MiscalibrationField(n_jobs=1), X, y, cv=2, params={"confidence": f})
+        >>> bool((scores > -0.6).all())
+        True
+        """
+        check_lengths(X=X, y=y, confidence=confidence, sample_weight=sample_weight)
+        return -log_loss(check_correct(y, name="y"), self.calibrate(X, confidence), sample_weight=sample_weight)
 
     def transform(self, X: Any) -> np.ndarray:
         """phi(X): rows in the learned geometry, float64 (n, k)."""
@@ -284,7 +400,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def to_saved(self) -> SavedEstimator:
         """Return what is saved of the field, and what :meth:`adopt` takes."""
-        return SavedEstimator(self.method, self._fitted(), self.n_features_in_)
+        names = getattr(self, "feature_names_in_", None)
+        fitted = self._fitted()
+        return SavedEstimator(
+            self.method, fitted, self.n_features_in_, self.inputs_, None if names is None else tuple(names)
+        )
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:
@@ -306,7 +426,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             If the folder holds no field, a damaged one, foreign files, or something else.
         """
         saved = load_estimator(folder, beside=beside)
-        return cls(saved.method).adopt(saved.fitted, saved.n_features)
+        return cls(saved.method).adopt(saved)
 
 
 def checked_seed(random_state: Any) -> int:
@@ -317,13 +437,9 @@ def checked_seed(random_state: Any) -> int:
     >>> checked_seed(3)
     3
     """
-    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    if not isinstance(random_state, np.random.Generator) and not (whole and random_state >= 0):
-        raise InputError(
-            f"random_state must be a whole number of at least 0, or a numpy Generator; got {random_state!r}. Without "
-            "one an answer could not be repeated"
-        )
-    return drawn_seed(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return drawn_seed(random_state)
+    return check_seed(random_state, name="random_state")
 
 
 def _checked_rows(X: Any, y: Any, confidence: Any, sample_weight: Any, groups: Any, split: Any) -> Triples:

@@ -31,7 +31,7 @@ _DEAL = 7
 _BLOCK_ROWS = 16_384
 _BLOCKS_UNDER_WAY = 4
 
-_BY_ROW = ("delta", "mass", "supported", "visible", "hidden", "corrected", "standard_error")
+_BY_ROW = ("delta", "mass", "supported", "visible", "hidden", "corrected", "standard_error", "local")
 
 
 def honest_field(field: MiscalibrationField, rows: Triples, *, n_folds: int | None = None) -> FieldEstimate:
@@ -118,7 +118,7 @@ def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
         # the fit on all rows is the longest: it starts first
         tasks = [(_fit, estimator, _learned_from(rows)), *_fold_tasks(estimator, rows, folds)]
         fitted, *estimates = _in_parallel(field, rows, tasks)
-    field.adopt(fitted, rows.X.shape[1], seed)
+    field.adopt_fit(fitted, rows, seed)
     return _assemble(folds, estimates, fitted.transform(rows.X))
 
 
@@ -156,14 +156,14 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields
     tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds)]
     tasks += [(_fold, estimator.for_folds(), learned, folds < k, folds == k) for k in forward]
     fitted, *estimates = _in_parallel(field, rows, tasks)
-    field.adopt(fitted, rows.X.shape[1], seed)
+    field.adopt_fit(fitted, rows, seed)
     coordinates = fitted.transform(rows.X)
     folded = _assemble(folds, estimates[: len(numbers)], coordinates)
     known = dict(zip(forward, estimates[len(numbers) :], strict=True))
     if _enough(rows, folds < numbers[-1], 1.0):
         known[numbers[-1]] = estimates[len(numbers) - 1]
     values = {name: np.full(len(rows), np.nan) for name in _BY_ROW}
-    values["supported"] = np.zeros(len(rows), dtype=bool)
+    values |= {name: np.zeros(len(rows), dtype=bool) for name in ("supported", "local")}
     for k, estimate in known.items():
         for name, column in values.items():
             column[folds == k] = getattr(estimate, name)
@@ -206,14 +206,14 @@ def estimate_in_blocks(
         return field.correct(X[rows], confidence[rows])
 
     told = {name: np.full(len(index), np.nan) for name in ("delta", "corrected", "mass")}
-    supported = np.zeros(len(index), bool)
+    supported, local = np.zeros((2, len(index)), bool)
     # threads share the inputs and the field; each block is computed on one of them, so that no number depends on how
     # many there are
     with one_thread(), ThreadPoolExecutor(n_workers(field.n_jobs, max(1, len(spans)))) as pool:
         for number, part in enumerate(_in_turn(pool, corrected, spans)):
             place = slice(number * _BLOCK_ROWS, number * _BLOCK_ROWS + len(part.delta))
             told["delta"][place], told["corrected"][place] = part.delta, part.corrected
-            supported[place] = part.supported
+            supported[place], local[place] = part.supported, part.local
             if part.mass is not None:
                 told["mass"][place] = part.mass
     visible = np.clip(field.global_map_.apply(confidence[index]), 0.0, 1.0) - confidence[index]
@@ -224,6 +224,7 @@ def estimate_in_blocks(
         hidden=told["delta"] - visible,
         coordinates=np.zeros((len(index), 0)),
         standard_error=np.full(len(index), np.nan),
+        local=local,
     )
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from miscal.base.errors import InputError
 from miscal.base.files import resolve
-from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state
+from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
+from miscal.estimators.input_profile import InputProfile
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import estimator_class
 
@@ -25,16 +26,25 @@ class SavedEstimator:
     fitted : Estimator
     n_features : int
         Columns of X.
+    inputs : InputProfile or None
+        What they looked like; None of models of earlier versions.
+    feature_names : tuple of str or None
+        Names of the columns of X, where they had any.
     """
 
     method: str
     fitted: Estimator
     n_features: int
+    inputs: InputProfile | None = None
+    feature_names: tuple[str, ...] | None = None
 
     def save(self, folder: str | Path) -> None:
         """Write it as JSON and safetensors into a folder that nobody reads yet; made if it is not there."""
-        content, arrays = self.fitted.state()
-        save_state(folder, _FORM, {"method": self.method, "n_features": self.n_features, "field": content}, arrays)
+        field, arrays = self.fitted.state()
+        inputs, held = (None, {}) if self.inputs is None else self.inputs.state()
+        names = None if self.feature_names is None else list(self.feature_names)
+        content = {"method": self.method, "n_features": self.n_features, "feature_names": names}
+        save_state(folder, _FORM, content | {"field": field, "inputs": inputs}, arrays | with_prefix("inputs", held))
 
 
 def check_place(folder: str | Path) -> None:
@@ -83,4 +93,9 @@ def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> Saved
     content, arrays = load_state(folder, _FORM, beside=beside)
     with rebuilding(folder):
         fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        return SavedEstimator(content["method"], fitted, int(content["n_features"]))
+        # models of earlier versions have neither
+        inputs, names = content.get("inputs"), content.get("feature_names")
+        profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
+        return SavedEstimator(
+            content["method"], fitted, int(content["n_features"]), profile, None if names is None else tuple(names)
+        )

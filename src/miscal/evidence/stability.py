@@ -75,13 +75,15 @@ class Stability:
     ----------
     n_seeds : int
     correlation : Spread
-        Pearson, over pairs of seeds; a pair with a constant field is left out, and None where all are.
+        Pearson, over the pairs of seeds without a constant field; None where there is no such pair.
     sign_agreement : Spread
-        Share of rows on which the two signs agree, over pairs; a field of 0 agrees only with another 0.
+        Share of rows on which the two signs agree, over the same pairs; a field of 0 agrees only with another 0.
     field_std : Spread
         Standard deviation of the field, over seeds.
     gap : Spread
         Worst-slice gap, over seeds; None where no gaps are given.
+    n_undefined : int
+        Pairs with a constant field, which both leave out.
     pairs : tuple of SeedPair
         Every two seeds.
     """
@@ -91,6 +93,7 @@ class Stability:
     sign_agreement: Spread
     field_std: Spread
     gap: Spread
+    n_undefined: int
     pairs: tuple[SeedPair, ...]
 
 
@@ -123,12 +126,15 @@ def seed_stability(fields: ArrayLike, *, gaps: Sequence[float] = ()) -> Stabilit
     if values.ndim != 2 or len(values) < 2 or values.shape[1] == 0 or not np.isfinite(values).all():
         raise InputError(f"fields must be finite numbers of shape (seeds >= 2, rows >= 1); got shape {values.shape}")
     pairs = tuple(_agreement(values, a, b) for a, b in combinations(range(len(values)), 2))
+    defined = [pair for pair in pairs if pair.correlation is not None]
     return Stability(
         n_seeds=len(values),
-        correlation=spread([pair.correlation for pair in pairs if pair.correlation is not None]),
-        sign_agreement=spread([pair.sign_agreement for pair in pairs]),
+        correlation=spread([pair.correlation for pair in defined]),
+        # of the same pairs, so that both say something of the same fields
+        sign_agreement=spread([pair.sign_agreement for pair in defined]),
         field_std=spread(values.std(axis=1).tolist()),
         gap=spread(list(gaps)),
+        n_undefined=len(pairs) - len(defined),
         pairs=pairs,
     )
 

@@ -49,7 +49,7 @@ def check_field(values: Any, *, name: str = "delta") -> np.ndarray:
     return delta
 
 
-def cut(delta: np.ndarray, epsilon: float = EPSILON, supported: np.ndarray | None = None) -> np.ndarray:
+def cut(delta: np.ndarray, epsilon: float = EPSILON, local: np.ndarray | None = None) -> np.ndarray:
     """Cut rows into regimes by the sign and size of the field.
 
     Parameters
@@ -58,14 +58,14 @@ def cut(delta: np.ndarray, epsilon: float = EPSILON, supported: np.ndarray | Non
         The field. Negative: over-confident, positive: UNDER-confident.
     epsilon : float
         Least size that counts, in [0, 1); default 0.05.
-    supported : array_like of shape (n,), bool, optional
-        Where the estimate rests on enough neighbours; elsewhere there is no regime. Default: everywhere.
+    local : array_like of shape (n,), bool, optional
+        Where the field is a local estimate; elsewhere there is no regime. Default: everywhere.
 
     Returns
     -------
     ndarray of shape (n,), object
         ``"over"`` where ``delta < -epsilon``, ``"under"`` where ``delta > epsilon``, else ``"good"``; None where not
-        supported.
+        local.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def cut(delta: np.ndarray, epsilon: float = EPSILON, supported: np.ndarray | Non
 
     Examples
     --------
-    >>> cut([-0.2, 0.05, 0.3, 0.3], supported=[True, True, True, False]).tolist()
+    >>> cut([-0.2, 0.05, 0.3, 0.3], local=[True, True, True, False]).tolist()
     ['over', 'good', 'under', None]
     """
     if not 0.0 <= epsilon < 1.0:
@@ -83,7 +83,7 @@ def cut(delta: np.ndarray, epsilon: float = EPSILON, supported: np.ndarray | Non
     regime = np.full(len(delta), "good", dtype=object)
     regime[delta < -epsilon] = "over"
     regime[delta > epsilon] = "under"
-    if supported is not None:
-        check_lengths(delta=delta, supported=supported)
-        regime[~np.asarray(supported, bool)] = None
+    if local is not None:
+        check_lengths(delta=delta, local=local)
+        regime[~np.asarray(local, bool)] = None
     return regime

@@ -6,13 +6,30 @@ the null, and Fisher's exact test applies.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 MISSING, EMPTY = "(missing)", "(empty)"
+
+
+class Label(NamedTuple):
+    """What the rows with a code have: a value of the column, or a number or date in a range.
+
+    Examples
+    --------
+    >>> str(Label("law")), str(Label("> 210", is_value=False))
+    ('= law', '> 210')
+    """
+
+    text: str
+    is_value: bool = True
+
+    def __str__(self) -> str:
+        """Return it as it follows the name of the column."""
+        return f"= {self.text}" if self.is_value else self.text
 
 
 @dataclass(frozen=True)
@@ -23,14 +40,14 @@ class Column:
     ----------
     name : str
         Name of the column.
-    labels : tuple of str
-        What each code means: ``"= law"``, or ``"> 210"`` for a quartile of numbers.
+    labels : tuple of Label
+        What each code means: ``= law``, or ``> 210`` for a quartile of numbers.
     codes : ndarray of shape (n,), int
         Code of every row.
     """
 
     name: str
-    labels: tuple[str, ...]
+    labels: tuple[Label, ...]
     codes: np.ndarray
 
 
@@ -40,8 +57,9 @@ class Enriched:
 
     Attributes
     ----------
-    column, value : str
-        The value: ``"= law"``, or a range of numbers such as ``"> 210"``.
+    column : str
+    value : Label
+        The value: ``= law``, or a range of numbers such as ``> 210``.
     n : int
         Rows of the part with the value (train and validation rows).
     share : float
@@ -60,7 +78,7 @@ class Enriched:
     """
 
     column: str
-    value: str
+    value: Label
     n: int
     share: float
     share_overall: float
@@ -71,7 +89,7 @@ class Enriched:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain numbers, strings and lists."""
-        return {**self.__dict__, "interval": list(self.interval)}
+        return {**self.__dict__, "value": str(self.value), "interval": list(self.interval)}
 
 
 def clean_label(value: Any, length: int = FINDINGS_DEFAULTS.label_length) -> str:
@@ -122,8 +140,8 @@ def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULT
 
     Examples
     --------
-    >>> encode("subject", ["law", "law", "math"] * 5).labels
-    ('= law', '= math')
+    >>> [str(label) for label in encode("subject", ["law", "law", "math"] * 5).labels]
+    ['= law', '= math']
     >>> encode("id", [f"q{i}" for i in range(20)]) is None
     True
     """
@@ -137,7 +155,7 @@ def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULT
     distinct, codes = np.unique(labels.astype(str), return_inverse=True)
     if len(distinct) < 2 or len(distinct) > settings.identifier_share * len(values):
         return None
-    return Column(name, tuple(f"= {label}" for label in distinct), codes)
+    return Column(name, tuple(Label(str(label)) for label in distinct), codes)
 
 
 def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -> Column | None:
@@ -147,15 +165,15 @@ def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -
     if len(known) < 2 or (whole and len(known) > settings.identifier_share * len(values)):
         return None
     if len(known) <= settings.numeric_values:
-        cuts, labels = known[:-1], [f"= {value:g}" for value in known]
+        cuts, labels = known[:-1], [Label(f"{value:g}") for value in known]
     else:
         # a quartile that many rows share is met once
         # "lower": a cut is a value that occurs, so labels quote the data
         cuts = np.unique(np.quantile(values[finite], (0.25, 0.5, 0.75), method="lower"))
         between = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(cuts)]
-        labels = [f"≤ {cuts[0]:.4g}", *between, f"> {cuts[-1]:.4g}"]
+        labels = [Label(words, is_value=False) for words in (f"≤ {cuts[0]:.4g}", *between, f"> {cuts[-1]:.4g}")]
     codes = np.where(finite, np.searchsorted(cuts, np.where(finite, values, cuts[0]), side="left"), len(labels))
-    return Column(name, (*labels, f"= {MISSING}"), codes)
+    return Column(name, (*labels, Label(MISSING)), codes)
 
 
 def _encode_dates(name: str, values: np.ndarray, settings: FindingsSettings) -> Column | None:
@@ -165,16 +183,16 @@ def _encode_dates(name: str, values: np.ndarray, settings: FindingsSettings) -> 
     if len(distinct) < 2:
         return None
     if len(distinct) <= settings.numeric_values:
-        starts, labels = distinct, [f"= {written_date(value)}" for value in distinct]
+        starts, labels = distinct, [Label(written_date(value)) for value in distinct]
     else:
         quarters = np.quantile(values[known].astype(np.int64), (0.25, 0.5, 0.75), method="lower").astype(values.dtype)
         later = np.unique(quarters[quarters > distinct[0]])
         starts = np.r_[distinct[:1], later if len(later) else distinct[1:2]]
         first, last = ([written_date(value) for value in ends] for ends in (starts, _lasts(distinct, starts)))
         between = [f"between {low} and {high}" for low, high in zip(first[1:-1], last[1:-1], strict=True)]
-        labels = [f"before {first[1]}", *between, f"after {last[-2]}"]
+        labels = [Label(words, is_value=False) for words in (f"before {first[1]}", *between, f"after {last[-2]}")]
     codes = np.where(known, np.searchsorted(starts, np.where(known, values, starts[0]), side="right") - 1, len(labels))
-    return Column(name, (*labels, f"= {MISSING}"), codes)
+    return Column(name, (*labels, Label(MISSING)), codes)
 
 
 def _lasts(distinct: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -208,7 +226,7 @@ def enrich(
     --------
     >>> column = encode("subject", ["law"] * 30 + ["math"] * 70)
     >>> [item] = enrich([column], np.repeat([0, -1], [30, 70]), 1)[0]
-    >>> item.value, item.share, round(item.lift, 2)
+    >>> str(item.value), item.share, round(item.lift, 2)
     ('= law', 1.0, 3.33)
     """
     tested = [_test(column, part == index, index, settings.min_count) for column in columns for index in range(n_parts)]
@@ -221,7 +239,7 @@ def enrich(
 
 
 def _telling(item: Enriched) -> tuple[float, str, str]:
-    return (-item.share * np.log(item.lift), item.column, item.value)
+    return (-item.share * np.log(item.lift), item.column, str(item.value))
 
 
 def _benjamini_hochberg(p_values: list[np.ndarray]) -> list[np.ndarray]:

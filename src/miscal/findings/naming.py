@@ -4,18 +4,17 @@ A part is named only by what most of its rows have in common and few others do. 
 called mixed, and the name says how mixed: a list of words that fits many rows outside would be worse than none.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.findings.enrichment import Column, Enriched, clean_label
+from miscal.base.precision import Standard
+from miscal.findings.enrichment import Column, Enriched, Label, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 # Words of two characters or more that begin with a letter, with apostrophes and hyphens inside.
 _WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
-_COVERED = re.compile(r" \(\d+ % of its rows\)$")
 # What the pattern above leaves of contractions; scikit-learn's stop words have the contractions, not these.
 _REMNANTS = (
     "did",
@@ -61,6 +60,30 @@ class Keywords:
 
     terms: tuple[str, ...] = ()
     naming: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Clause:
+    """Values of one column that most rows of a part have.
+
+    Attributes
+    ----------
+    column : str
+    values : tuple of Label
+    share : float or None
+        Share of the rows that have one of them, in [0, 1]; None where nearly all do.
+    """
+
+    column: str
+    values: tuple[Label, ...]
+    share: float | None = None
+
+    @property
+    def words(self) -> str:
+        """``"subject = law or history (60 % of its rows)"``; what is left out where nearly all have them."""
+        values = " or ".join([str(self.values[0]), *(one.text for one in self.values[1:])])
+        covered = "" if self.share is None else f" ({_percent(self.share)} of its rows)"
+        return f"{self.column} {values}{covered}"
 
 
 def needed_lift(part_share: float, settings: FindingsSettings = FINDINGS_DEFAULTS) -> float:
@@ -249,9 +272,11 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     if inside.all() or not inside.any():
         return ""
     model = DecisionTreeClassifier(max_depth=settings.rule_depth, class_weight="balanced", random_state=0)
-    tree = model.fit(features, inside).tree_
-    # unlike the classifier, its tree takes float32 only
-    leaf_of = tree.apply(np.asarray(features, np.float32))
+    # trees narrow what they are given to float32
+    standard = Standard.of(features)
+    single = standard(features)
+    tree = model.fit(single, inside).tree_
+    leaf_of = tree.apply(single)
     leaves = np.unique(leaf_of)
     hits = np.array([(inside & (leaf_of == leaf)).sum() for leaf in leaves])
     sizes = np.array([(leaf_of == leaf).sum() for leaf in leaves])
@@ -261,21 +286,29 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     if share < settings.clause_share or share < needed_lift(inside.mean(), settings) * overall:
         return ""
     short = [clean_label(name, settings.label_length) for name in names]
-    return " and ".join(_conditions(tree, int(leaves[best]), short))
+    return " and ".join(_conditions(tree, int(leaves[best]), short, standard))
 
 
-def _conditions(tree, leaf: int, names: Sequence[str]) -> list[str]:
+def _conditions(tree, leaf: int, names: Sequence[str], standard: Standard) -> list[str]:
     """Conditions from the root to a leaf, merged where they bound the same side of the same feature."""
-    bounds: dict[tuple[str, str], float] = {}
+    bounds: dict[tuple[str, str], str] = {}
     node = 0
     while node != leaf:
         # nodes are numbered in depth-first order: the left subtree comes before the right child
         left = leaf < tree.children_right[node]
         key = (names[tree.feature[node]], "≤" if left else ">")
         # further down, a bound on the same side is tighter and takes the place of the one before
-        bounds[key] = float(tree.threshold[node])
+        bounds[key] = _bound(float(tree.threshold[node]), int(tree.feature[node]), standard)
         node = int(tree.children_left[node] if left else tree.children_right[node])
-    return [f"{name} {side} {bound:.2g}" for (name, side), bound in bounds.items()]
+    return [f"{name} {side} {bound}" for (name, side), bound in bounds.items()]
+
+
+def _bound(threshold: float, feature: int, standard: Standard) -> str:
+    """Write a threshold in the units of its column, with two digits of what varies there."""
+    centre, spread = standard.centre[feature], standard.spread[feature]
+    value = centre + spread * threshold
+    constant = max(0, int(np.ceil(np.log10(max(abs(centre) / spread, 1.0)))))
+    return f"{value:.{2 + constant}g}"
 
 
 def metadata_clause(
@@ -283,7 +316,7 @@ def metadata_clause(
     part_share: float,
     columns: Sequence[str] = (),
     settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> str:
+) -> Clause | None:
     """Build the best short clause that metadata give: at most three values of one column.
 
     Parameters
@@ -299,31 +332,31 @@ def metadata_clause(
 
     Returns
     -------
-    str
-        Such as ``"subject = law (60 % of its rows)"``; the share is left out from 95 % on. Empty if no column's values
+    Clause or None
+        Such as ``subject = law (60 % of its rows)``; the share is left out from 95 % on. None if no column's values
         cover 0.4 of the part and are enough times as common there as overall (:func:`needed_lift`). Of those that do,
         the clause with the largest ``share * log(lift)**2`` is taken: the logarithm is squared so that a value ten
         times as common is named before one that covers more and is 1.3 times as common.
 
     Examples
     --------
-    >>> law = Enriched("subject", "= law", 60, 0.6, 0.1, 6.0, 13.5, (9.0, 20.0), 1e-9)
-    >>> metadata_clause([law], 0.1), metadata_clause([], 0.1)
-    ('subject = law (60 % of its rows)', '')
+    >>> law = Enriched("subject", Label("law"), 60, 0.6, 0.1, 6.0, 13.5, (9.0, 20.0), 1e-9)
+    >>> metadata_clause([law], 0.1).words, metadata_clause([], 0.1)
+    ('subject = law (60 % of its rows)', None)
     """
     rank = {name: index for index, name in enumerate(columns)}
     names = sorted({item.column for item in items}, key=lambda name: (rank.get(name, len(rank)), name))
     lift = needed_lift(part_share, settings)
     found = [_column_clause([item for item in items if item.column == name], lift, settings) for name in names]
     best = max((telling for telling, _ in found), default=0.0)
-    return next((clause for telling, clause in found if clause and telling >= settings.nearly_best * best), "")
+    return next((clause for telling, clause in found if clause and telling >= settings.nearly_best * best), None)
 
 
-def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSettings) -> tuple[float, str]:
+def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSettings) -> tuple[float, Clause | None]:
     """Values of one column joined by "or" as long as that tells more, and how much it tells."""
     chosen: list[Enriched] = []
     share = overall = telling = 0.0
-    for item in sorted(items, key=lambda item: (-_told(item.share, item.share_overall), item.value)):
+    for item in sorted(items, key=lambda item: (-_told(item.share, item.share_overall), str(item.value))):
         more = _told(share + item.share, overall + item.share_overall)
         # the first values may tell less together than apart, as long as they do not cover enough
         better = more > telling or share < settings.clause_share
@@ -331,10 +364,9 @@ def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSet
             chosen, telling = [*chosen, item], more
             share, overall = share + item.share, overall + item.share_overall
     if share < settings.clause_share or share < lift * overall:
-        return 0.0, ""
-    values = " or ".join([chosen[0].value, *(item.value.removeprefix("= ") for item in chosen[1:])])
-    covered = "" if share >= settings.whole_share else f" ({_percent(share)} of its rows)"
-    return telling, f"{chosen[0].column} {values}{covered}"
+        return 0.0, None
+    values = tuple(item.value for item in chosen)
+    return telling, Clause(chosen[0].column, values, None if share >= settings.whole_share else share)
 
 
 def _told(share: float, overall: float) -> float:
@@ -364,11 +396,11 @@ def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.nda
 
     Examples
     --------
-    >>> column = Column("subject", ("= law", "= math", "= art"), np.array([0, 0, 1, 2, 2]))
+    >>> column = Column("subject", (Label("law"), Label("math"), Label("art")), np.array([0, 0, 1, 2, 2]))
     >>> mixture([column], [], np.array([True, True, True, False, True]))
     'subject = law in 50 % of its rows, 2 other values in the rest'
     """
-    named = [column for column in columns if column.labels[0].startswith("= ")]
+    named = [column for column in columns if column.labels[0].is_value]
     if not named or not inside.any():
         return ""
     best = max(items, key=lambda item: _told(item.share, item.share_overall), default=None)
@@ -382,7 +414,7 @@ def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.nda
 
 
 def part_names(
-    clauses: Sequence[str],
+    clauses: Sequence[Clause | None],
     words: Sequence[Keywords],
     rules: Sequence[str],
     mixtures: Sequence[str],
@@ -393,8 +425,8 @@ def part_names(
 
     Parameters
     ----------
-    clauses : sequence of str
-        Metadata clauses, may be empty.
+    clauses : sequence of Clause or None
+        Metadata clauses.
     words : sequence of Keywords
         Those of its texts, may be empty.
     rules : sequence of str
@@ -414,11 +446,12 @@ def part_names(
     Examples
     --------
     >>> words = [Keywords(("x", "y"), ("x",)), Keywords(("z",), ("z",)), Keywords(("z",))]
-    >>> part_names(["a = 1", "", ""], words, [""] * 3, [""] * 3, ["over"] * 3)
+    >>> one = Clause("a", (Label("1"),))
+    >>> part_names([one, None, None], words, [""] * 3, [""] * 3, ["over"] * 3)
     ['a = 1: x', 'z', 'over-confident rows, part 3']
-    >>> part_names(["a = 1"] * 2, [words[0], Keywords(("x", "z"), ("x",))], [""] * 2, [""] * 2, ["over"] * 2)
+    >>> part_names([one] * 2, [words[0], Keywords(("x", "z"), ("x",))], [""] * 2, [""] * 2, ["over"] * 2)
     ['a = 1, more often with y', 'a = 1, more often with z']
-    >>> part_names([""], [Keywords()], [""], ["b = c in 40 % of its rows, 2 other values in the rest"], ["under"])
+    >>> part_names([None], [Keywords()], [""], ["b = c in 40 % of its rows, 2 other values in the rest"], ["under"])
     ['all under-confident rows: b = c in 40 % of its rows, 2 other values in the rest']
     """
     names: list[str] = []
@@ -430,21 +463,18 @@ def part_names(
     return _unique(names, [PHRASES[by, parent] for parent in parents])
 
 
-def _told_name(index: int, clauses: Sequence[str], words: Sequence[Keywords]) -> str:
+def _told_name(index: int, clauses: Sequence[Clause | None], words: Sequence[Keywords]) -> str:
     """Clause and words of a part; if other parts have the same clause, the words that those do not have."""
     clause, own = clauses[index], words[index]
-    if not clause:
+    if clause is None:
         return ", ".join(own.naming)
-    same = [at for at, other in enumerate(clauses) if at != index and _value(other) == _value(clause)]
+    known = clause.column, clause.values
+    same = [at for at, one in enumerate(clauses) if at != index and one and (one.column, one.values) == known]
     if not same:
-        return f"{clause}: {', '.join(own.naming[:3])}" if own.naming else clause
+        return f"{clause.words}: {', '.join(own.naming[:3])}" if own.naming else clause.words
     others = {term for at in same for term in words[at].terms}
     apart = [term for term in own.terms if term not in others][:3]
-    return f"{clause}, more often with {', '.join(apart)}" if apart else clause
-
-
-def _value(clause: str) -> str:
-    return _COVERED.sub("", clause)
+    return f"{clause.words}, more often with {', '.join(apart)}" if apart else clause.words
 
 
 def _fallback(phrase: str, mixed: str, alone: bool, number: int) -> str:

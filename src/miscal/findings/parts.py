@@ -138,16 +138,17 @@ def fit_geometry(
         return Geometry(None, None, scale)
     from sklearn.decomposition import PCA
 
-    some = np.asarray(features[rows[_sample(len(rows), settings.component_rows, rng)]], np.float32)
+    some = features[rows[_sample(len(rows), settings.component_rows, rng)]]
     centre, spread = _columns(some)
-    standard = (some - centre.astype(np.float32)) / spread.astype(np.float32)
+    # narrowed only when centred and scaled
+    standard = ((some - centre.astype(some.dtype)) / spread.astype(some.dtype)).astype(np.float32, copy=False)
     if not standard.any():
         return Geometry(None, None, scale)
     pca = PCA(min(settings.n_components, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
     axes = pca.components_.T.astype(np.float64) / spread[:, None]
     axes /= _total_spread(some @ axes)
     # centre @ axes as an offset: no centred copy of all inputs is made
-    return Geometry(axes.astype(np.float32), centre @ axes, settings.coordinates_weight * scale)
+    return Geometry(axes.astype(some.dtype), centre @ axes, settings.coordinates_weight * scale)
 
 
 def _sample(n: int, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,8 +14,8 @@ from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.residuals import holm
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
-Region = tuple[str, np.ndarray]
-"""A name, and which rows are in it: bool, shape (n,)."""
+Region = tuple[str | int, np.ndarray]
+"""A name or number, and which rows are in it: bool, shape (n,)."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Place:
 
     Attributes
     ----------
-    name : str
-        What the region is called, with quotation marks if it is a name.
+    name : str or int
+        What the region is called, with quotation marks if it is a name; or its number, where it is named later.
     hidden : float
         Mean of y - E[y | f] over its rows: negative where they are less often right than rows of like confidence.
     """
 
-    name: str
+    name: str | int
     hidden: float
 
 

@@ -260,7 +260,7 @@ def find_subregimes(
     """
     if by not in FIELDS:
         raise InputError(f"by must be one of {', '.join(FIELDS)}; got {by!r}")
-    coordinates = check_features(coordinates, name="coordinates")
+    coordinates = check_features(coordinates, name="coordinates").astype(np.float32, copy=False)
     features = None if features is None else check_features(features, name="features")
     named = _named(features, feature_names, settings)
     rows = _Rows(

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miscal.calibration.dependence import average
 from miscal.evidence.claim import Claim
 from miscal.findings.places import Place
 
@@ -22,15 +21,13 @@ _BASIS = {
 """Which rows testified, by the kind of evidence."""
 
 
-def averages(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray | None = None) -> str:
+def averages(accuracy: float, confidence: float) -> str:
     """Say what every diagram shows: how sure the model is on average, and how often it is right.
 
     Parameters
     ----------
-    correct, confidence : ndarray of float64, shape (n,)
-        All rows: nothing is learned from them here.
-    weight : ndarray of float64, shape (n,), optional
-        How much each row counts; all alike by default.
+    accuracy, confidence : float
+        Means over all rows, in [0, 1]: nothing is learned from them here.
 
     Returns
     -------
@@ -39,11 +36,10 @@ def averages(correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray | N
 
     Examples
     --------
-    >>> averages(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.9, 0.7, 0.8, 0.6]))
+    >>> averages(0.25, 0.75)
     'The model says 75 % on average and is right 25 % of the time.'
     """
-    says, right = average(confidence, weight), average(correct, weight)
-    return f"The model says {says:.0%} on average and is right {right:.0%} of the time.".replace("%", " %")
+    return f"The model says {confidence:.0%} on average and is right {accuracy:.0%} of the time.".replace("%", " %")
 
 
 def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:
@@ -101,7 +97,7 @@ def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
     named: dict[str, list[str]] = {}
     for place in places[:MOST_PLACES]:
         often = "less often" if place.hidden < 0 else "more often"
-        named.setdefault(often, []).append(f"{place.name} (by {_points(abs(place.hidden))})")
+        named.setdefault(often, []).append(f"{place.name} (by {in_points(abs(place.hidden))})")
     told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
@@ -115,7 +111,7 @@ def _limit(claim: Claim, basis: str) -> str:
     return f"On {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
 
 
-def _points(size: float) -> str:
+def in_points(size: float) -> str:
     """Write a size in whole points, or in tenths where it is less than one."""
     number = f"{100 * size:.0f}" if size >= 0.01 else f"{100 * size:.1f}"
     return f"{number} point{'' if number == '1' else 's'}"

@@ -18,7 +18,18 @@ ASSETS = Path(__file__).parent / "assets"
 
 Filters = tuple[tuple[str, Callable[..., Any]], ...]
 
-_NUMBERS = ("points", "size", "brief", "percent", "metric", "count", "p_value", "bounds", "seconds", "is_opposite")
+_NUMBERS = (
+    "points",
+    "size",
+    "brief_points",
+    "percent",
+    "metric",
+    "count",
+    "p_value",
+    "bounds",
+    "seconds",
+    "is_opposite",
+)
 _FILTERS: Filters = (
     *((name, getattr(numbers, name)) for name in _NUMBERS),
     *((name, getattr(texts, name)) for name in ("short", "listed")),

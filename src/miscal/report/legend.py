@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.numbers import brief
+from miscal.report.numbers import brief_points
 
 #: Regimes by their name in the summary, in the order of the page.
 REGIMES = {"over": "Over-confident", "under": "Under-confident", "good": "Well calibrated"}
@@ -159,7 +159,7 @@ def regime_names(good_p: float | None, epsilon: float | None) -> dict[str, str]:
     """
     if good_p is None or good_p >= SIGNIFICANCE:
         return REGIMES
-    return {**REGIMES, "good": "Near zero" if epsilon is None else f"Within \u00b1{brief(epsilon)} points"}
+    return {**REGIMES, "good": "Near zero" if epsilon is None else f"Within \u00b1{brief_points(epsilon)}"}
 
 
 def key_label(key: str) -> str:

@@ -63,6 +63,17 @@ def brief(value: Any) -> str:
     return DASH if number is None else f"{100 * number:.4g}"
 
 
+def brief_points(value: Any) -> str:
+    """Write a threshold with its unit.
+
+    Examples
+    --------
+    >>> brief_points(0.05), brief_points(0.01)
+    ('5 points', '1 point')
+    """
+    return f"{brief(value)} point{'' if brief(value) == '1' else 's'}"
+
+
 def percent(value: Any, digits: int = 1) -> str:
     """Write a probability or share as a percentage.
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError
+from miscal.base.tables import read_parquet
 from miscal.discovery.redaction import SETTING
-from miscal.discovery.summary import FindingNumbers, MapInfo, Summary, read_summary
-from miscal.findings.ledger import IN_TEXT, TEXT
+from miscal.discovery.redaction import redacted as without_words
+from miscal.discovery.summary import MapInfo, Summary, read_summary
 from miscal.report import legend
 from miscal.report.numbers import finite
 from miscal.report.texts import clean
@@ -107,31 +108,11 @@ def read_source(folder: Path, *, redact_text: bool = False, name: str | None = N
 
 
 def redacted(source: Source) -> Source:
-    """Return the same run without texts, and without the keywords, names and findings that are made of their words."""
-    parts = source.summary.subregimes
-    aliases = {part.name: f"part {place}" for place, part in enumerate(parts, start=1)}
-    verdict = source.summary.verdict
-    # Longest first: a name may be part of another.
-    for name in sorted(aliases, key=len, reverse=True):
-        verdict = verdict.replace(name, aliases[name])
-    for finding in source.summary.findings:
-        if TEXT in finding.columns:
-            verdict = verdict.replace(finding.description, "a term of the texts")
-    unnamed = tuple(part.model_copy(update={"name": aliases[part.name], "keywords": ()}) for part in parts)
-    summary = source.summary.model_copy(
-        update={"verdict": verdict, "subregimes": unnamed, "findings": _untold(source.summary.findings)}
-    )
-    points = source.map.drop("text", strict=False)
-    return replace(source, summary=summary, map=_renamed(points, aliases), redact_text=True)
-
-
-def _untold(findings: tuple[FindingNumbers, ...]) -> tuple[FindingNumbers, ...]:
-    """Leave out findings and aliases that are terms of the texts."""
-    return tuple(
-        one.model_copy(update={"aliases": tuple(name for name in one.aliases if not name.endswith(IN_TEXT))})
-        for one in findings
-        if TEXT not in one.columns
-    )
+    """Return the same run without texts, and without any word that is taken from them."""
+    summary = printable(without_words(source.summary))
+    named = zip(source.summary.subregimes, summary.subregimes, strict=True)
+    points = _renamed(source.map.drop("text", strict=False), {old.name: new.name for old, new in named})
+    return replace(source, summary=summary, map=points, redact_text=True)
 
 
 def _renamed(points: "pl.DataFrame", aliases: dict[str, str]) -> "pl.DataFrame":
@@ -182,7 +163,7 @@ def _read_table(path: Path, needed: tuple[str, ...]) -> "pl.DataFrame":
     if not path.is_file():
         raise FileError(f"{path}: no such file; {REMEDY}")
     try:
-        table = pl.read_parquet(path)
+        table = read_parquet(path)
     # A damaged file can make the reader panic, which is no ordinary exception.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise CorruptFile(f"{path}: not readable as parquet ({str(error)[:200]}); {REMEDY}") from error

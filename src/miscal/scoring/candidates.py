@@ -42,7 +42,12 @@ class Encoded:
         return len(self.context) + sum(len(ids) for ids in self.added)
 
 
-def _shared(first: Sequence[int], second: Sequence[int]) -> int:
+def shared_length(first: Sequence[int] | str, second: Sequence[int] | str) -> int:
+    """Return how many items two sequences share from their start on.
+
+    >>> shared_length("another", "anonymous")
+    3
+    """
     for position, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             return position
@@ -73,7 +78,7 @@ def split_joint(prompt: Sequence[int], joints: Sequence[Sequence[int]]) -> tuple
     >>> split_joint([5, 6], [[5, 67], [5, 6, 8]])       # the join merged the last token
     ([5], [[67], [6, 8]])
     """
-    end = min((_shared(prompt, joint) for joint in joints), default=len(prompt))
+    end = min((shared_length(prompt, joint) for joint in joints), default=len(prompt))
     return list(prompt[:end]), [list(joint[end:]) for joint in joints]
 
 

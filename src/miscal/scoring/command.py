@@ -6,19 +6,22 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from miscal.base.errors import InputError, MissingColumn
+from miscal.base.tables import read_parquet
+from miscal.base.written import decimal
 from miscal.scoring.executors import executor
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
+from miscal.scoring.sampling import Sample, draw
 from miscal.scoring.scorer import as_items, default_batch_tokens
 from miscal.scoring.tasks import Task, read_table, read_task
 
@@ -106,9 +109,10 @@ def run(
     prompt_file : str or Path, optional
         Prompt template.
     limit : int, optional
-        Score the first rows only.
+        Score a random sample of so many rows, each category in proportion (:func:`miscal.scoring.sampling.draw`);
+        default: all rows.
     seed : int, default 0
-        Of the coin that deals the slots of preference pairs.
+        Of that sample, and of the coin that deals the slots of preference pairs.
     batch_tokens : int, optional
         Padded tokens per batch; default 1024 on a CPU, 32768 on a GPU.
     threads : int, optional
@@ -142,13 +146,14 @@ def run(
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads, layer)
     chosen = executor(engine, address=ray_address, workers=workers, device=device)
     if embed_only:
-        table, items, about = _texts(task, text, limit)
+        table, items, about, sample = _texts(task, text, limit, seed)
         form, note = "letter", None
     else:
         table = None
-        asked = read_task(task, revision=task_revision)
+        asked, sample = _sampled(read_task(task, revision=task_revision), limit, seed)
         note = asked.note
-        form, items, about = _questions(asked, form, prompt_file, limit, seed)
+        form, items, about = _questions(asked, form, prompt_file, seed)
+    about |= {"limit": limit, "sample": sample.describe() if sample else None}
     began = time.monotonic()
     with _bar() as progress:
         done = score_folder(
@@ -164,7 +169,9 @@ def run(
             progress=progress,
         )
     _refuse_many_failures(done)
-    notes = tuple(one for one in (note, done.manifest.get("embeddings", {}).get("note")) if one)
+    stored = done.manifest.get("embeddings", {}).get("note")
+    heard = [f"the tokenizer warns: {warning}" for warning in done.manifest.get("warnings", ())]
+    notes = tuple(one for one in (note, sample.sentence() if sample else None, _tied(done), stored, *heard) if one)
     return _summary(done, time.monotonic() - began, embed_only, notes)
 
 
@@ -182,33 +189,51 @@ def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> N
         )
 
 
+def _sampled(task: Task, limit: int | None, seed: int) -> tuple[Task, Sample | None]:
+    names = task.questions[0].metadata
+    columns = {name: [question.metadata[name] for question in task.questions] for name in names}
+    rows, sample = draw([question.id for question in task.questions], columns, limit, seed)
+    return replace(task, questions=tuple(task.questions[row] for row in rows)), sample
+
+
 def _questions(
-    task: Task, form: str | None, prompt_file: str | Path | None, limit: int | None, seed: int
+    task: Task, form: str | None, prompt_file: str | Path | None, seed: int
 ) -> tuple[str, list[Item], dict[str, Any]]:
     form = form or task.form
     template = read_template(prompt_file, task.kind) if prompt_file else task.template or DEFAULTS[task.kind]
-    items = as_items(task.questions[:limit], form=form, template=template, seed=seed)
+    items = as_items(task.questions, form=form, template=template, seed=seed)
     about = {
         "task": task.name,
         "revision": task.revision,
         "form": form,
         "prompt": template,
         "seed": seed,
-        "limit": limit,
     }
     return form, items, about
 
 
-def _texts(task: str, column: str, limit: int | None) -> tuple[pl.DataFrame, list[Item], dict[str, Any]]:
-    table = read_table(Path(task))[:limit]
+def _texts(
+    task: str, column: str, limit: int | None, seed: int
+) -> tuple[pl.DataFrame, list[Item], dict[str, Any], Sample | None]:
+    table = read_table(Path(task))
     if column not in table.columns:
         raise MissingColumn(
             f"{task} has no column {column!r}; its columns are {', '.join(table.columns)}. Name another with --text"
         )
     if table[column].dtype != pl.String:
         raise InputError(f"{task}: column {column!r} must hold text; got {table[column].dtype}")
+    rows, sample = draw([str(row) for row in range(len(table))], table.to_dict(), limit, seed)
+    table = table[rows]
     texts = table[column].fill_null("").to_list()
-    return table, text_items(texts), {"task": task, "form": "embed", "text": column, "limit": limit}
+    return table, text_items(texts), {"task": task, "form": "embed", "text": column}, sample
+
+
+def _tied(done: ScoredFolder) -> str | None:
+    """Say of how many rows the answer is the first of several that are exactly as probable."""
+    n = (done.manifest.get("ties") or {}).get("n", 0)
+    if not n:
+        return None
+    return f"several candidates tie for the most probable in {n:,} of {done.n_scored:,} rows; the first of them counts"
 
 
 def _refuse_many_failures(done: ScoredFolder) -> None:
@@ -226,7 +251,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
-        means = pl.read_parquet(done.folder / TRIPLES, columns=columns).cast(pl.Float64).mean().row(0, named=True)
+        means = read_parquet(done.folder / TRIPLES, columns).cast(pl.Float64).mean().row(0, named=True)
     return ScoringSummary(
         out=str(done.folder),
         n_scored=done.n_scored,
@@ -237,7 +262,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[
         candidate_mass=means["candidate_mass"],
         notes=notes,
         seconds=round(seconds, 3),
-        questions_per_second=round(done.n_new / max(seconds, 1e-9), 3),
+        questions_per_second=done.n_new / max(seconds, 1e-9),
     )
 
 
@@ -260,6 +285,6 @@ def _bar() -> Iterator[Progress]:
         def progress(rows: int, total: int) -> None:
             bars.update(shown, advance=rows, total=total)
             speed = bars.tasks[shown].speed
-            bars.update(shown, rate=f"{speed:.1f} questions/s" if speed else "")
+            bars.update(shown, rate=f"{decimal(speed, 1)} questions/s" if speed else "")
 
         yield progress

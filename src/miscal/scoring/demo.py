@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError
+from miscal.base.tables import read_parquet
 from miscal.data.triples import Triples
 from miscal.scoring.questions import Question, question_items
 
@@ -39,7 +40,7 @@ def read() -> pl.DataFrame:
         If the installed file is damaged.
     """
     try:
-        return pl.read_parquet(path())
+        return read_parquet(path())
     except (OSError, pl.exceptions.PolarsError) as error:
         raise CorruptFile(f"{path()}: the packaged demo cannot be read ({error}); install miscal again") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -199,6 +200,15 @@ def _fetched(ray: Any, reference: Any) -> BatchResult:
         raise ResourceError(
             f"Ray lost a batch after {ATTEMPTS} retries ({first}): check the cluster, then run the same command again"
         ) from error
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """Name the GPUs that torch sees here, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    import torch
+
+    count = torch.cuda.device_count()
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return tuple(named.split(",") if named else map(str, range(count)))[:count]
 
 
 def executor(engine: str, *, address: str | None = None, workers: int | None = None, device: str = "auto") -> Executor:

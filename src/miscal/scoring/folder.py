@@ -17,10 +17,10 @@ from miscal.base.files import digest, disk_errors, has_digest, locked, write_who
 from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
-from miscal.scoring.executors import Executor, Local
+from miscal.scoring.executors import Executor, Local, Processes
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
-from miscal.scoring.scored import assemble
+from miscal.scoring.scored import Scored, assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
 from miscal.scoring.shards import Shards
 from miscal.scoring.writing import FLOATS, write_float_table, write_json
@@ -142,7 +142,7 @@ def score_folder(
         fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form)
         shards = Shards(out / SHARDS)
         n_new = _compute(text_side, fixed, shards, executor or Local(), progress)
-        manifest = _finish(out, fixed, shards, table)
+        manifest = _finish(out, fixed, shards, table, list(getattr(text_side, "warnings", ())))
         _tidy(out)
         return _scored(out, manifest, n_new)
 
@@ -224,6 +224,8 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, p
         progress(sum(len(fixed.batches[index]) for index in done), total)
     if not jobs:
         return 0
+    if isinstance(executor, Processes) and getattr(text_side, "room", None):
+        executor = Local()  # a model that is spread over all GPUs leaves none for other processes
     model = _with_weights(text_side, elsewhere=executor.elsewhere)
     for index, result in executor.run(model, jobs):
         shards.write(index, result)
@@ -232,7 +234,7 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, p
     return sum(len(batch) for _, batch in jobs)
 
 
-def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None) -> dict[str, Any]:
+def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None, warnings: list[str]) -> dict[str, Any]:
     log_probs, failed, places = shards.rows(range(len(fixed.batches)))
     failed = dict(sorted({**fixed.unreadable, **failed}.items()))
     if not places:
@@ -241,10 +243,8 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
             f"none of the {len(failed)} rows of the task could be scored; the first is row {first[0]}: {first[1]}"
         )
     order = sorted(places)
-    if table is None:
-        result = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form).table()
-    else:
-        result = table[order]
+    scored = None if table is not None else assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form)
+    result = table[order] if scored is None else scored.table()
     shape = (len(order), shards.width(places[order[0]][0]))
     about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
     stored = _stored(fixed.settings["embeddings_dtype"], shards, fixed)
@@ -253,7 +253,11 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None)
         write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
         write_whole(out / TRIPLES, result.write_parquet)
         sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
-        manifest = _manifest(fixed, failed, shape) | {"embeddings": stored, "files": sums}
+        manifest = (
+            _manifest(fixed, failed, shape)
+            | _ties(scored)
+            | {"embeddings": stored, "warnings": warnings, "files": sums}
+        )
         write_json(out / MANIFEST, manifest)
     return manifest
 
@@ -290,6 +294,14 @@ def _manifest(fixed: _Plan, failed: Mapping[int, str], shape: tuple[int, int]) -
         "joined_differently": sum(row.moved for row in fixed.encoded),
         "candidate_ids": _candidate_ids(named, ids) if fixed.form == "letter" else None,
     }
+
+
+def _ties(scored: Scored | None) -> dict[str, Any]:
+    """Name the rows whose most probable candidate is exactly as probable as another; the first of them counted."""
+    if scored is None:
+        return {}
+    rows = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
+    return {"ties": {"n": len(rows), "rows": rows[:1000]}}
 
 
 def _candidate_ids(items: Sequence[Item], encoded: Mapping[int, Encoded]) -> dict[str, list[list[int]]]:

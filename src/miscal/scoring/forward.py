@@ -2,12 +2,14 @@
 
 The output layer is called on the needed positions only: a hook on its input picks them, so that whatever a model does
 to its logits afterwards (soft caps, scales) is its own code, and the hidden state kept is the very input of the output
-layer, after the final norm where there is one, unless another layer is asked for (:mod:`miscal.scoring.layers`).
+layer, after the final norm where there is one, unless another layer is asked for (:mod:`miscal.scoring.layers`). It
+computes in float32 whatever the precision of the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,31 @@ from miscal.scoring.engine import Evaluated
 NORM_ROWS = 64
 """Rows of logits widened to float32 at a time: all of them would take the memory of the logits three times over."""
 
+HEAD_ROWS = 16_384
+"""Rows of an output layer's weights widened to float32 at a time: all of them would take twice their own memory."""
+
+
+def compute_in_float32(head: torch.nn.Module) -> None:
+    """Let a linear output layer multiply in float32, whatever the precision of its weights and of its input.
+
+    Logits of bfloat16 have three digits, so that candidates that are nearly as probable as each other come out equal.
+    A layer of another kind (quantised, say) is left as it is.
+    """
+    if type(head).forward is torch.nn.Linear.forward:
+        # accelerate, where it has spread a model over devices, has put its own forward around the layer's
+        name = "_old_forward" if hasattr(head, "_old_forward") else "forward"
+        setattr(head, name, partial(_linear_in_float32, head))
+
+
+def _linear_in_float32(head: torch.nn.Linear, states: torch.Tensor) -> torch.Tensor:
+    states = states.float()
+    logits = states.new_empty(*states.shape[:-1], head.weight.shape[0])
+    for start in range(0, len(head.weight), HEAD_ROWS):
+        rows = slice(start, start + HEAD_ROWS)
+        bias = None if head.bias is None else head.bias[rows].float()
+        logits[..., rows] = torch.nn.functional.linear(states, head.weight[rows].float(), bias)
+    return logits
+
 
 class Picker:
     """Narrow the input of an output layer to chosen positions, and remember the hidden state that is asked for.
@@ -26,7 +53,7 @@ class Picker:
     Parameters
     ----------
     head : torch.nn.Module
-        The output layer.
+        The output layer; from now on it computes in float32 (:func:`compute_in_float32`).
     block : torch.nn.Module, optional
         Whose output is remembered at the chosen positions; by default the input of the output layer is.
     mean : bool, default False
@@ -38,6 +65,7 @@ class Picker:
         self._tokens: torch.Tensor | None = None
         self._mean, self._of_block = mean, block is not None
         self.hidden: torch.Tensor | None = None
+        compute_in_float32(head)
         head.register_forward_pre_hook(self._narrow)
         if block is not None:
             block.register_forward_hook(self._remember)
@@ -45,18 +73,24 @@ class Picker:
     def _narrow(self, module: torch.nn.Module, args: tuple) -> tuple | None:
         if self._where is None:
             return None
-        chosen = args[0][self._where]
+        chosen = args[0][self._placed(args[0])]
         if not self._of_block:
             self.hidden = self._averaged(args[0]) if self._mean and self._tokens is not None else chosen
         return (chosen[:, None], *args[1:])
 
     def _remember(self, module: torch.nn.Module, args: tuple, output: Any) -> None:
         if self._where is not None:
-            self.hidden = (output[0] if isinstance(output, tuple) else output)[self._where]
+            states = output[0] if isinstance(output, tuple) else output
+            self.hidden = states[self._placed(states)]
+
+    def _placed(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the positions on the device of the states; of a model that is spread, parts are on several."""
+        rows, columns = self._where
+        return rows.to(states.device), columns.to(states.device)
 
     def _averaged(self, states: torch.Tensor) -> torch.Tensor:
         # in float32: half precision would lose digits over hundreds of tokens
-        weight = self._tokens.to(torch.float32)
+        weight = self._tokens.to(states.device, torch.float32)
         return torch.einsum("ij,ijk->ik", weight, states.float()) / weight.sum(1, keepdim=True)
 
     def run(
@@ -98,7 +132,9 @@ def _padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndar
     return out
 
 
-def evaluate(model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int) -> Evaluated:
+def evaluate(
+    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
+) -> Evaluated:
     """Score a batch: one forward pass, and a second one over the cached prompts where candidates have several tokens.
 
     Parameters
@@ -110,13 +146,14 @@ def evaluate(model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], f
     batch : sequence of Encoded
     fill : int
         Token id for padding; never seen by a real position.
+    device : torch.device
+        Where the token ids are put.
 
     Returns
     -------
     Evaluated
     """
     single = all(len(ids) == 1 for row in batch for ids in row.added)
-    device = next(model.parameters()).device
     with torch.inference_mode():
         first, hidden = (_one_pass if single else _two_passes)(model, picker, batch, fill, device)
     return Evaluated(tuple(first), hidden.float().cpu().numpy())
@@ -161,7 +198,7 @@ def _two_passes(
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
     longer = _longer(batch)
     cache = output.past_key_values
-    cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()], device=device))
+    cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()]))  # layers may be on several devices
     total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
     return _split(total, batch), hidden
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -25,6 +28,8 @@ from miscal.scoring.model_source import (
     redact,
     retried,
 )
+from miscal.scoring.placing import spread_over, weight_bytes
+from miscal.scoring.weights import refuse_incomplete, refuse_unused_gguf
 
 T = TypeVar("T")
 
@@ -50,6 +55,8 @@ class HuggingFaceText:
         Special tokens the tokenizer puts in front.
     layer : Layer
         The hidden state that is kept.
+    warnings : tuple of str
+        What transformers warned of while it loaded the tokenizer.
 
     Raises
     ------
@@ -64,7 +71,9 @@ class HuggingFaceText:
         self.dtype = choose_dtype(spec.dtype, self.device)
         self.config = self._load_config()
         self.layer = layer_of(spec.layer, self._n_blocks())
-        self._tokenizer = self._load_tokenizer()
+        heard: list[str] = []
+        self._tokenizer = self._load_tokenizer(heard)
+        self.warnings = tuple(dict.fromkeys(heard))
         self.max_length = int(getattr(self.config.get_text_config(), "max_position_embeddings", None) or 2048)
         self._trail, self.n_lead = self._special_tokens()
 
@@ -95,10 +104,23 @@ class HuggingFaceText:
             )
         return config
 
-    def _load_tokenizer(self) -> Any:
+    def _load_tokenizer(self, heard: list[str]) -> Any:
         from transformers import AutoTokenizer
 
-        return loaded(lambda: AutoTokenizer.from_pretrained(self.source.location, **self.options()), self)
+        def load() -> Any:
+            with _hearing(heard):
+                return AutoTokenizer.from_pretrained(self.source.location, **self.options())
+
+        return loaded(load, self)
+
+    @cached_property
+    def room(self) -> dict[int | str, int] | None:
+        """Memory of the devices that the weights are spread over; None where they fit on one."""
+        if self.device.type != "cuda":
+            return None
+        code = {"trust_remote_code": self.spec.trust_remote_code}
+        n_bytes = weight_bytes(_auto_class(self.config), self.config, self.dtype, **code)
+        return spread_over(n_bytes, self.device, redact(self.spec.model))
 
     def _special_tokens(self) -> tuple[int, int]:
         """Count the special tokens behind and in front of a text."""
@@ -119,6 +141,7 @@ class HuggingFaceText:
             "revision": self.source.revision,
             "architecture": (self.config.architectures or [self.config.model_type])[0],
             "dtype": str(self.dtype).removeprefix("torch."),
+            "head_dtype": "float32",
             "device": self.device.type,
             "max_length": self.max_length,
             "hidden_state": self.layer.describe(self._n_blocks()),
@@ -161,7 +184,7 @@ class HuggingFaceModel(HuggingFaceText):
         else:
             self.__dict__.update(vars(text))
         _refuse_missing(self.device)
-        self._model = self._load_model().eval().to(self.device)
+        self._model = self._load_model().eval()
         head = self._model.get_output_embeddings()
         if head is None:
             raise InputError(f"model {spec.model}: the model has no output layer; give a causal language model")
@@ -170,15 +193,22 @@ class HuggingFaceModel(HuggingFaceText):
         self.width = int(head.weight.shape[1])
 
     def _load_model(self) -> Any:
-        options = self.options() | {"dtype": self.dtype}
+        options = self.options() | {"dtype": self.dtype, "output_loading_info": True, "ignore_mismatched_sizes": True}
         options |= _unpacked() if self.source.gguf_file else {"use_safetensors": True}
+        if self.room:
+            options |= {"device_map": "auto", "max_memory": self.room}
         build = _auto_class(self.config)
-        return loaded(lambda: build.from_pretrained(self.source.location, **options), self)
+        network, report = loaded(lambda: build.from_pretrained(self.source.location, **options), self)
+        refuse_incomplete(report, redact(self.spec.model))
+        if self.source.gguf_file:
+            refuse_unused_gguf(Path(self.source.location) / self.source.gguf_file, network, redact(self.spec.model))
+        # where it is spread, each part is where it belongs, and inputs are brought to it
+        return network if self.room else loaded(lambda: network.to(self.device), self)
 
     def evaluate(self, batch: Sequence[Encoded]) -> Evaluated:
         """Score a batch (see `miscal.scoring.forward.evaluate`)."""
         with _threads(self.spec.threads):
-            return evaluate(self._model, self._picker, batch, fill=0)
+            return evaluate(self._model, self._picker, batch, fill=0, device=self.device)
 
 
 def device_of(name: str) -> torch.device:
@@ -257,6 +287,32 @@ def loaded(call: Callable[[], T], text: HuggingFaceText) -> T:
         if ran_out_of_memory(error):
             raise ResourceError(f"model {name}: the weights do not fit in memory") from error
         raise FileError(f"model {name}: {type(error).__name__}: {first_line(error)}") from error
+
+
+class _Listener(logging.Handler):
+    """Keeps what is logged, each message once, in one line and without secrets."""
+
+    def __init__(self, heard: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._heard = heard
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._heard.append(" ".join(redact(record.getMessage()).split()))
+
+
+@contextlib.contextmanager
+def _hearing(heard: list[str]) -> Iterator[None]:
+    """Keep the warnings of transformers, which are not to be printed by it."""
+    from transformers.utils import logging as theirs
+
+    logger, listener, level = theirs.get_logger("transformers"), _Listener(heard), theirs.get_verbosity()
+    printers, logger.handlers = logger.handlers, [listener]
+    theirs.set_verbosity_warning()
+    try:
+        yield
+    finally:
+        theirs.set_verbosity(level)
+        logger.handlers = printers
 
 
 @contextlib.contextmanager

@@ -28,6 +28,8 @@ class Outcome:
     mass : float
         Probability of all candidates together before renormalising, in [0, 1]. For candidates of several tokens, of
         the texts as they stand, whatever the length normalisation.
+    tied : bool
+        Whether another candidate is exactly as probable as the predicted one.
     """
 
     probs: np.ndarray
@@ -35,6 +37,7 @@ class Outcome:
     confidence: float
     correct: int
     mass: float
+    tied: bool
 
 
 def softmax(values: np.ndarray) -> np.ndarray:
@@ -79,4 +82,5 @@ def outcome(log_probs: np.ndarray, *, gold: int, rule: str, divisor: np.ndarray 
     predicted = int(np.argmax(probs))
     spoken = predicted if rule == "top" else 0
     mass = float(min(1.0, np.exp(log_probs).sum()))
-    return Outcome(probs, predicted, float(min(1.0, probs[spoken])), int(spoken == gold), mass)
+    tied = int((probs == probs[predicted]).sum()) > 1
+    return Outcome(probs, predicted, float(min(1.0, probs[spoken])), int(spoken == gold), mass, tied)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -152,7 +152,8 @@ def score(
     Triples
         X float32 (n, width): hidden state at the last prompt token, after the final norm; confidence float64 (n,) in
         [0, 1]; correct float64 (n,) 0/1; metadata of the questions, ``predicted`` and ``candidate_mass``. Rows that
-        could not be scored are left out and named in ``notes``; ``row`` keeps the numbering of the questions.
+        could not be scored are left out and named in ``notes``, beside warnings of the tokenizer; ``row`` keeps the
+        numbering of the questions.
 
     Raises
     ------
@@ -169,5 +170,8 @@ def score(
     True
     """
     items = as_items(questions, form=form, template=template, seed=seed)
-    scored, hidden = judge(items, evaluate_items(as_model(model), items, batch_tokens=batch_tokens), form)
-    return scored.triples(hidden)
+    asked = as_model(model)
+    scored, hidden = judge(items, evaluate_items(asked, items, batch_tokens=batch_tokens), form)
+    triples = scored.triples(hidden)
+    heard = (f"the tokenizer warns: {warning}" for warning in getattr(asked, "warnings", ()))
+    return replace(triples, notes=(*triples.notes, *heard))

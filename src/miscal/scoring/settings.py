@@ -70,8 +70,10 @@ def refuse_changed(before: Mapping[str, Any], now: Mapping[str, Any], folder: Pa
     MismatchError
         Naming every differing key with both values.
     """
-    # folders of earlier versions do not say so, and hold float32
-    before = {"embeddings_dtype": "float32", **before}
+    # folders of earlier versions do not say so: they hold float32, computed the head in the model's precision, and
+    # took the first rows of a limit
+    old = {"embeddings_dtype": "float32", "model.head_dtype": before.get("model.dtype"), "task.sample": None}
+    before = {**{key: value for key, value in old.items() if key in now}, **before}
     differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if differing:
         shown = "; ".join(f"{key} was {_short(before.get(key))} and is {_short(now.get(key))}" for key in differing)

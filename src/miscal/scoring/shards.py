@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.files import digest, disk_errors, write_whole
+from miscal.base.tables import read_parquet
 from miscal.scoring.engine import BatchResult
 from miscal.scoring.writing import write_json
 
@@ -66,7 +67,7 @@ class Shards:
         """Return log-probabilities by row, reasons by failed row, and place (shard, position) of each hidden state."""
         log_probs, failed, places = {}, {}, {}
         for index in indices:
-            table = pl.read_parquet(self._path(index, ".parquet"))
+            table = read_parquet(self._path(index, ".parquet"))
             good = table.filter(pl.col("error").is_null())
             for at, (row, values) in enumerate(zip(good["row"], good["log_probs"], strict=True)):
                 log_probs[row] = values.to_numpy()

@@ -13,60 +13,17 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError, MissingColumn
-from miscal.base.extras import need
+from miscal.base.yaml_text import parse_yaml
 from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
-from miscal.scoring.model_source import first_line, redact, retried
+from miscal.scoring.candidates import shared_length
+from miscal.scoring.hub import HUB_TASKS, hub_rows
+from miscal.scoring.model_source import first_line, redact
 from miscal.scoring.prompts import LETTERS, read_template
 from miscal.scoring.questions import FORMS, Pair, Question
 
 TaskRow = Mapping[str, Any]
 _MARK = "\n\nAssistant:"
-
-
-@dataclass(frozen=True, slots=True)
-class HubTask:
-    """A benchmark on the hub.
-
-    Attributes
-    ----------
-    dataset : str
-    config : str or None
-    splits : tuple of str
-        Joined in this order.
-    folders : tuple of (str, str)
-        Folders of the data set that are taken, each with the value that its rows get in the column ``subset``; empty
-        where the data set has none. Their splits are joined folder by folder.
-    note : str or None
-        What of the data set is left out and why, in a sentence.
-    """
-
-    dataset: str
-    config: str | None
-    splits: tuple[str, ...]
-    folders: tuple[tuple[str, str], ...] = ()
-    note: str | None = None
-
-
-HUB_TASKS = {
-    "mmlu": HubTask("cais/mmlu", "all", ("test",)),
-    "mmlu-pro": HubTask("TIGER-Lab/MMLU-Pro", None, ("test",)),
-    "medmcqa": HubTask(
-        "openlifescienceai/medmcqa",
-        None,
-        ("train", "validation"),
-        note="the test split of MedMCQA is left out, because its right answers are withheld",
-    ),
-    # 42,537 + 2,312 and 43,835 + 2,354 pairs: a tenth of these 91,038 are the 9,103 test pairs of the paper
-    "hh-rlhf": HubTask(
-        "Anthropic/hh-rlhf",
-        None,
-        ("train", "test"),
-        (("harmless-base", "harmless"), ("helpful-base", "helpful")),
-        "of HH-RLHF, the pairs of harmless-base and helpful-base are asked, as in the paper; the column subset says "
-        "which",
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +119,9 @@ def split_dialogues(chosen: str, rejected: str) -> tuple[str, str, str]:
     >>> split_dialogues("\n\nHuman: Hi\n\nAssistant: Hello", "\n\nHuman: Hi\n\nAssistant: What?")
     ('\n\nHuman: Hi\n\nAssistant:', ' Hello', ' What?')
     """
-    shared = 0
-    while shared < min(len(chosen), len(rejected)) and chosen[shared] == rejected[shared]:
-        shared += 1
-    at = chosen.rfind(_MARK, 0, min(len(chosen), shared + len(_MARK)))
-    cut = at + len(_MARK)
-    if at < 0 or rejected[:cut] != chosen[:cut]:
-        return "", chosen, rejected
+    shared = shared_length(chosen, rejected)
+    at = chosen.rfind(_MARK, 0, shared)  # a mark that ends beyond is not shared, though its first letters may be
+    cut = at + len(_MARK) if at >= 0 else 0
     return chosen[:cut], chosen[cut:], rejected[cut:]
 
 
@@ -266,36 +219,13 @@ def read_table(path: Path) -> pl.DataFrame:
     return table.load(table.columns)
 
 
-def _hub_rows(task: HubTask, revision: str | None) -> tuple[list[TaskRow], str]:
-    need("datasets", f"task {task.dataset}", "datasets")
-    import datasets
-    from huggingface_hub import HfApi
-
-    what = f"data set {task.dataset} cannot be fetched from the hub"
-    commit = revision or retried(lambda: HfApi().dataset_info(task.dataset).sha, what)
-
-    def part(split: str, **folder: str) -> list[TaskRow]:
-        given = {"split": split, "revision": commit, **folder}
-        return list(retried(lambda: datasets.load_dataset(task.dataset, task.config, **given), what))
-
-    if not task.folders:
-        return [row for split in task.splits for row in part(split)], commit
-    return [
-        {**row, "subset": subset}
-        for folder, subset in task.folders
-        for split in task.splits
-        for row in part(split, data_dir=folder)
-    ], commit
-
-
 def _task_file(path: Path) -> Task:
     """Read a task file: yaml with ``data`` and optionally ``form`` and ``prompt_file``, paths relative to the file."""
-    import yaml
-
     try:
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise CorruptFile(f"task {path}: cannot be read as YAML ({first_line(error)})") from error
+    settings = parse_yaml(text, f"task {path}")
     allowed = ("data", "form", "prompt_file")
     unknown = sorted(map(str, settings.keys() - set(allowed))) if isinstance(settings, dict) else ["not a mapping"]
     if unknown or "data" not in settings:
@@ -337,7 +267,7 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
         If a file cannot be used.
     """
     if name in HUB_TASKS:
-        rows, commit = _hub_rows(HUB_TASKS[name], revision)
+        rows, commit = hub_rows(HUB_TASKS[name], revision)
         return Task(name, rows_to_questions(rows, name), revision=commit, note=HUB_TASKS[name].note)
     if revision:
         raise InputError(

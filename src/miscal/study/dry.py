@@ -1,4 +1,4 @@
-"""What a study would do: cells that are done and left, sizes on disk, and hours by :mod:`miscal.study.expected`."""
+"""What a study would do: its cells one by one, sizes on disk, and hours by :mod:`miscal.study.expected`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from miscal.base.written import decimal, duration
+from miscal.scoring.registry import BASE_MODELS
 from miscal.study.cells import KINDS, Cell, cells_of, dataset_of
-from miscal.study.expected import BYTES, Size, seconds_of, size_of
+from miscal.study.expected import BYTES, CORE, MACHINES, USED, Machine, Size, seconds_of, size_of
 from miscal.study.folder import PLAN, StudyFolder
-from miscal.study.plan import Plan
+from miscal.study.plan import Pair, Plan
 from miscal.study.reading import read_plan
 from miscal.study.run import is_done
 
@@ -26,6 +28,35 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Coming:
+    """A cell before it is computed.
+
+    Attributes
+    ----------
+    cell : Cell
+        With its settings.
+    done : bool
+    model, dataset : str
+        Of its pair, the model by its id on the hub where it is asked and has one; of a split, "all models", and of a
+        transfer, both joined.
+    size : Size
+        Rows and columns of its pair; of several pairs, those of the first.
+    gigabytes : float or None
+        Of hidden states that it leaves, in 10^9 bytes; 0 for a cell that asks no model, None where it is not known.
+    seconds : dict of str to float or None
+        By the name of a machine (:data:`miscal.study.expected.MACHINES`).
+    """
+
+    cell: Cell
+    done: bool
+    model: str
+    dataset: str
+    size: Size
+    gigabytes: float | None
+    seconds: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
 class Survey:
     """What a study would do.
 
@@ -33,20 +64,28 @@ class Survey:
     ----------
     shares : tuple of Share
         By kind, in the order of the work.
+    cells : tuple of Coming
+        All cells, those that are done included.
     n_pairs : int
     gigabytes : float or None
         Of embeddings that scoring will leave, in 10^9 bytes; None where a pair's size is not known.
+    weights : float or None
+        Of the weights in bfloat16 of all models that are asked, in 10^9 bytes; None where a model's size is not known.
     unknown : tuple of str
         Pairs whose size is not known before they are scored.
-    lines : tuple of str
-        All that in words.
     """
 
     shares: tuple[Share, ...]
+    cells: tuple[Coming, ...]
     n_pairs: int
     gigabytes: float | None
+    weights: float | None
     unknown: tuple[str, ...]
-    lines: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All that in words."""
+        return tuple(_lines(self))
 
 
 def survey(
@@ -86,12 +125,35 @@ def survey(
         for kind in KINDS
         if (some := [cell for cell in cells if cell.kind == kind])
     )
-    scored = [(sizes[pair.pair], BYTES[pair.score.embeddings_dtype]) for pair in asked.pairs if pair.score]
-    known = all(size.n and size.d for size, _ in scored)
-    gigabytes = sum(bytes_ * size.n * size.d for size, bytes_ in scored) / 1e9 if known else None
-    unknown = tuple(pair for pair, size in sizes.items() if not (size.n and size.d))
-    found = Survey(shares, len(asked.pairs), gigabytes, unknown, ())
-    return Survey(shares, len(asked.pairs), gigabytes, unknown, tuple(_lines(found)))
+    coming = tuple(_coming(asked, cell, sizes, cell.name in done) for cell in cells)
+    gigabytes = [one.gigabytes for one in coming if one.cell.kind == "score"]
+    models = {pair.score.model: pair.billions for pair in asked.pairs if pair.score}
+    return Survey(
+        shares,
+        coming,
+        len(asked.pairs),
+        None if None in gigabytes else sum(gigabytes),
+        None if None in models.values() else 2 * sum(models.values()),
+        tuple(pair for pair, size in sizes.items() if not (size.n and size.d)),
+    )
+
+
+def _coming(plan: Plan, cell: Cell, sizes: Mapping[str, Size], done: bool) -> Coming:
+    pairs = dataset_of(plan, cell)
+    size = sizes[pairs[0].pair]
+    known = "all models" if cell.kind == "split" else " + ".join(dict.fromkeys(map(_model, pairs)))
+    seconds = {machine.name: seconds_of(cell, pairs[0], size, machine) for machine in MACHINES}
+    gigabytes = 0.0
+    if cell.kind == "score":
+        width = BYTES[pairs[0].score.embeddings_dtype]
+        gigabytes = width * size.n * size.d / 1e9 if size.n and size.d else None
+    dataset = " + ".join(dict.fromkeys(pair.dataset for pair in pairs))
+    return Coming(cell, done, known, dataset, size, gigabytes, seconds)
+
+
+def _model(pair: Pair) -> str:
+    asked = pair.score.model if pair.score else pair.model
+    return BASE_MODELS[asked].hub_id if pair.score and asked in BASE_MODELS else asked
 
 
 def _share(kind: str, cells: Sequence[Cell], done: set[str], plan: Plan, sizes: Mapping[str, Size]) -> Share:
@@ -108,16 +170,71 @@ def _share(kind: str, cells: Sequence[Cell], done: set[str], plan: Plan, sizes: 
 def _lines(found: Survey) -> list[str]:
     lines = [f"{found.n_pairs} pairs, {sum(one.n for one in found.shares)} cells"]
     lines += [f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done   {_hours(one.hours)}" for one in found.shares]
+    lines += ["", *_table(found.cells), ""]
+    lines += [f"all that is left, on {machine.name}: {_left(found.cells, machine)}" for machine in MACHINES]
     if found.gigabytes:
-        lines.append(f"embeddings that scoring leaves: about {found.gigabytes:.0f} GB")
+        lines.append(f"embeddings that scoring leaves: about {decimal(found.gigabytes, 0)} GB")
+    if found.weights:
+        lines.append(f"weights that scoring fetches, in bfloat16: about {decimal(found.weights, 0)} GB")
     if found.unknown:
         some = ", ".join(found.unknown[:5]) + (", ..." if len(found.unknown) > 5 else "")
         lines.append(f"sizes that are not known before scoring or reading: {some}")
-    lines.append("hours are those of one CPU core, by the formulas in miscal.study.expected; a GPU reads far faster")
-    return lines
+    return lines + _formulas()
+
+
+def _formulas() -> list[str]:
+    _, *gpus = MACHINES
+    rates = ", ".join(f"{one.name} {one.reading:.3g} and {one.training:.3g}" for one in gpus)
+    return [
+        "times are operations over a rate, by the formulas in miscal.study.expected, without fetching and loading: "
+        "scoring takes 2 x parameters x tokens x rows; a fit of method paper takes settings x epochs x training rows x "
+        "6 x (weights of phi + batch x outputs), a bound from above",
+        f"rates, in operations a second where a model is asked and where phi trains: one CPU core {CORE:.3g}; {rates}, "
+        f"which is {100 * USED:.0f} % of the data sheets; all other cells take one core",
+    ]
+
+
+def _table(cells: Sequence[Coming]) -> list[str]:
+    """Write a row for each cell, in columns as wide as their longest entry."""
+    heads = ["cell", "model", "set", "rows x columns", "leaves", *(f"on {machine.name}" for machine in MACHINES)]
+    rows = [[*heads, "settings"], *map(_row, cells)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
+    return ["  ".join([*(f"{row[at]:<{width}}" for at, width in enumerate(widths)), row[-1]]) for row in rows]
+
+
+def _row(one: Coming) -> list[str]:
+    size = f"{_number(one.size.n)} x {_number(one.size.d)}"
+    leaves = "unknown" if one.gigabytes is None else f"{decimal(one.gigabytes, 1)} GB" if one.gigabytes else "-"
+    times = ["done" if one.done else _time(one.seconds[machine.name]) for machine in MACHINES]
+    cell = " ".join(part for part in (one.cell.kind, one.cell.method) if part)
+    return [cell, one.model, one.dataset, size, leaves, *times, _settings(one.cell.settings)]
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    """Name the settings that say something; what asks a model or a set has its own columns."""
+    unsaid = ("", "None", "False", "[]", "{}")
+    told = {name: value for name, value in settings.items() if name not in ("model", "task")}
+    return ", ".join(f"{name} {_value(value)}" for name, value in told.items() if str(value) not in unsaid)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "(" + ", ".join(f"{name} {_value(part)}" for name, part in value.items()) + ")"
+    return "/".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
+
+
+def _time(seconds: float | None) -> str:
+    return "unknown" if seconds is None else duration(seconds)
+
+
+def _left(cells: Sequence[Coming], machine: Machine) -> str:
+    seconds = [one.seconds[machine.name] for one in cells if not one.done]
+    return "time unknown" if None in seconds else f"about {duration(sum(seconds))}"
 
 
 def _hours(hours: float | None) -> str:
-    if hours is None:
-        return "time unknown"
-    return f"about {hours:,.0f} h" if hours >= 10 else f"about {hours:.1f} h"
+    return "time unknown" if hours is None else f"about {duration(3600 * hours)}"

@@ -7,18 +7,20 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
 from miscal.base.errors import InputError
-from miscal.base.extras import need
+from miscal.base.extras import installed, need
 from miscal.base.processes import interrupts_held
 from miscal.base.threads import one_thread
 from miscal.study.computing import Outcome, compute
+from miscal.study.plan import Plan
 
 Job = Any
 """A :class:`miscal.study.steps.Job`, whose module is heavy."""
@@ -29,10 +31,11 @@ _LOST = "the process that computed it was ended from outside, probably for lack 
 class Engine(Protocol):
     """Takes jobs, and hands over their outcomes as they come.
 
-    ``room`` is how many jobs it works on at a time.
+    ``room`` is how many jobs it works on at a time, and ``models`` how many of them may ask a language model.
     """
 
     room: int
+    models: int
 
     def submit(self, job: Job) -> None:
         """Begin a job."""
@@ -44,7 +47,7 @@ class Engine(Protocol):
 class InProcess:
     """Compute in this process, one cell after another."""
 
-    room = 1
+    room = models = 1
 
     def __init__(self) -> None:
         self._jobs: deque[Job] = deque()
@@ -58,51 +61,98 @@ class InProcess:
         return _alike(self._jobs.popleft())
 
 
-class Processes:
-    """Compute in so many processes; one that the system ends takes no more than its own cell with it."""
+@dataclass(frozen=True)
+class _Worker:
+    """A process of its own, and the GPU that it sees; None for whichever there are."""
 
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self._free = [_pool() for _ in range(room)]
-        self._running: dict[Future[Outcome], tuple[Job, ProcessPoolExecutor]] = {}
+    pool: ProcessPoolExecutor
+    gpu: str | None
+
+    @classmethod
+    def on(cls, gpu: str | None) -> _Worker:
+        context = get_context("spawn")
+        return cls(ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_prepare, initargs=(gpu,)), gpu)
+
+
+class Processes:
+    """Compute in so many processes; one that the system ends takes no more than its own cell with it.
+
+    Parameters
+    ----------
+    room : int
+        Number of processes.
+    gpus : sequence of str, default ()
+        As ``CUDA_VISIBLE_DEVICES`` names them; they are dealt to the processes in turn, one to each. Without any, every
+        process sees what this one does.
+    """
+
+    def __init__(self, room: int, gpus: Sequence[str] = ()) -> None:
+        self.room, self.models = room, max(1, min(room, len(gpus)))
+        self._free = [_Worker.on(gpus[number % len(gpus)] if gpus else None) for number in range(room)]
+        self._running: dict[Future[Outcome], tuple[Job, _Worker]] = {}
 
     def submit(self, job: Job) -> None:
-        """Begin a job."""
-        pool = self._free.pop()
+        """Begin a job, where there is a choice on a GPU that no other one needs."""
+        busy = {worker.gpu for other, worker in self._running.values() if wants_gpu(other)}
+        idle = [at for at, worker in enumerate(self._free) if worker.gpu not in busy]
+        worker = self._free.pop(idle[0] if idle and wants_gpu(job) else -1)
         # the first job of a pool starts its process
         with interrupts_held():
-            self._running[pool.submit(_alike, job)] = (job, pool)
+            self._running[worker.pool.submit(_alike, job)] = (job, worker)
 
     def next(self) -> Outcome:
         """Wait for the outcome of any job."""
         done = next(iter(wait(self._running, return_when=FIRST_COMPLETED).done))
-        job, pool = self._running.pop(done)
+        job, worker = self._running.pop(done)
         try:
             found = done.result()
         except (BrokenProcessPool, SystemExit):
-            pool.shutdown(wait=False)
-            pool, found = _pool(), Outcome(job.cell.name, 0.0, message=_LOST)
-        self._free.append(pool)
+            worker.pool.shutdown(wait=False)
+            worker, found = _Worker.on(worker.gpu), Outcome(job.cell.name, 0.0, message=_LOST)
+        self._free.append(worker)
         return found
 
     def close(self) -> None:
         """End the processes, what they compute included."""
-        for pool in [*self._free, *(pool for _, pool in self._running.values())]:
-            for process in list((pool._processes or {}).values()):
+        for worker in [*self._free, *(worker for _, worker in self._running.values())]:
+            for process in list((worker.pool._processes or {}).values()):
                 process.terminate()
-            pool.shutdown(wait=True, cancel_futures=True)
+            worker.pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _pool() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn"), initializer=_prepare)
+def gpus_to_deal(plan: Plan) -> tuple[str, ...]:
+    """Name the GPUs that processes of a study are to have one each of.
+
+    None where there are fewer than two, or where a pair names the number of its own, which a process that sees another
+    GPU alone would not find.
+    """
+    numbered = any(pair.score is not None and ":" in pair.score.device for pair in plan.pairs)
+    if numbered or not installed("torch"):
+        return ()
+    from miscal.scoring.executors import visible_gpus
+
+    gpus = visible_gpus()
+    return gpus if len(gpus) > 1 else ()
 
 
-def _prepare() -> None:
-    """Let a process end with the one that started it, and as that one says.
+def wants_gpu(job: Job) -> bool:
+    """Whether a cell is faster on a GPU: one that asks a model, or that trains the paper's phi."""
+    if job.cell.kind == "score":
+        return not job.pair.score.device.startswith("cpu")
+    return job.cell.method == "paper" and job.cell.kind in _TRAINING and job.pair.device != "cpu"
+
+
+_TRAINING = ("discover", "audit")
+
+
+def _prepare(gpu: str | None) -> None:
+    """Let a process see its own GPU, and end with the one that started it and as that one says.
 
     Ctrl-C reaches both, and is the other's to answer. When the other is gone nothing else would end this one, which
     holds locks of folders.
     """
+    if gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # an exit tidies up, which the default answer to a signal does not
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -142,12 +192,13 @@ class Ray:
             ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="error")
         resources = ray.cluster_resources()
         self.room = max(1, int(resources.get("CPU", 1)))
+        self.models = max(1, int(resources.get("GPU", 0)))
         self._gpus = min(1, int(resources.get("GPU", 0)))
         self._running: dict[Any, Job] = {}
 
     def submit(self, job: Job) -> None:
-        """Begin a job; one that asks a model takes a GPU where there is one."""
-        gpus = self._gpus if job.cell.kind == "score" else 0
+        """Begin a job; one that is faster on a GPU takes one where there is one."""
+        gpus = self._gpus if wants_gpu(job) else 0
         task = self._ray.remote(num_cpus=1, num_gpus=gpus, max_retries=3)(_alike)
         self._running[task.remote(job)] = job
 
@@ -168,7 +219,9 @@ class Ray:
 
 
 @contextmanager
-def open_engine(name: str, *, n_jobs: int, ray_address: str | None = None) -> Iterator[Engine]:
+def open_engine(
+    name: str, *, n_jobs: int, ray_address: str | None = None, gpus: Sequence[str] = ()
+) -> Iterator[Engine]:
     """Open an engine for the length of a ``with`` block.
 
     Parameters
@@ -178,6 +231,8 @@ def open_engine(name: str, *, n_jobs: int, ray_address: str | None = None) -> It
         Processes of the local engine; with one, this process computes.
     ray_address : str, optional
         Of an existing cluster.
+    gpus : sequence of str, default ()
+        That the processes of the local engine have one each of (:func:`gpus_to_deal`); Ray deals its own.
 
     Raises
     ------
@@ -191,7 +246,7 @@ def open_engine(name: str, *, n_jobs: int, ray_address: str | None = None) -> It
     if name == "local" and n_jobs == 1:
         yield InProcess()
         return
-    opened = Ray(ray_address) if name == "ray" else Processes(n_jobs)
+    opened = Ray(ray_address) if name == "ray" else Processes(n_jobs, gpus)
     try:
         yield opened
     finally:

@@ -1,20 +1,25 @@
-"""How large pairs are, and about how long cells take on one core, before anything is computed.
+"""How large pairs are, and about how long cells take on one core or with a GPU, before anything is computed.
 
 Seconds are these formulas; they say whether a plan takes minutes, hours or weeks, no more.
 
-- ``score``: 2 x parameters x tokens, the arithmetic of one reading, at `CORE` operations a second. The tokens of a
-  row are those of the paper's benchmarks, and `TOKENS` for other files.
+- ``score``: 2 x parameters x tokens, the arithmetic of one reading, at the operations a second that a :class:`Machine`
+  reads with. The tokens of a row are those of the paper's benchmarks, and `TOKENS` for other files.
 - ``discover`` with "paper": `GRID` settings x `EPOCHS` epochs over the training rows. A row costs 6 operations for each
-  weight of phi, and 6 x batch x outputs for the kernel of its batch, at `CORE` operations a second. It is a bound from
-  above, because settings stop when they can no longer win.
+  weight of phi, and 6 x batch x outputs for the kernel of its batch, at the operations a second that a machine trains
+  with. It is a bound from above, because settings stop when they can no longer win.
 - ``discover`` with "auto": the table of seconds in :mod:`miscal.discovery.progress`, which was measured.
 - ``measure``: as long as the measures of a discovery, from the same table; with `raw` twice that.
 - ``interpret``: as long as the map of a discovery, from the same table.
 - ``audit``: as many fits as it draws and compares.
 - ``duel`` and ``transfer``: a second.
 
+Other cells than ``score`` and those that fit the paper's method take a core, whatever GPU there is. Fetching and
+loading weights is left out.
+
 `CORE` is what one core of a server of 2023 reaches in products of matrices in float32 with miscal's own smoothing,
-1e11 operations a second; with it the paper's grid takes 7 hours at 70,000 rows and 4,096 columns.
+1e11 operations a second; with it the paper's grid takes 7 hours at 70,000 rows and 4,096 columns. A GPU is taken to
+reach `USED` of what its data sheet gives without sparsity: an A100 SXM 312e12 operations a second in bfloat16 and
+19.5e12 in float32, an H100 SXM 989e12 and 67e12.
 """
 
 from __future__ import annotations
@@ -31,6 +36,25 @@ from miscal.study.plan import Pair
 
 CORE = 1e11
 """Operations a second of one core."""
+
+USED = 0.4
+"""Share of the operations in a GPU's data sheet that are taken to be reached."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What computes: operations a second where a language model reads, and where the paper's phi trains."""
+
+    name: str
+    reading: float
+    training: float
+
+
+CPU = Machine("one CPU core", CORE, CORE)
+A100 = Machine("an A100", USED * 312e12, USED * 19.5e12)
+H100 = Machine("an H100", USED * 989e12, USED * 67e12)
+MACHINES = (CPU, A100, H100)
+"""Those that hours are given for."""
 
 GRID, EPOCHS = 24, 100
 """Settings and epochs of the paper's grid, where the options do not say otherwise."""
@@ -88,7 +112,7 @@ def _size_of_files(pair: Pair) -> Size:
     from miscal.data.readers.where import columns_of, kept
 
     try:
-        table = open_table(pair.data, encoding=pair.encoding)
+        table = open_table(pair.data, encoding=pair.encoding, csv_escape=pair.csv_escape)
         needed = columns_of(pair.where, table.columns) if pair.where else table.columns[:1]
         rows = table.load(list(needed))
         n = int(kept(pair.where, rows)[0].sum()) if pair.where else len(rows)
@@ -99,17 +123,17 @@ def _size_of_files(pair: Pair) -> Size:
         return Size(None, None)
 
 
-# --- seconds of a cell on one core ----------------------------------------------------------------------------------
+# --- seconds of a cell ------------------------------------------------------------------------------------------
 
 
-def _score(cell: Cell, pair: Pair, size: Size) -> float | None:
+def _score(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
     if None in (size.n, size.tokens, pair.billions):
         return None
-    return 2e9 * pair.billions * size.tokens * size.n / CORE
+    return 2e9 * pair.billions * size.tokens * size.n / machine.reading
 
 
-def paper_seconds(n: int, d: int, *, grid: int = GRID, epochs: int = EPOCHS) -> float:
-    """Bound the seconds of the paper's grid on one core from above.
+def paper_seconds(n: int, d: int, *, grid: int = GRID, epochs: int = EPOCHS, machine: Machine = CPU) -> float:
+    """Bound the seconds of the paper's grid from above.
 
     Examples
     --------
@@ -117,10 +141,10 @@ def paper_seconds(n: int, d: int, *, grid: int = GRID, epochs: int = EPOCHS) -> 
     7.2
     """
     weights = d * WIDTH + WIDTH * WIDTH + WIDTH * OUTPUTS
-    return grid * epochs * TRAIN * n * 6 * (weights + BATCH * OUTPUTS) / CORE
+    return grid * epochs * TRAIN * n * 6 * (weights + BATCH * OUTPUTS) / machine.training
 
 
-def _fit(cell: Cell, pair: Pair, size: Size) -> float | None:
+def _fit(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
     if size.n is None:
         return None
     # where x is not a file its width is not known before it is made
@@ -129,29 +153,29 @@ def _fit(cell: Cell, pair: Pair, size: Size) -> float | None:
         return sum(expected_seconds(size.n, d).values())
     options = pair.options
     grid = len(options.get("sigmas", range(6))) * len(options.get("lambdas", range(4)))
-    return paper_seconds(size.n, d, grid=grid, epochs=options.get("max_epochs", EPOCHS))
+    return paper_seconds(size.n, d, grid=grid, epochs=options.get("max_epochs", EPOCHS), machine=machine)
 
 
-def _measure(cell: Cell, pair: Pair, size: Size) -> float | None:
+def _measure(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
     if size.n is None:
         return None
     return expected_seconds(size.n, size.d or 384)["measures"] * (2 if pair.raw and cell.method == "paper" else 1)
 
 
-def _interpret(cell: Cell, pair: Pair, size: Size) -> float | None:
+def _interpret(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
     return None if size.n is None else expected_seconds(size.n, size.d or 384)["map"]
 
 
-def _audit(cell: Cell, pair: Pair, size: Size) -> float | None:
-    one = _fit(cell, pair, size)
+def _audit(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
+    one = _fit(cell, pair, size, machine)
     return None if one is None else one * (cell.settings["draws"] + cell.settings["seeds"])
 
 
-def _second(cell: Cell, pair: Pair, size: Size) -> float:
+def _second(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float:
     return 1.0
 
 
-_SECONDS: dict[str, Callable[[Cell, Pair, Size], float | None]] = {
+_SECONDS: dict[str, Callable[[Cell, Pair, Size, Machine], float | None]] = {
     "score": _score,
     "read": _second,
     "split": _second,
@@ -164,8 +188,8 @@ _SECONDS: dict[str, Callable[[Cell, Pair, Size], float | None]] = {
 }
 
 
-def seconds_of(cell: Cell, pair: Pair, size: Size) -> float | None:
-    """Estimate the seconds of a cell on one core; None where the size of its pair is not known.
+def seconds_of(cell: Cell, pair: Pair, size: Size, machine: Machine = CPU) -> float | None:
+    """Estimate the seconds of a cell; None where the size of its pair is not known.
 
     Examples
     --------
@@ -173,4 +197,4 @@ def seconds_of(cell: Cell, pair: Pair, size: Size) -> float | None:
     >>> seconds_of(Cell("discover", ("a.m",), "auto"), pair, Size(None, None)) is None
     True
     """
-    return _SECONDS[cell.kind](cell, pair, size)
+    return _SECONDS[cell.kind](cell, pair, size, machine)

@@ -2,7 +2,7 @@
 
 ``plan.json`` is the plan as it was checked, ``cells`` has one file of JSON for each finished cell, ``pairs`` the run
 folders, ``scored`` what models answered, ``keys`` and ``splits`` which question is on which side, ``tables`` what pages
-are made from, and ``timing.json`` how long each call took.
+are made from, ``revisions.json`` the commits of the hub's benchmarks, and ``timing.json`` how long each call took.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from miscal.base.files import digest, replace_file, resolve
 from miscal.study.cells import Cell, differing, name_of
 from miscal.study.plan import Pair, Plan, safe_name
 
-PLAN, TIMING, CELLS = "plan.json", "timing.json", "cells"
+PLAN, TIMING, CELLS, REVISIONS = "plan.json", "timing.json", "cells", "revisions.json"
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,14 @@ class StudyFolder:
                     f"{place} has changed since the pair {pair.pair} was read (its sha256 differs): put the old file "
                     "back, or give another --out"
                 )
+
+    def revisions(self) -> dict[str, str]:
+        """Return the commits of the hub's benchmarks that earlier calls asked, by name."""
+        return self._read(self.path / REVISIONS) or {}
+
+    def save_revisions(self, revisions: dict[str, str]) -> None:
+        """Remember which commits of the hub's benchmarks are asked."""
+        self._write(self.path / REVISIONS, revisions)
 
     # --- files ----------------------------------------------------------------------------------------------------
 

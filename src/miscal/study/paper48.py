@@ -59,8 +59,6 @@ def defaults() -> dict[str, Any]:
         "evidence": "test",
         "split": "permutation",
         "min_rows": 1,
-        # rows of small mass keep their kernel average
-        "options": {"min_mass": 0},
         # 23 GB of hidden states rather than 46
         "score": {"embeddings_dtype": "float16"},
         "interpret": [_id(*pair) for pair in INTERPRETED],

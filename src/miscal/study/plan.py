@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from miscal.base.randomness import LARGEST_SEED
+
 Method = Literal["paper", "auto"]
 Evidence = Literal["all", "test"]
 SplitKind = Literal["permutation", "grouped"]
@@ -42,7 +44,7 @@ class ScoreOptions(BaseModel):
     form: Literal["letter", "text", "text_per_token", "text_per_byte"] | None = None
     prompt_file: str | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
     threads: Annotated[int, Field(ge=1)] | None = None
 
@@ -53,7 +55,9 @@ class PairSettings(BaseModel):
     model_config = _STRICT
 
     method: Literal["paper", "auto", "both"] = Field("auto", description="paper, auto or both")
-    seed: int = Field(0, ge=0, description="of fit and draws; the split takes that at the top of the plan")
+    seed: int = Field(
+        0, ge=0, le=LARGEST_SEED, description="of fit and draws; the split takes that at the top of the plan"
+    )
     epsilon: float = Field(0.05, ge=0, lt=1, description="half-width of the band that counts as well calibrated")
     min_rows: int = Field(30, ge=1, description="fewest rows of a slice whose gap is measured; 1 as in the paper")
     evidence: Evidence = Field("test", description="rows that testify; with all, method paper stays with test")
@@ -78,6 +82,7 @@ class ReadOptions(BaseModel):
     group: str | None = None
     on_invalid: Literal["error", "drop"] = "error"
     encoding: str = "utf-8"
+    csv_escape: str | None = Field(None, description="what stands before a quotation mark in a quoted field of a csv")
     embed_model: str | None = None
     id: str | None = Field(None, description="column that names the question, the same for every model")
 

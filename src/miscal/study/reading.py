@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pydantic
-import yaml
 
+from miscal.base.arrays import nearest
 from miscal.base.errors import FileError, InputError
+from miscal.base.yaml_text import parse_yaml
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
 from miscal.study.plan import EVERY, AuditPlan, Pair, PairSettings, Plan, ScoreOptions, pair_id, safe_name
@@ -91,11 +91,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _yaml(text: str, what: str) -> Any:
     """Read YAML by the safe loader; aliases may stand for a value, not for ever more of them."""
-    try:
-        content = yaml.safe_load(text)
-        # a date that does not exist is a ValueError of its own
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FileError(f"{what} is not YAML: {' '.join(str(error).split())}") from None
+    content = parse_yaml(text, what)
     left = [content]
     for _ in range(_MOST_VALUES):
         if not left:
@@ -148,6 +144,7 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
     pairs = [_pair(entry, common, score, where, folder) for where, entry in _entries(entries)]
     _refuse_twins(pairs)
     _refuse_alike_datasets(pairs)
+    _refuse_two_revisions(pairs)
     plan = _build(Plan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
@@ -156,7 +153,7 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
 def _completed(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
     """Add what a plan leaves open; of options, those that it does not name."""
     mixed = {name: content[name] for name in ("options", "score") if isinstance(content.get(name), dict)}
-    return {**defaults, **content, **{name: defaults[name] | own for name, own in mixed.items()}}
+    return {**defaults, **content, **{name: defaults.get(name, {}) | own for name, own in mixed.items()}}
 
 
 def _entries(entries: Iterable[Any]) -> Iterable[tuple[str, dict[str, Any]]]:
@@ -244,8 +241,8 @@ def _said(error: pydantic.ValidationError) -> str:
 def _refuse_unknown(content: Mapping[Any, Any], allowed: Sequence[str], where: str) -> None:
     for key in content:
         if key not in allowed:
-            near = difflib.get_close_matches(str(key), allowed, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            near = nearest(str(key), allowed)
+            hint = f" (did you mean {near!r}?)" if near else ""
             raise InputError(
                 f"{where} has no key {key!r}{hint}: take it out, or use one of {', '.join(sorted(allowed))}"
             )
@@ -270,12 +267,26 @@ def _refuse_alike_datasets(pairs: Sequence[Pair]) -> None:
             )
 
 
+def _refuse_two_revisions(pairs: Sequence[Pair]) -> None:
+    """Refuse to ask models on one data set different questions."""
+    seen: dict[tuple[str, str], Pair] = {}
+    for pair in pairs:
+        if pair.score is not None:
+            other = seen.setdefault((pair.dataset, pair.score.task), pair)
+            if other.score.task_revision != pair.score.task_revision:
+                raise InputError(
+                    f"the pairs {other.pair!r} and {pair.pair!r} on {pair.dataset} ask different revisions of "
+                    f"{pair.score.task} (task_revision {other.score.task_revision} and {pair.score.task_revision}), "
+                    "but all pairs of a data set share its questions: give both the same, or name the data sets apart"
+                )
+
+
 def _refuse_strangers(plan: Plan) -> None:
     known = [pair.pair for pair in plan.pairs]
     asked = {"interpret": plan.interpret, "audit.pairs": plan.audit.pairs if plan.audit else []}
     for key, names in asked.items():
         for name in () if names == EVERY else names:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                near = nearest(name, known)
+                hint = f"; did you mean {near!r}?" if near else ""
                 raise InputError(f"{key} names a pair that the plan does not have: {name!r}{hint}")

@@ -29,9 +29,10 @@ class FieldRows:
         The field, in [-1, 1]; negative: over-confident.
     visible, hidden
         Its two parts.
+    local : bool
+        Whether delta is a local estimate; elsewhere a row belongs to no regime.
     supported : bool
-        Whether a row has neighbours enough for a local estimate; elsewhere it belongs to no regime. The field of the
-        raw inputs has no such rule: true everywhere.
+        Whether enough of the rows learned from lie nearby, which the mass of the kernel says for method "paper".
     corrected
         Confidences corrected by the field, in [0, 1].
     epsilon : float
@@ -43,13 +44,14 @@ class FieldRows:
     delta: np.ndarray
     visible: np.ndarray
     hidden: np.ndarray
+    local: np.ndarray
     supported: np.ndarray
     corrected: np.ndarray
     epsilon: float
 
     def cut(self, epsilon: float) -> np.ndarray:
         """Regime of each row at an epsilon: "over", "good", "under", or None; object, shape (n,)."""
-        return cut(self.delta, epsilon, self.supported)
+        return cut(self.delta, epsilon, self.local)
 
     @property
     def regime(self) -> np.ndarray:
@@ -90,6 +92,7 @@ def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRow
     some = found.table.filter(testifying(triples))
     names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
     columns = {name: some[name].to_numpy() for name in names}
+    columns["local"] = some["regime"].is_not_null().to_numpy()
     return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=epsilon, **columns)
 
 
@@ -188,17 +191,20 @@ def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: i
         triples.confidence[val],
         triples.correct[val],
         weight[val],
+        readout=fitted.readout,
+        global_map=fitted.global_map_,
         random_state=seed,
     )
-    delta = field.delta(triples.X[test])
+    told = field.estimate(triples.X[test], learned.confidence)
     rows = FieldRows(
         correct=learned.correct,
         confidence=learned.confidence,
-        delta=delta,
+        delta=told.delta,
         visible=learned.visible,
-        hidden=delta - learned.visible,
-        supported=np.ones(len(delta), dtype=bool),
-        corrected=field.corrected(learned.confidence, delta),
+        hidden=told.delta - learned.visible,
+        local=told.local,
+        supported=told.supported,
+        corrected=told.corrected,
         epsilon=learned.epsilon,
     )
     return RawGeometry(rows, field, round(time.monotonic() - start, 3))

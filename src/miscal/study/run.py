@@ -14,12 +14,13 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.study.cells import KINDS, Cell, cells_of, dataset_of
 from miscal.study.computing import Outcome
-from miscal.study.engines import Engine, open_engine
+from miscal.study.engines import Engine, gpus_to_deal, open_engine
 from miscal.study.expected import seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
 from miscal.study.left import seconds_left
 from miscal.study.plan import Pair, Plan
 from miscal.study.reading import read_plan
+from miscal.study.revisions import pinned
 from miscal.study.writing import write_tables
 
 SUMMARY = "summary.json"
@@ -195,7 +196,8 @@ class _Run:
             return
         start = drawn = time.monotonic()
         jobs = max(1, min(self.jobs, len(missing)))
-        with open_engine(name, n_jobs=jobs, ray_address=ray_address) as workers:
+        gpus = gpus_to_deal(self.plan) if jobs > 1 and name == "local" else ()
+        with open_engine(name, n_jobs=jobs, ray_address=ray_address, gpus=gpus) as workers:
             for cell, outcome in self._outcomes(missing, workers, None if jobs == 1 and name == "local" else 1):
                 self._keep(cell, outcome)
                 if cell.kind == "measure" and time.monotonic() - drawn > PAGES_EVERY:
@@ -223,6 +225,7 @@ class _Run:
         # what a process computes is heavy to import, and not needed where everything is done
         from miscal.study.steps import Job
 
+        plan = pinned(self.plan, self.folder, missing)
         waiting, running = {cell.name: cell for cell in missing}, dict[str, Cell]()
         while waiting or running:
             for cell in list(waiting.values()):
@@ -230,17 +233,17 @@ class _Run:
                     # something that it needs has failed, which is said there, or was left out
                     del waiting[cell.name]
                     self.left_out.add(cell.name)
-                elif len(running) < workers.room and self._is_ready(cell, waiting, running):
+                elif len(running) < workers.room and self._is_ready(cell, waiting, running, workers.models):
                     running[cell.name] = waiting.pop(cell.name)
                     self._say(cell)
-                    workers.submit(Job(self.folder, self.plan, cell, n_jobs))
+                    workers.submit(Job(self.folder, plan, cell, n_jobs))
             if running:
                 outcome = workers.next()
                 yield running.pop(outcome.name), outcome
 
-    def _is_ready(self, cell: Cell, waiting: Mapping[str, Cell], running: Mapping[str, Cell]) -> bool:
-        if cell.kind == "score" and any(other.kind == "score" for other in running.values()):
-            # two language models may not fit into memory
+    def _is_ready(self, cell: Cell, waiting: Mapping[str, Cell], running: Mapping[str, Cell], models: int) -> bool:
+        if cell.kind == "score" and sum(other.kind == "score" for other in running.values()) >= models:
+            # two language models may not fit into one memory
             return False
         tried = not any(name in waiting or name in running for name in cell.after)
         return tried and set(cell.needs) <= self.done

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
 from miscal.data.readers import read_triples
@@ -151,7 +152,7 @@ def duel(job: Job) -> Found:
 
     pair, folder = job.pair, job.folder
     auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))
-    unit = pl.read_parquet(folder.keys(pair.pair))["unit"].to_numpy()
+    unit = own_parquet(folder.keys(pair.pair))["unit"].to_numpy()
     return Found({"duels": duel_rows(labels_of(pair), auto, paper, unit)})
 
 
@@ -187,13 +188,13 @@ def read_pair(pair: Pair, folder: StudyFolder) -> Triples:
 
 def _keys(pair: Pair, triples: Triples) -> list[str]:
     """Name the question of each row: by the column of ids, else by its row in the file."""
-    table = open_table(triples.source["path"], encoding=pair.encoding)
+    table = open_table(triples.source["path"], encoding=pair.encoding, csv_escape=pair.csv_escape)
     column = pair.id or (ID if ID in table.columns else None)
     if column is None:
         return [str(row) for row in triples.row]
     if column not in table.columns:
         raise InputError(f"id: there is no column {column!r}; the columns are {', '.join(map(repr, table.columns))}")
-    values = table.load([column])[column][triples.row]
+    values = column_of(table.load([column]), column)[triples.row]
     if values.null_count():
         raise InputError(f"id: {values.null_count()} of {len(values)} rows have no {column!r}; give every row one")
     return values.cast(pl.String).to_list()

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError
+from miscal.base.tables import read_parquet
 from miscal.study.numbers.choosing import METHODS
 from miscal.study.tables import TABLES, schema
 
@@ -44,7 +45,7 @@ def _read(path: Path, name: str) -> pl.DataFrame:
     if not path.exists():
         return pl.DataFrame(schema=schema(name))
     try:
-        return pl.read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema(name).items())
+        return read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema(name).items())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
 

@@ -86,7 +86,7 @@ TABLES: Mapping[str, Table] = {
             "std_hidden": ("number", "standard deviation of its hidden part"),
             "share_over": ("number", "share of rows with delta < -epsilon"),
             "share_under": ("number", "share of rows with delta > epsilon"),
-            "share_unsupported": ("number", "share of rows without enough mass for a local estimate (learned)"),
+            "share_unsupported": ("number", "share of rows with few rows learned from nearby (paper: a mass below 1)"),
             "worst": ("text", 'worst slice, "over" or "under"; null where both have too few rows'),
             "gap": ("number", "smECE of the worst slice less smECE of all rows; signed"),
             "gap_clipped": ("number", "max(0, gap), as the paper appears to report it; 0 where gap is null"),

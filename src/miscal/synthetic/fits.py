@@ -83,15 +83,20 @@ def _paper(cell: ExperimentCell, world: World, split: np.ndarray, settings: Sett
     data, seed = draw_training(world, np.ones(len(split)), train, val, BANK_SIZE, np.random.default_rng(cell.seed))
     found = search(
         data, sigmas=settings.sigmas, penalties=settings.lambdas, seed=seed, n_jobs=n_jobs,
-        max_epochs=settings.epochs, patience=settings.patience, stop_hopeless=False,
+        max_epochs=settings.epochs, patience=settings.patience, watch_loss=True,
     )  # fmt: skip
     fields = [training.estimate(data, world.X[test]) for training in found.trainings]
     chosen = found.candidates[found.chosen]
 
     def measure() -> dict[str, Any]:
         candidates = [
-            candidate.as_dict() | {"r": correlation(delta, world.delta[test])}
-            for candidate, delta in zip(found.candidates, fields, strict=True)
+            candidate.as_dict()
+            | {
+                "r": correlation(delta, world.delta[test]),
+                "loss_epoch": training.lowest_epoch,
+                "loss_r": correlation(training.estimate(data, world.X[test], training.lowest()), world.delta[test]),
+            }
+            for candidate, training, delta in zip(found.candidates, found.trainings, fields, strict=True)
         ]
         facts = {"sigma": chosen.sigma, "lambda": chosen.penalty, "epoch": chosen.epoch}
         return {"candidates": candidates, "facts": facts | {"epochs_trained": epochs_trained(found.trainings)}}

@@ -66,18 +66,3 @@ def per_frequency(table: pl.DataFrame, column: str) -> str:
     """
     means = table.group_by("frequency").agg(pl.col(column).fill_null(0).mean()).sort("frequency")
     return ", ".join(f"{metric(value)} (k = {k:g})" for k, value in means.iter_rows())
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours.
-
-    Examples
-    --------
-    >>> duration(0.0123), duration(3.14), duration(600), duration(9000)
-    ('0.012 s', '3.1 s', '10.0 min', '2.5 h')
-    """
-    if seconds < 1:
-        return f"{seconds:.2g} s"
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.files import digest, replace_file
+from miscal.base.written import duration
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
 from miscal.synthetic import tables
@@ -19,7 +20,7 @@ from miscal.synthetic.cells import ExperimentCell, Record, cells_of
 from miscal.synthetic.cited import SOURCE
 from miscal.synthetic.figures.style import look, write
 from miscal.synthetic.folder import ExperimentFolder
-from miscal.synthetic.numbers import count, duration
+from miscal.synthetic.numbers import count
 from miscal.synthetic.sections import BUILDERS, ExperimentSection
 from miscal.synthetic.settings import Settings
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import polars as pl
 from matplotlib.figure import Figure
+from scipy import stats
 
 from miscal.report.numbers import metric
 from miscal.synthetic import cited, tables
@@ -39,6 +40,15 @@ class ExperimentSection:
     shown: tuple[list[str], list[list[str]]] = field(default_factory=lambda: ([], []))
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
 
+
+_FEWEST_CHOICES = 5
+"""Choices from which on their rank correlations are told."""
+
+EPOCHS = {
+    "loss_r": "weights of the epoch with the lowest validation loss, as in the paper's figure",
+    "r": "weights of the epoch with the smallest proxy, as in the estimator",
+}
+"""Column of r by the epoch that was kept, in words."""
 
 _TITLES = {
     "clusters": "Three clusters",
@@ -113,20 +123,24 @@ def interaction(records: Sequence[Record]) -> ExperimentSection:
     table = tables.candidates(records)
     found, rows = [], []
     for (k, a), own in table.group_by("frequency", "amplitude", maintain_order=True):
-        mean = own.group_by("sigma", "lambda").agg(pl.col("r").fill_null(0).mean(), pl.col("proxy").mean())
+        mean = own.group_by("sigma", "lambda").agg(pl.col("r", "loss_r").fill_null(0).mean(), pl.col("proxy").mean())
         mean = mean.sort("sigma", "lambda")
         best, chosen = mean[int(mean["r"].arg_max())], mean[int(mean["proxy"].arg_min())]
-        rows.append([f"{a:g}", f"{k:g}", *_setting(best), *_setting(chosen)])
-        steps, spread = over_lambda(mean)
-        words = ", ".join(f"{r:.2f} at lambda {brief(x)}" for x, r in steps)
-        small = f"the mean r of the bandwidths up to 0.1 is {words}; " if steps else ""
-        found.append(f"A = {a:g}, k = {k:g}: {small}the r of the widest bandwidth differs by {spread:.3f} over lambda.")
-    head = ["A", "k", "best sigma", "lambda", "r", "sigma by proxy", "lambda", "r"]
+        rows.append([f"{a:g}", f"{k:g}", *_setting(best), *_setting(chosen), f"{mean['loss_r'].max():.3f}"])
+        for name, epoch in EPOCHS.items():
+            steps, spread = over_lambda(mean, name)
+            words = ", ".join(f"{r:.2f} at lambda {brief(x)}" for x, r in steps)
+            small = f"the mean r of the bandwidths up to 0.1 is {words}; " if steps else ""
+            found.append(
+                f"A = {a:g}, k = {k:g}, {epoch}: {small}the r of the widest bandwidth differs by {spread:.3f} over "
+                "lambda."
+            )
+    head = ["A", "k", "best sigma", "lambda", "r", "sigma by proxy", "lambda", "r", "best r by loss"]
     drawings = [
-        Drawing(f"interaction-k{k:g}", f"Correlation with the true field at k = {k:g}, weights of the best validation "
-                "epoch, mean over seeds. Solid outline: best correlation; dashed: smallest proxy.",
-                partial(grids.interaction, table, k))
-        for k in grids.levels(table, "frequency")
+        Drawing(f"interaction-k{k:g}-{name.replace('_', '-')}", f"Correlation with the true field at k = {k:g}, "
+                f"{epoch}, mean over seeds. Solid outline: best correlation; dashed: smallest proxy.",
+                partial(grids.interaction, table, k, name))
+        for k in grids.levels(table, "frequency") for name, epoch in EPOCHS.items()
     ]  # fmt: skip
     return _section("interaction", found, drawings, (head, rows), {"interaction": table})
 
@@ -144,6 +158,7 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
             f"{cited.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median oracle "
             f"spread {own['spread'].median():.3f}; {times_seeds(own)}."
         )
+        found += _rank_agreement(method, own)
     if "auto" in table["method"].to_list():
         found.append(
             "For auto the candidates are those of its own table that the fitted model keeps, each measured by itself, "
@@ -161,6 +176,19 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
     values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
               "regret": "regret", "paper's regret": "paper_regret"}  # fmt: skip
     return _section("selection", found, drawings, tables.readable(table, _PLACE, values), kept)
+
+
+def _rank_agreement(method: str, choices: pl.DataFrame) -> list[str]:
+    """Say how the rank agreement goes with oracle spread and regret, which the paper's figure 3 draws."""
+    known = choices.drop_nulls("spearman")
+    if known.height < _FEWEST_CHOICES or 1 in (known[name].n_unique() for name in ("spearman", "spread", "regret")):
+        return []
+    words = {"spread": "more rank agreement where the oracle spread is larger", "regret": "less regret with more of it"}
+    told = []
+    for name, claim in words.items():
+        found = stats.spearmanr(known[name], known["spearman"])
+        told.append(f"{claim}: here the rank correlation is {metric(found.statistic)} (p = {found.pvalue:.2f})")
+    return [f"Method {method}, {count(known.height, 'choice')}; the paper's figure 3 claims {'; '.join(told)}."]
 
 
 def resreg(records: Sequence[Record]) -> ExperimentSection:
@@ -193,10 +221,10 @@ def resreg(records: Sequence[Record]) -> ExperimentSection:
     return _section("resreg", found, drawings, tables.readable_regressions(table), {"resreg": table})
 
 
-def over_lambda(mean: pl.DataFrame) -> tuple[list[tuple[float, float]], float]:
+def over_lambda(mean: pl.DataFrame, name: str = "r") -> tuple[list[tuple[float, float]], float]:
     """Mean r of the bandwidths up to 0.1 at each lambda, and how far r of the widest bandwidth differs over lambda."""
-    small = mean.filter(pl.col("sigma") <= 0.1).group_by("lambda").agg(pl.col("r").mean()).sort("lambda")
-    wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())["r"]
+    small = mean.filter(pl.col("sigma") <= 0.1).group_by("lambda").agg(pl.col(name).mean()).sort("lambda")
+    wide = mean.filter(pl.col("sigma") == pl.col("sigma").max())[name]
     return list(small.iter_rows()), wide.max() - wide.min()
 
 

@@ -179,5 +179,9 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 def _distinct(name: str, values: tuple) -> None:
     numbers = [value for value in values if not isinstance(value, str)]
-    if not values or len(set(values)) < len(values) or any(not 0 < value < 1e6 for value in numbers):
-        raise InputError(f"{name} must hold at least one value, all above 0 and no value twice; got {list(values)}")
+    # without a penalty, lambda is 0
+    may_be_zero = name == "lambdas"
+    allowed = all(0 < value < 1e6 or (value == 0 and may_be_zero) for value in numbers)
+    if not values or len(set(values)) < len(values) or not allowed:
+        least = "not negative" if may_be_zero else "all above 0"
+        raise InputError(f"{name} must hold at least one value, {least} and no value twice; got {list(values)}")

@@ -31,6 +31,7 @@ def candidates(records: Sequence[Record]) -> pl.DataFrame:
     extra = {
         "name": pl.String, "sigma": pl.Float64, "lambda": pl.Float64, "proxy": pl.Float64, "log_loss": pl.Float64,
         "r": pl.Float64, "epoch": pl.Int64, "n_epochs": pl.Int64, "stopped": pl.String, "chosen": pl.Boolean,
+        "loss_r": pl.Float64, "loss_epoch": pl.Int64,
     }  # fmt: skip
     rows = [_place(x.cell) | {name: c.get(name) for name in extra} for x in records for c in x.candidates]
     return _frame(rows, _PLACE | extra)

@@ -182,6 +182,34 @@ def test_bombs_and_lies_about_size(tmp_path, claim):
         imported(written_archive(tmp_path / "x.eval", members, claim=archive.MAX_MEMBER + 1))
 
 
+@pytest.mark.promise("F7")
+@pytest.mark.parametrize("method", [8, 93])
+@pytest.mark.parametrize("split", [1, 40])
+def test_what_unpacks_to_hundreds_of_times_its_size_is_refused_before_it_is_read(tmp_path, method, split, monkeypatch):
+    size = archive.FREE_BYTES + 1
+    members = {f"samples/q{i}_epoch_1.json": b" " * (size // split + 1) for i in range(split)}
+    path = written_archive(tmp_path / "x.eval", members, method=method)
+    assert path.stat().st_size < size / archive.MAX_RATIO
+    monkeypatch.setattr(archive, "_bounded", lambda *_: pytest.fail("a member was read"))
+    with pytest.raises(ResourceError, match=r"x\.eval has .* bytes, but would unpack to 67,1"):
+        imported(path)
+
+
+@pytest.mark.promise("F7")
+def test_a_member_is_held_once(tmp_path):
+    import tracemalloc
+
+    content = b" " * 20_000_000
+    path = written_archive(tmp_path / "x.eval", {"header.json": content})
+    with archive.opened(path) as members:
+        tracemalloc.start()
+        assert members.read("header.json") == content
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    # a bytearray grows by an eighth at a time
+    assert peak < 1.5 * len(content)
+
+
 @pytest.mark.promise("F3")
 def test_damage(tmp_path):
     path = log_eval(tmp_path / "x.eval", [ONE])

@@ -121,14 +121,16 @@ def test_kernel_and_average_in_torch_are_those_of_numpy(sigma):
     left, right = exponent_factors(query.numpy(), bank.numpy(), sigma)
     expected = weights_from_factors(left, right.T)
     np.testing.assert_allclose(kernel_weights(query, bank, sigma).numpy(), expected, rtol=2e-3, atol=1e-6)
-    told, _ = smooth(query.numpy(), bank.numpy(), values.numpy(), sigma, weight=weight.numpy())
-    np.testing.assert_allclose(average(query, bank, values, weight, sigma).numpy(), told, atol=2e-4)
+    told, mass = smooth(query.numpy(), bank.numpy(), values.numpy(), sigma, weight=weight.numpy())
+    found = average(query, bank, values, weight, sigma)
+    np.testing.assert_allclose(found[0].numpy(), told, atol=2e-4)
+    np.testing.assert_allclose(found[1].numpy(), mass, rtol=2e-3, atol=1e-6)
 
 
 def test_far_rows_get_the_mean_of_the_bank_in_torch_too():
     bank, values = torch.tensor([[0.0], [1.0]]), torch.tensor([0.2, 0.4])
     far = torch.tensor([[1e4]])
-    found = average(far, bank, values, torch.tensor([3.0, 1.0]), sigma=0.5)
+    found, _ = average(far, bank, values, torch.tensor([3.0, 1.0]), sigma=0.5)
     assert found.item() == pytest.approx(0.25)
 
 

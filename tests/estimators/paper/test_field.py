@@ -14,6 +14,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.correction import ALPHAS, choose_alpha, range_aware
 from miscal.estimators.paper.field import PaperField
+from miscal.estimators.paper.readout import Readout
 from miscal.synthetic.worlds import random_split, three_clusters
 
 QUICK = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 2, "n_jobs": 1}
@@ -156,8 +157,8 @@ def test_identical_inputs_give_the_mean_residual(world):
 
 
 @pytest.mark.promise("I17")
-def test_far_queries_are_unsupported_and_get_the_global_map(world):
-    settings_ = {**QUICK, "sigmas": (1e-4,)}
+def test_with_a_least_mass_far_queries_get_the_global_map(world):
+    settings_ = {**QUICK, "sigmas": (1e-4,), "min_mass": 1}
     fitted = PaperField(**settings_).fit(triples(world.X, world.correct, world.confidence))
     f = np.linspace(0, 1, 50)
     estimate = fitted.estimate(np.random.default_rng(0).normal(scale=30, size=(50, 2)).astype(np.float32), f)
@@ -222,7 +223,7 @@ def test_the_nearest_neighbours_alone_are_averaged(field, world):
     assert not np.allclose(near.delta(world.X[:20], None), field.delta(world.X[:20], None), atol=1e-3)
     again = PaperField.from_state(*near.state())
     np.testing.assert_array_equal(again.delta(world.X[:20], None), near.delta(world.X[:20], None))
-    assert near.for_folds().neighbours_of_query == 5
+    assert near.for_folds().readout.neighbours == 5
 
 
 def test_selection_table_names_every_setting(world):
@@ -258,7 +259,7 @@ def test_refuses_what_it_cannot_use(field, world):
         PaperField(**QUICK).fit(triples(X[:20], y[:20], f[:20]))
     with pytest.raises(InputError, match=r"only 'train' and 'val'.*'test'"):
         PaperField(**QUICK).fit(triples(X, y, f, split=["test"] * 40))
-    with pytest.raises(InputError, match="neighbours must be at least 1"):
+    with pytest.raises(InputError, match="neighbours must be a whole number of at least 1"):
         PaperField(neighbours=0)
 
 
@@ -274,32 +275,95 @@ def test_recovers_three_clusters():
     assert np.corrcoef(delta, world.delta[test])[0, 1] > 0.92
 
 
-def test_without_a_least_mass_every_row_keeps_its_kernel_average(world):
-    rows = triples(world.X, world.correct, world.confidence)
-    usual, papers = PaperField(**QUICK).fit(rows), PaperField(**QUICK, min_mass=0).fit(rows)
-    # phi and its bank are the same: the least mass is no part of the training
-    np.testing.assert_array_equal(usual.bank_coordinates_, papers.bank_coordinates_)
-    strict = PaperField(**QUICK, min_mass=1e9).fit(rows)
-    told, at_all = strict.estimate(world.X, world.confidence), papers.estimate(world.X, world.confidence)
-    assert not told.supported.any()
-    np.testing.assert_array_equal(told.delta, told.visible)
-    assert at_all.supported.all()
-    average = smooth(papers.transform(world.X).astype(np.float32), papers.bank_coordinates_, papers.bank_residual_,
+# --- the paper's settings, and ours ---------------------------------------------------------------------------------
+
+
+def test_by_default_every_row_keeps_its_kernel_average(world):
+    """Equation 2 has no least mass; which rows have little is told beside."""
+    narrow = QUICK | {"sigmas": (0.02,)}
+    papers = PaperField(**narrow).fit(triples(world.X, world.correct, world.confidence))
+    asked = np.random.default_rng(0).normal(scale=3, size=(200, 2)).astype(np.float32)
+    f = np.linspace(0, 1, 200)
+    told = papers.estimate(asked, f)
+    few = told.mass < 1
+    assert few.sum() > 20
+    np.testing.assert_array_equal(told.supported, ~few)
+    assert told.local.all()
+    average = smooth(papers.transform(asked).astype(np.float32), papers.bank_coordinates_, papers.bank_residual_,
                      papers.sigma_, weight=papers.bank_weight_)[0]  # fmt: skip
-    np.testing.assert_allclose(at_all.delta, average, atol=1e-6)
-    np.testing.assert_allclose(at_all.corrected, range_aware(world.confidence, average, papers.alpha_), atol=1e-6)
+    np.testing.assert_allclose(told.delta, average, atol=1e-6)
+    np.testing.assert_allclose(told.corrected, range_aware(f, average, papers.alpha_), atol=1e-6)
+    np.testing.assert_array_equal(papers.correct(asked, f).local, told.local)
 
 
-def test_the_least_mass_is_kept_on_disk_and_in_folds(world, tmp_path):
-    fitted = PaperField(**QUICK, min_mass=0).fit(triples(world.X, world.correct, world.confidence))
+def test_a_least_mass_gives_rows_of_less_to_the_global_map(world):
+    rows = triples(world.X, world.correct, world.confidence)
+    papers, ours = (PaperField(**QUICK, min_mass=least).fit(rows) for least in (0, 40))
+    # phi and its bank are the same: the least mass is no part of the training
+    np.testing.assert_array_equal(papers.bank_coordinates_, ours.bank_coordinates_)
+    told = ours.estimate(world.X, world.confidence)
+    assert 0 < told.local.sum() < len(rows)
+    np.testing.assert_array_equal(told.local, told.mass >= 40)
+    np.testing.assert_array_equal(told.supported, told.local)
+    np.testing.assert_array_equal(told.delta[~told.local], told.visible[~told.local])
+    kept = papers.estimate(world.X, world.confidence).delta
+    np.testing.assert_array_equal(told.delta[told.local], kept[told.local])
+
+
+def test_where_no_weight_is_left_the_field_is_the_mean_residual(field, world):
+    """In single precision the product of a tiny weight of a row and a tiny kernel is 0, and 0 / 0 is no number."""
+    bare = PaperField.from_state(*field.state())
+    bare.readout = Readout(neighbours=2)
+    bare.bank_weight_ = np.where(np.arange(len(bare.bank_weight_)) < 4, 1e-12, 1e3).astype(np.float32)
+    far = np.zeros_like(bare.bank_coordinates_)
+    far[:4, 0], far[4:, 0] = 5.0, 90.0
+    bare.bank_coordinates_, bare.sigma_ = far, 0.05
+    told = bare.estimate(world.X[:5], world.confidence[:5])
+    np.testing.assert_array_equal(told.mass, 0)
+    np.testing.assert_allclose(told.delta, np.average(bare.bank_residual_, weights=bare.bank_weight_), atol=1e-6)
+    assert not told.supported.any()
+    assert np.isinf(told.standard_error).all()
+
+
+def test_every_setting_is_trained_until_its_patience_ends(world, monkeypatch):
+    monkeypatch.setattr("miscal.estimators.paper.grid.HOPELESS", 0.0)
+    rows = triples(world.X, world.correct, world.confidence)
+    hopeless = {"sigmas": (0.3, 100.0), "lambdas": (0.01,), "max_epochs": 25, "patience": 25, "n_jobs": 1}
+    assert {one["stopped"] for one in PaperField(**hopeless).fit(rows).selection_} == {"epochs"}
+    ours = PaperField(**hopeless, stop_hopeless=True).fit(rows).selection_
+    assert {one["stopped"] for one in ours} == {"epochs", "hopeless"}
+
+
+def test_the_least_mass_is_kept_on_disk_and_in_folds(world):
+    fitted = PaperField(**QUICK, min_mass=0.5).fit(triples(world.X, world.correct, world.confidence))
     content, arrays = fitted.state()
-    assert PaperField.from_state(content, arrays).min_mass == 0
+    assert PaperField.from_state(content, arrays).readout.min_mass == 0.5
+    # models of earlier versions gave rows of a mass below 1 to the global map
     del content["min_mass"]
-    assert PaperField.from_state(content, arrays).min_mass == 1.0
-    assert fitted.for_folds().min_mass == PaperField(min_mass=0).for_folds().min_mass == 0
+    assert PaperField.from_state(content, arrays).readout.min_mass == 1.0
+    assert fitted.for_folds().readout.min_mass == PaperField(min_mass=0.5).for_folds().readout.min_mass == 0.5
+    assert PaperField().readout == Readout(neighbours=None, min_mass=0)
 
 
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), "1", True])
 def test_a_least_mass_is_a_number_of_at_least_0(value):
-    with pytest.raises(InputError, match="min_mass must be a number of at least 0"):
+    with pytest.raises(InputError, match="min_mass must be a finite number of at least 0"):
         PaperField(min_mass=value)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"sigmas": 0.3}, "sigmas must be a list of finite numbers above 0; got 0.3"),
+        ({"sigmas": "0.3"}, "sigmas must be a list"),
+        ({"lambdas": [0.1, float("nan")]}, "lambdas must be a list of finite numbers of at least 0"),
+        ({"stop_hopeless": "yes"}, "stop_hopeless must be true or false; got 'yes'"),
+        ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1; got 0"),
+        ({"patience": 2.5}, "patience must be a whole number of at least 1; got 2.5"),
+        ({"bank_size": "all"}, "bank_size must be a whole number of at least 1; got 'all'"),
+        ({"neighbours": "5"}, "neighbours must be a whole number of at least 1"),
+    ],
+)
+def test_settings_that_are_none_are_refused_before_any_work(option, message):
+    with pytest.raises(InputError, match=message):
+        PaperField(**option)

@@ -6,6 +6,7 @@ import torch
 
 from miscal.base.errors import InputError
 from miscal.base.threads import n_workers
+from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import Representation, Training, TrainingData, batches, discovery_loss, layer_sizes
 
@@ -128,7 +129,7 @@ def test_patience_ends_training(data):
 
 def test_the_grid_gives_the_numbers_of_each_setting_alone(data):
     sigmas, penalties = (0.1, 0.5), (0.001, 0.1)
-    found = search(data, sigmas=sigmas, penalties=penalties, seed=5, max_epochs=3, n_jobs=1, stop_hopeless=False)
+    found = search(data, sigmas=sigmas, penalties=penalties, seed=5, max_epochs=3, n_jobs=1)
     assert [(c.sigma, c.penalty) for c in found.candidates] == [(s, p) for s in sigmas for p in penalties]
     for candidate, training in zip(found.candidates, found.trainings, strict=True):
         alone = Training(SIZES, candidate.sigma, candidate.penalty, seed=5, max_epochs=3).advance(data, 3)
@@ -160,7 +161,8 @@ def test_processes_change_no_number(data):
 def test_hopeless_settings_are_stopped_and_never_the_leader(monkeypatch, data):
     monkeypatch.setattr("miscal.estimators.paper.grid.ROUND", 2)
     monkeypatch.setattr("miscal.estimators.paper.grid.HOPELESS", 0.0)
-    found = search(data, sigmas=(0.2, 100.0), penalties=(0.001,), max_epochs=6, patience=6, n_jobs=1)
+    found = search(data, sigmas=(0.2, 100.0), penalties=(0.001,), max_epochs=6, patience=6, n_jobs=1,
+                   stop_hopeless=True)  # fmt: skip
     by_sigma = {c.sigma: c for c in found.candidates}
     assert by_sigma[100.0].stopped == "hopeless"  # it can only give the mean residual
     assert by_sigma[100.0].n_epochs == 2
@@ -169,8 +171,24 @@ def test_hopeless_settings_are_stopped_and_never_the_leader(monkeypatch, data):
 
 
 def test_search_refuses_an_empty_or_negative_grid(data):
-    for sigmas, penalties in (((), (0.1,)), ((0.0,), (0.1,)), ((0.1,), (-1.0,))):
-        with pytest.raises(InputError, match="sigmas must be positive"):
+    for sigmas, penalties, named in (((), (0.1,), "sigmas"), ((0.0,), (0.1,), "sigmas"), ((0.1,), (-1.0,), "lambdas")):
+        with pytest.raises(InputError, match=f"{named} must be a list of finite numbers"):
             search(data, sigmas=sigmas, penalties=penalties)
     with pytest.raises(InputError, match="n_jobs must be at least 1"):
         n_workers(0, 3)
+
+
+def test_the_epoch_of_the_lowest_validation_loss_is_kept_beside_that_of_the_proxy(data):
+    penalties = (0.0, 1e-3, 10.0)
+    found = search(data, sigmas=(0.3,), penalties=penalties, max_epochs=5, patience=5, n_jobs=1, watch_loss=True)
+    for penalty, training in zip(penalties, found.trainings, strict=True):
+        # settings that share a run have the losses that they would have alone
+        alone = Training(training.sizes, 0.3, penalty, seed=0, max_epochs=5, patience=5, watch_loss=True)
+        alone.advance(data, 5)
+        assert training.losses == alone.losses
+        assert training.lowest_epoch == 1 + int(np.argmin(training.losses))
+        phi = training.lowest()
+        z, around = (phi.embed(torch.from_numpy(rows)).numpy() for rows in (data.X_val, data.X[data.bank]))
+        delta, mass = smooth(z, around, data.residual[data.bank], 0.3, weight=data.weight[data.bank])
+        loss = penalty * np.maximum(0, 20 - mass.astype(float)) ** 2 - delta.astype(float) ** 2
+        assert min(training.losses) == pytest.approx(np.average(loss, weights=data.weight_val), rel=1e-4)

@@ -6,6 +6,14 @@ import pytest
 from miscal.estimators.kernel import median_distance
 from miscal.estimators.paper.correction import ALPHAS
 from miscal.estimators.paper.raw import SCALES, choose_raw_field
+from miscal.estimators.paper.readout import Readout
+
+
+class Halved:
+    """A global map that halves every confidence."""
+
+    def apply(self, confidence):
+        return confidence / 2
 
 
 def planted(n=240, d=3, seed=0):
@@ -35,7 +43,21 @@ def test_the_field_is_the_weighted_kernel_average_of_the_bank():
     X, f, y, weight = planted()
     field = chosen(X, f, y, weight)
     expected = [by_loop(x, field.bank, field.residual, field.weight, field.sigma) for x in X[:10].astype(float)]
-    assert field.delta(X[:10]) == pytest.approx(expected, abs=1e-5)
+    assert field.estimate(X[:10], f[:10]).delta == pytest.approx(expected, abs=1e-5)
+
+
+def test_settings_of_the_readout_are_those_of_the_learned_field():
+    X, f, y, weight = planted()
+    papers = chosen(X, f, y, weight, scales=[0.2])
+    told = papers.estimate(X[120:], f[120:])
+    assert told.local.all()
+    np.testing.assert_array_equal(told.supported, told.mass >= 1)
+    assert 0 < told.supported.sum() < len(told.supported)
+    ours = chosen(X, f, y, weight, scales=[0.2], readout=Readout(min_mass=1), global_map=Halved())
+    apart = ours.estimate(X[120:], f[120:])
+    np.testing.assert_array_equal(apart.local, told.supported)
+    np.testing.assert_allclose(apart.corrected[~apart.local], f[120:][~apart.local] / 2)
+    np.testing.assert_array_equal(apart.delta[apart.local], told.delta[apart.local])
 
 
 def test_bandwidth_and_scale_are_the_best_of_their_grids_on_validation_rows():
@@ -62,14 +84,15 @@ def test_the_unit_of_the_inputs_does_not_matter():
     X, f, y, weight = planted()
     field, scaled = chosen(X, f, y, weight), chosen(64 * X, f, y, weight)
     assert scaled.sigma == pytest.approx(64 * field.sigma)
-    assert scaled.delta(64 * X) == pytest.approx(field.delta(X), abs=1e-5)
+    assert scaled.estimate(64 * X, f).delta == pytest.approx(field.estimate(X, f).delta, abs=1e-5)
 
 
 def test_residuals_that_are_all_alike_give_a_flat_field_and_are_corrected_towards_it():
     X, f, _, weight = planted()
     field = choose_raw_field(X, np.full(len(X), -0.25), weight, X, f, (f > 0.5).astype(float))
-    assert field.delta(X) == pytest.approx(-0.25)
-    assert np.all(field.corrected(f, field.delta(X)) <= f)
+    told = field.estimate(X, f)
+    assert told.delta == pytest.approx(-0.25)
+    assert np.all(told.corrected <= f)
 
 
 @pytest.mark.promise("I14")

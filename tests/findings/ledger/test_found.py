@@ -8,11 +8,13 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from miscal.evidence.conditional import outcome_given_confidence
+from miscal.findings.conditions import Mixed
 from miscal.findings.ledger import (
     FDR,
     FOUND,
     LEDGER_DEFAULTS,
     NAMED,
+    Clusters,
     SequentialField,
     Witnesses,
     clusters_of,
@@ -99,7 +101,7 @@ def test_a_cluster_that_a_column_names_is_told_by_its_name():
 
 
 def best_cluster(X, rows, **how):
-    return max(jaccard(cluster, rows) for cluster, _ in clusters_of(X, **how))
+    return max(jaccard(one.rows, rows) for one in clusters_of(X, **how).found)
 
 
 def test_noise_of_small_variance_does_not_hide_topics_of_an_embedding():
@@ -111,7 +113,9 @@ def test_noise_of_small_variance_does_not_hide_topics_of_an_embedding():
 def test_the_units_of_features_do_not_matter():
     X = topics(0, n=1_500)[0][:, :6]
     units = 10.0 ** np.arange(-3, 3)
-    ours, theirs = ({rows.tobytes() for rows, _ in clusters_of(one, own_units=True)} for one in (X, X * units))
+    ours, theirs = (
+        {one.rows.tobytes() for one in clusters_of(inputs, own_units=True).found} for inputs in (X, X * units)
+    )
     assert len(ours & theirs) >= 0.95 * len(ours)
 
 
@@ -136,25 +140,25 @@ def test_clusters_that_nothing_describes_wait_and_are_few():
 def test_clusters_do_not_depend_on_the_order_of_the_rows():
     X = topics(0, n=1_500)[0]
     order = np.random.default_rng(1).permutation(len(X))
-    ours = {rows[order].tobytes() for rows, _ in clusters_of(X)}
-    theirs = {rows.tobytes() for rows, _ in clusters_of(X[order])}
+    ours = {one.rows[order].tobytes() for one in clusters_of(X).found}
+    theirs = {one.rows.tobytes() for one in clusters_of(X[order]).found}
     assert len(ours & theirs) >= 0.95 * len(ours)
 
 
 def test_clusters_have_a_least_and_a_largest_size_and_none_stands_twice():
     X = topics(0, n=2_000)[0]
-    sizes = [int(rows.sum()) for rows, _ in clusters_of(X)]
+    sizes = [int(one.rows.sum()) for one in clusters_of(X).found]
     assert min(sizes) >= 30
     assert max(sizes) <= 1_000
-    assert len({rows.tobytes() for rows, _ in clusters_of(X)}) == len(sizes)
-    for rows, typical in clusters_of(X):
-        assert rows[list(typical)].all()
+    assert len({one.rows.tobytes() for one in clusters_of(X).found}) == len(sizes)
+    for one in clusters_of(X).found:
+        assert one.rows[list(one.typical)].all()
 
 
 def test_too_few_or_equal_inputs_have_no_clusters():
-    assert clusters_of(np.random.default_rng(0).normal(size=(59, 3))) == []
-    assert clusters_of(np.ones((500, 3))) == []
-    assert with_clusters(groups := named_groups({"a": np.zeros(3)}), []) is groups
+    assert clusters_of(np.random.default_rng(0).normal(size=(59, 3))).found == ()
+    assert clusters_of(np.ones((500, 3))).found == ()
+    assert with_clusters(groups := named_groups({"a": np.zeros(3)}), Clusters()) is groups
 
 
 def test_planted_names_stay_exact_beside_clusters():
@@ -228,21 +232,21 @@ def test_a_found_group_has_a_true_description_or_says_that_it_is_mixed():
     size = rng.normal(size=2_000)
     groups = named_groups({"kind": kind, "size": size})
     two = np.isin(kind, ["art", "law"])
-    assert describe(two, groups).text == "kind = art or law (overlap 100 %)"
+    assert describe(two, groups).words == "kind = art or law (overlap 100 %)"
     crossed = (kind == "sums") & (size < np.quantile(size, 0.5, method="inverted_cdf"))
     told = describe(crossed, groups)
     assert set(told.columns) == {"kind", "size"}
     assert told.overlap > 0.95
     nothing = describe(rng.random(2_000) < 0.2, groups)
-    assert nothing.overlap is None
-    assert nothing.text.startswith("mixed: 5 values of kind, ")
+    assert isinstance(nothing, Mixed)
+    assert nothing.words.startswith("mixed: 5 values of kind, ")
 
 
 def test_meaningless_terms_are_not_told():
     rng = np.random.default_rng(0)
     text = [" ".join(rng.choice(["alpha", "beta", "gamma", "delta"], 2)) for _ in range(1_000)]
     inside = rng.random(1_000) < 0.2
-    assert describe(inside, named_groups({}, text)).text == "mixed"
+    assert describe(inside, named_groups({}, text)).words == "mixed"
 
 
 def test_a_term_is_labelled_by_its_composition():

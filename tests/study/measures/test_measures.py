@@ -61,10 +61,10 @@ def test_the_field_is_described_as_by_a_plain_loop(method):
     assert found["n_test"] == len(rows)
     assert found["delta_mean"] == pytest.approx(mean)
     assert found["delta_std"] == pytest.approx(math.sqrt(sum((d - mean) ** 2 for d in delta) / len(delta)))
-    known = [row["delta"] for row in rows if row["supported"]]
+    known = [row["delta"] for row in rows if row["regime"] is not None]
+    assert found["share_unsupported"] == sum(not row["supported"] for row in rows) / len(rows)
     assert found["share_over"] == sum(d < -0.05 for d in known) / len(rows)
     assert found["share_under"] == sum(d > 0.05 for d in known) / len(rows)
-    assert found["share_unsupported"] == pytest.approx(1 - len(known) / len(rows))
     assert found["accuracy"] == pytest.approx(sum(row["correct"] for row in rows) / len(rows))
     assert found["brier"] == pytest.approx(brier_of(rows))
     assert found["std_hidden"] == pytest.approx(np.std([row["delta"] - row["visible"] for row in rows]))
@@ -97,6 +97,20 @@ def test_a_slice_with_too_few_rows_is_not_worst_and_its_gap_counts_as_zero():
         assert [found[name] for name in nothing] == [None] * len(nothing)
     one = replace(studied, settings=replace(SETTINGS, min_rows=1))
     assert all(at["n"] >= 1 for at in thresholds.measure(one)["thresholds"] if at["worst"])
+
+
+def test_diagrams_of_regimes_respect_the_fewest_rows_of_a_slice():
+    studied = planted("paper")
+    sizes = {name: int(rows.sum()) for name, rows in studied.learned.regions.items()}
+    for least in (1, sizes["over"], sizes["over"] + 1):
+        of = replace(studied, settings=replace(SETTINGS, min_rows=least))
+        drawn = {row["value"] for row in curves.measure(of)["curves"] if row["column"] == "regime"}
+        assert drawn == {name for name, size in sizes.items() if size >= least}
+    few = replace(studied.learned, epsilon=float(np.sort(np.abs(studied.learned.delta))[-4]))
+    of = replace(studied, settings=replace(SETTINGS, min_rows=1))
+    of.__dict__["learned"] = few
+    kept = [row for row in curves.measure(of)["curves"] if row["value"] in ("over", "under")]
+    assert sum(row["n"] for row in kept) == 3
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -283,9 +297,9 @@ def test_corrections_are_scored_in_the_regions_of_the_field(geometry):
     fitted = CALIBRATORS["isotonic"]().fit(y[split == "train"], f[split == "train"])
     values = {"raw": seen.confidence, "miscal": seen.corrected, "isotonic": fitted.predict(seen.confidence)}
     regions = {
-        "over": [k for k, d in enumerate(seen.delta) if d < -0.05 and seen.supported[k]],
-        "under": [k for k, d in enumerate(seen.delta) if d > 0.05 and seen.supported[k]],
-        "good": [k for k, d in enumerate(seen.delta) if -0.05 <= d <= 0.05 and seen.supported[k]],
+        "over": [k for k, d in enumerate(seen.delta) if d < -0.05 and seen.local[k]],
+        "under": [k for k, d in enumerate(seen.delta) if d > 0.05 and seen.local[k]],
+        "good": [k for k, d in enumerate(seen.delta) if -0.05 <= d <= 0.05 and seen.local[k]],
         "all": range(len(seen.delta)),
     }
     for name, confidence in values.items():
@@ -313,8 +327,8 @@ def test_thresholds_follow_a_plain_loop(method):
     whole = {"smece": residual_smece(rows), "brier": brier_of(rows)}
     for epsilon in SETTINGS.epsilons:
         slices = {
-            "over": [row for row in rows if row["delta"] < -epsilon and row["supported"]],
-            "under": [row for row in rows if row["delta"] > epsilon and row["supported"]],
+            "over": [row for row in rows if row["delta"] < -epsilon and row["regime"] is not None],
+            "under": [row for row in rows if row["delta"] > epsilon and row["regime"] is not None],
         }
         slices = {name: some for name, some in slices.items() if len(some) >= SETTINGS.min_rows}
         for by, score in (("smece", residual_smece), ("brier", brier_of)):

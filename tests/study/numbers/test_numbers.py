@@ -288,6 +288,20 @@ def test_seeds_are_averaged_by_pair_with_clipped_gaps():
         assert row["correlation_mean"] == pytest.approx(statistics.mean(correlations))
         assert row["sign_agreement_std"] == 0.0
         assert row["sign_by_chance_mean"] == pytest.approx(0.45)
+        assert (row["n_seed_pairs"], row["n_undefined"]) == (2, 0)
+
+
+def test_seeds_with_a_constant_field_are_left_out_of_correlation_and_signs_alike():
+    key = next(keys()) | {"method": "paper"}
+    seeds = [key | {"seed": seed, "gap": 0.1, "delta_std": 0.1} for seed in range(3)]
+    defined = {"seed_a": 0, "seed_b": 1, "correlation": 0.95, "sign_agreement": 0.9, "sign_by_chance": 0.5}
+    flat = [
+        {"seed_a": a, "seed_b": 2, "correlation": None, "sign_agreement": 0.01, "sign_by_chance": 0.5} for a in (0, 1)
+    ]
+    found = seed_numbers(table("seeds", seeds), table("seed_pairs", [key | one for one in (defined, *flat)]), "paper")
+    [row] = found.iter_rows(named=True)
+    assert (row["correlation_mean"], row["sign_agreement_mean"]) == (0.95, 0.9)
+    assert (row["n_seed_pairs"], row["n_undefined"]) == (3, 2)
 
 
 def test_deferral_counts_pairs_beyond_chance():

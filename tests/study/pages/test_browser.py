@@ -74,7 +74,7 @@ def test_the_table_of_pairs_sorts_and_keeps_what_is_undefined_last(visit, make_p
     assert gaps.null_count()
     known = sorted(gaps.drop_nulls())
     head = page.locator("#pairs").get_by_role("button", name="Gap", exact=True)
-    read = "[...document.querySelectorAll('#pairs tbody tr')].map(r => r.cells[9].dataset.key ?? null)"
+    read = "[...document.querySelectorAll('#pairs tbody tr')].map(r => r.cells[10].dataset.key ?? null)"
     for expected in (known, known[::-1]):
         head.click()
         shown = page.evaluate(read)

@@ -56,7 +56,8 @@ class WorstSlice:
     Attributes
     ----------
     value : float or None
-        max(smECE of over, smECE of under) - smECE of all; None if both slices are too small.
+        max(smECE of over, smECE of under) - smECE of all; None if both slices are too small, and exactly 0 where a
+        slice holds all rows.
     worst : str or None
         "over" or "under", the slice with the larger smECE.
     smece : float
@@ -83,7 +84,7 @@ class GapEstimate(WorstSlice):
         At 95 %. Where the curves seen have a gap above 0, it comes from inverting a test among gaps of at least 0.
         Where that test does not exclude 0, or the interval of all rows does, the lower end is combined from the
         intervals of the slices and of all rows, which covers more than 95 %; where the curves have no gap above 0, both
-        ends are.
+        ends are. (0, 0) where a slice holds all rows.
     floor : float or None
         The mean gap of a calibrated model with these confidences and slices.
     p_value : float or None
@@ -157,8 +158,9 @@ def worst_slice_gap(
     slices = {}
     for name in _large_enough(label, min_rows):
         rows = label == SLICES.index(name)
-        # weights sum to 1 over all rows, and must again within the slice
-        slices[name] = smece_of_residuals(f[rows], value[rows] / weight[rows].sum())
+        # weights sum to 1 over all rows, and must again within the slice; one of all rows differs from them in nothing,
+        # not even by rounding
+        slices[name] = whole if rows.all() else smece_of_residuals(f[rows], value[rows] / weight[rows].sum())
     if not slices:
         return WorstSlice(None, None, whole, {})
     worst = max(slices, key=lambda name: slices[name])
@@ -267,6 +269,9 @@ def measure_gap(
     y, f, weight, label = _check(correct, confidence, regime, sample_weight)
     group = check_groups(groups, sample_weight, len(y))
     in_slice = {name: label == SLICES.index(name) for name in found.slices}
+    if any(rows.all() for rows in in_slice.values()):
+        # whatever the outcomes are
+        return GapEstimate(**vars(found), interval=(0.0, 0.0), floor=0.0, p_value=1.0)
     everyone = np.ones(len(y), dtype=bool)
     effects = [
         effect_given_confidence(y[rows], f[rows], take_groups(group, rows), weight[rows])

@@ -210,6 +210,9 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
     """Return smECE of all cells, or of the chosen ones (bool array of shape (G,)), as a statistic of draws."""
     from scipy.sparse import csr_array
 
+    if chosen is not None and chosen.all():
+        # the sums of a copy may differ by rounding, and a slice of all rows differs from all rows in nothing
+        chosen = None
     picked = np.arange(len(population.location)) if chosen is None else np.flatnonzero(chosen)
     location, n_nodes = population.location[picked], population.n_cells
     # a location of 1 belongs to the last cell, with all of its share on the right

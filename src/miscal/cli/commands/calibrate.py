@@ -43,6 +43,7 @@ def command(
     on_invalid: OnInvalidNew = options.OnInvalidNewRow.error,
     engine: EngineOption = options.Engine.local,
     encoding: options.Encoding = "utf-8",
+    csv_escape: options.CsvEscape = None,
     overwrite: options.OverwriteTable = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
@@ -59,7 +60,7 @@ def command(
         inputs = {"embeddings": embeddings, "embedding_rows": embedding_rows, "features": features, "text": text}
         done = calibrate_file(
             model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
-            progress=progress, confidence=confidence, encoding=encoding, where=where, **inputs,
+            progress=progress, confidence=confidence, encoding=encoding, csv_escape=csv_escape, where=where, **inputs,
         )  # fmt: skip
     print_correction(done, out)
 

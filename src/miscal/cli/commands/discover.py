@@ -28,7 +28,7 @@ def command(
     text: options.Text = None,
     metadata: options.Metadata = None,
     method: options.MethodOption = Method["auto"],
-    neighbours: options.Neighbours = None,
+    option: options.MethodSettings = None,
     seed: options.Seed = 0,
     epsilon: options.Epsilon = 0.05,
     min_rows: options.MinRows = 30,
@@ -41,6 +41,7 @@ def command(
     weight: options.Weight = None,
     on_invalid: options.OnInvalidOption = OnInvalid.error,
     encoding: options.Encoding = "utf-8",
+    csv_escape: options.CsvEscape = None,
     embed_model: options.EmbedModel = None,
     map_method: options.MapOption = options.Map.auto,
     redact_text: options.RedactText = False,
@@ -59,18 +60,19 @@ def command(
         "embedding_rows": embedding_rows,
         "features": features,
         "text": text,
-        "metadata": options.names(metadata),
+        "metadata": metadata or (),
         "split": split,
         "where": where,
         "group": group,
         "weight": weight,
         "on_invalid": on_invalid.value,
         "encoding": encoding,
+        "csv_escape": csv_escape,
         "embed_model": embed_model,
     }
     settings = {
         "method": method.value,
-        "options": None if neighbours is None else {"neighbours": neighbours},
+        "options": options.method_settings(option) or None,
         "seed": seed,
         "epsilon": epsilon,
         "min_rows": min_rows,
@@ -84,8 +86,8 @@ def command(
 
     from miscal.estimators.registry import make_estimator
 
-    if neighbours is not None and method.value != "paper":
-        raise InputError("--neighbours has an effect with --method paper only: leave it out, or add --method paper")
+    if option and method.value != "paper":
+        raise InputError("--option is for settings of --method paper: leave it out, or add --method paper")
     # a method whose extra is missing, and a GPU that is not there, are refused before any data are read
     make_estimator(method.value, options=settings["options"], device=device.value)
 

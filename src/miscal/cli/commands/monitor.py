@@ -53,6 +53,7 @@ def command(
     tolerance: Tolerance = None,
     on_invalid: options.OnInvalidOption = options.OnInvalid.error,
     encoding: options.Encoding = "utf-8",
+    csv_escape: options.CsvEscape = None,
     json: Json = False,
 ) -> int:
     """Look whether the correction of a run still holds on labelled rows that came after.
@@ -70,7 +71,7 @@ def command(
     with stages() as progress:
         found = monitor(
             run, data, out=out, at=at, tolerance=tolerance, group=group, progress=progress, text=text, where=where,
-            on_invalid=on_invalid.value, encoding=encoding, **columns,
+            on_invalid=on_invalid.value, encoding=encoding, csv_escape=csv_escape, **columns,
         )  # fmt: skip
     place = Path(run) / FOLDER if out is None else Path(out)
     print(found.to_json() if json else "\n".join(monitor_lines(found, place)), end="" if json else "\n")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from miscal.base.written import decimal
 from miscal.cli.options import Seed, whole
 from miscal.cli.outcome import Stopped
 
@@ -72,7 +73,12 @@ def command(
         str | None, typer.Option(metavar="FILE", help="File with the prompt template. Default: the paper's prompt.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole(1), help="Score the first N rows only.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole(1),
+            help="Score a random sample of N rows, drawn by --seed, each category in proportion.",
+        ),
     ] = None,
     seed: Seed = 0,
     batch_tokens: Annotated[
@@ -117,5 +123,5 @@ def command(
         print(f"note: {note}")
     if done.accuracy is not None:
         speed = done.questions_per_second
-        means = f"accuracy {done.accuracy:.3f}, confidence {done.confidence:.3f}"
-        print(means + (f", {speed:.1f} questions per second" if speed else ""))
+        means = f"accuracy {decimal(done.accuracy, 3)}, confidence {decimal(done.confidence, 3)}"
+        print(means + (f", {decimal(speed, 1)} questions per second" if speed else ""))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from miscal.base.arrays import row_list, value_list
+from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError
 from miscal.data.encoders.protocol import State, Unknown
@@ -65,13 +65,13 @@ class FeatureColumns:
 
     def fit(self, values: pl.DataFrame) -> Self:
         """Learn widths and categories."""
-        self.parts = tuple(_part(values[column], column) for column in self.columns)
+        self.parts = tuple(_part(column_of(values, column), column) for column in self.columns)
         return self
 
     def transform(self, values: pl.DataFrame) -> np.ndarray:
         """Put the columns side by side."""
-        blocks = [_values(values[c], c, part) for c, part in zip(self.columns, self.parts, strict=True)]
-        return check_features(np.column_stack(blocks), name="features")
+        blocks = [_values(column_of(values, c), c, part) for c, part in zip(self.columns, self.parts, strict=True)]
+        return check_features(np.column_stack(blocks), name="features", narrow=False)
 
     @property
     def column_types(self) -> dict[str, str]:
@@ -83,10 +83,10 @@ class FeatureColumns:
         found = []
         for column, part in zip(self.columns, self.parts, strict=True):
             if part["type"] == "category":
-                known = values[column].cast(str).is_in(part["categories"]).fill_null(False).to_numpy()
+                known = column_of(values, column).cast(str).is_in(part["categories"]).fill_null(False).to_numpy()
                 rows = np.flatnonzero(~known)
                 if len(rows):
-                    held = tuple(values[column].cast(str)[rows].to_list())
+                    held = tuple(column_of(values, column).cast(str)[rows].to_list())
                     reasons = tuple(f"{value!r} is a category of {column!r} that the model never saw" for value in held)
                     found.append(Unknown(f"category of {column!r}", rows, held, reasons))
         return found

@@ -20,6 +20,12 @@ ZSTD = 93
 MAX_MEMBER = 2**30
 """Bytes a member may unfold to: the largest samples known have a tenth of it."""
 
+MAX_RATIO = 200
+"""How many times its own size an archive may unfold to, all members together: logs of text unfold to 5 to 30 times."""
+
+FREE_BYTES = 2**26
+"""What any archive may unfold to, however small it is."""
+
 # largest window a decoder has to offer by zstd's own default: a frame that asks for more memory is refused
 _WINDOW = 2**27
 _BLOCK = 2**20
@@ -33,13 +39,21 @@ class Archive:
     def __init__(self, path: Path, stream: BinaryIO, archive: zipfile.ZipFile) -> None:
         self._path, self._stream, self._archive = path, stream, archive
         self._members = {info.filename: info for info in archive.infolist()}
+        # counted before anything is unfolded; members may share their bytes, so each is counted for itself
+        size, unfolded = path.stat().st_size, sum(info.file_size for info in archive.infolist())
+        if unfolded > max(FREE_BYTES, MAX_RATIO * size):
+            raise ResourceError(
+                f"{path} has {size:,} bytes, but would unpack to {unfolded:,}, over {MAX_RATIO} times as many: no log "
+                "of text is packed so tightly, so nothing of it is read. If it is sound, convert it to JSON (inspect "
+                "log convert --to json)"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
         """Members, in the order of the archive."""
         return tuple(self._members)
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str) -> bytearray:
         """Return what a member holds.
 
         Raises
@@ -119,12 +133,12 @@ def _other_faults() -> Iterator[None]:
         raise ValueError(str(error)) from None
 
 
-def _bounded(stream: IO[bytes], size: int) -> bytes:
-    """Read at most one byte more than `size`, block by block: a bomb costs no memory."""
+def _bounded(stream: IO[bytes], size: int) -> bytearray:
+    """Read at most one byte more than `size`, block by block: a bomb costs no memory, and nothing is held twice."""
     content = bytearray()
     while len(content) <= size and (block := stream.read(min(_BLOCK, size + 1 - len(content)))):
         content += block
-    return bytes(content)
+    return content
 
 
 def _zstandard(path: Path):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from miscal.base.arrays import nearest
 from miscal.base.errors import FileError, InputError
 from miscal.base.files import check_new_file, locked, replace_file, resolve
 from miscal.data.importers.rows import Log, UnusableLog, table_of
@@ -116,8 +116,8 @@ def read_log(tool: str, path: str | Path) -> Imported:
         See `import_log`.
     """
     if tool not in tool_names():
-        near = difflib.get_close_matches(tool, tool_names(), n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        near = nearest(tool, tool_names())
+        hint = f" (did you mean {near!r}?)" if near else ""
         raise InputError(f"the tool must be one of {', '.join(tool_names())}; got {tool!r}{hint}")
     of_tool = importer(tool)
     path = existing(Path(path), what="log")

@@ -11,7 +11,7 @@ from miscal.base.errors import CorruptFile
 from miscal.data.readers.text_file import text_of
 
 
-def parsed(text: str | bytes, where: str) -> Any:
+def parsed(text: str | bytes | bytearray, where: str) -> Any:
     """Parse JSON; the constants NaN and Infinity are read as such.
 
     Raises

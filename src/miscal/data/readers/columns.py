@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
-from miscal.base.arrays import value_list
+from miscal.base.arrays import nearest, value_list
 from miscal.base.errors import InputError, MissingColumn
 
 COLUMN_SYNONYMS = {
@@ -37,9 +37,8 @@ def find(name: str, columns: Sequence[str], *, what: str) -> str:
 
 
 def _nearest(name: str, columns: Sequence[str]) -> str:
-    lowered = {column.lower(): column for column in columns}
-    near = difflib.get_close_matches(name.lower(), lowered, n=1)
-    return f" (did you mean {lowered[near[0]]!r}?)" if near else ""
+    near = nearest(name, columns)
+    return f" (did you mean {near!r}?)" if near else ""
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -88,15 +87,46 @@ def guess(role: str, columns: Sequence[str]) -> str:
 
 
 def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Separate a comma-separated list of names.
+    """Separate a comma-separated list of names; a list of names is taken as it is.
+
+    Parameters
+    ----------
+    names : str or sequence of str
+        In a string, a name that holds a comma, or begins or ends with a blank, stands in double quotation marks, as in
+        csv.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    InputError
+        If a quotation mark is not closed.
 
     Examples
     --------
-    >>> split_names("a, b"), split_names(["a"])
-    (('a', 'b'), ('a',))
+    >>> split_names('a, "b, c"'), split_names([" a"])
+    (('a', 'b, c'), (' a',))
     """
-    parts = names.split(",") if isinstance(names, str) else names
-    return tuple(part.strip() for part in parts if part.strip())
+    if not isinstance(names, str):
+        return tuple(names)
+    parts = [found[0].strip() for found in _NAME.finditer(names)]
+    open_ended = [part for part in parts if part.startswith('"') and not _QUOTED.fullmatch(part)]
+    if open_ended:
+        raise InputError(
+            f"names: the quotation marks of {open_ended[0]!r} are not closed, or do not enclose the whole name; write "
+            'a name with a comma as in csv: "last, first",age'
+        )
+    return tuple(part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts if part)
+
+
+_QUOTED = re.compile('"(?:[^"]|"")*"')
+# a name up to the next comma that no quotation marks enclose
+_NAME = re.compile('\\s*"(?:[^"]|"")*"[^,]*|[^,]+')
+
+# a row index that pandas has written is no property of the input: of to_csv, and of to_parquet
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[str, str]) -> tuple[str, ...]:
@@ -108,7 +138,8 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
         Names or patterns (``x_*``), comma-separated. Each must match.
     columns : sequence of str
     reserved : dict of str to str
-        Column to its role. Patterns pass over these; naming the outcome is refused.
+        Column to its role. Patterns pass over these, and over columns without a name and those in which pandas writes
+        a row index (``Unnamed: 0``); naming the outcome is refused.
 
     Returns
     -------
@@ -128,20 +159,23 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
     ('x_1', 'x_2', 'age')
     """
     chosen: dict[str, None] = {}
+    known = frozenset(columns)
     for pattern in split_names(patterns):
-        chosen.update(dict.fromkeys(_matches(pattern, columns, reserved)))
+        chosen.update(dict.fromkeys([pattern] if pattern in known else _matches(pattern, columns, reserved)))
     if not chosen:
         raise InputError("features: no column was named; give names or patterns, e.g. 'x_*'")
+    refuse_outcome("features", chosen, next((c for c, role in reserved.items() if role == "correct"), None))
     return tuple(chosen)
 
 
+def refuse_outcome(role: str, names: Iterable[str], correct: str | None) -> None:
+    """Refuse the outcome in another role: whatever sees it knows the answer."""
+    if correct in names:
+        raise InputError(f"{role}: {correct!r} is the outcome, which can play no other part; leave it out")
+
+
 def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> list[str]:
-    # an exact name wins, also one with a * in it
-    if pattern in columns:
-        if reserved.get(pattern) == "correct":
-            raise InputError(f"features: {pattern!r} is the outcome, which no feature may contain; leave it out")
-        return [pattern]
-    found = [c for c in columns if fnmatch.fnmatchcase(c, pattern) and c not in reserved]
+    found = [c for c in fnmatch.filter(columns, pattern) if c not in reserved and not _INDEX.fullmatch(c)]
     if not found:
         if any(mark in pattern for mark in "*?["):
             raise MissingColumn(f"features: the pattern {pattern!r} matches no column. {_listed(columns)}")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from miscal.base.arrays import value_list
+from miscal.base.arrays import column_of, value_list
 from miscal.base.errors import CorruptFile, InputError
+from miscal.data.readers.records import Dialect, ends_of
 from miscal.data.readers.table import Table, damage
 from miscal.data.readers.text_file import line_of, text_of
 
@@ -24,26 +28,85 @@ def accepts(source: Any) -> bool:
     return isinstance(source, Path) and source.suffix.lower() in SEPARATORS and not source.is_dir()
 
 
-def read(path: Path, *, encoding: str = "utf-8") -> Table:
+def read(path: Path, *, encoding: str = "utf-8", csv_escape: str | None = None) -> Table:
     """Open a delimited file: a header, then one row per record; types are taken from the whole file."""
-    text = text_of(path, encoding)
-    separator = SEPARATORS[path.suffix.lower()]
-    columns = header_of(text, separator, path)
-    last = text.rfind("\n") + 1
-    check_end(text[last:], separator, columns, path, len(text[:last].encode("utf-8", "replace")))
+    dialect = Dialect(SEPARATORS[path.suffix.lower()], csv_escape)
+    data = text_of(path, encoding).encode("utf-8", "replace")
+    found = ends_of([data], dialect, str(path), lambda place: data.count(b"\n", 0, place) + 1)
+    ends = np.concatenate([*found, np.zeros(0, np.int64)])
+    body, last = (int(ends[0]), int(ends[-1])) if len(ends) else (len(data), 0)
+    columns = header_of(dialect.doubled(data[:body].decode()), dialect.separator, path)
+    check_end(data[last:].decode(), dialect.separator, columns, path, last)
+    n_rows = max(len(ends) - 1, 0) + (body <= last < len(data))
+    rows = Records(columns, dialect.separator)
+    content = memoryview(data)[body:] if csv_escape is None else dialect.doubled(data[body:].decode()).encode()
 
     def load(names: Sequence[str]) -> pl.DataFrame:
-        with damage(path, "CSV"):
-            frame = pl.read_csv(
-                io.BytesIO(text.encode("utf-8", "replace")),
-                columns=list(names),
-                separator=separator,
-                infer_schema_length=None,
-                raise_if_empty=False,
-            )
-        return frame.select(names).with_columns(_booleans(frame[name]) for name in names)
+        frame = rows.read(content, names, n_rows, path)
+        return pl.DataFrame([as_booleans(column_of(frame, name)).alias(name) for name in names])
 
     return Table("csv", columns, load, (path,))
+
+
+@dataclass(frozen=True)
+class Records:
+    """How records become columns.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    separator : str
+    """
+
+    columns: tuple[str, ...]
+    separator: str
+
+    def read(
+        self,
+        content: bytes | memoryview,
+        names: Sequence[str],
+        n_rows: int,
+        path: Path,
+        types: Mapping[str, Any] | None = None,
+    ) -> pl.DataFrame:
+        """Parse records without their header.
+
+        Parameters
+        ----------
+        content : bytes-like
+            In UTF-8.
+        names : sequence of str
+            The columns wanted.
+        n_rows : int
+            Number of records, counted in another way.
+        path : Path
+        types : mapping of str to polars data type, optional
+            By default types are taken from all values.
+
+        Raises
+        ------
+        CorruptFile
+            If the records cannot be parsed, or are not as many.
+        """
+        # polars would take a name such as ^a$ or * for a pattern: columns are known by their number
+        place = {name: str(i) for i, name in enumerate(self.columns)}
+        header = self.separator.join(place.values()).encode() + b"\n"
+        with damage(path, "CSV"):
+            frame = pl.read_csv(
+                io.BytesIO(b"".join([header, content])),
+                columns=[place[name] for name in names],
+                separator=self.separator,
+                infer_schema=types is None,
+                infer_schema_length=None,
+                schema_overrides={place[name]: kind for name, kind in (types or {}).items()},
+                raise_if_empty=False,
+            )
+        if len(frame) != n_rows:
+            raise CorruptFile(
+                f"{path}: of {n_rows} records that were found by their ends, {len(frame)} can be read; save the table "
+                "as Parquet or as JSON lines"
+            )
+        return pl.DataFrame([frame[place[name]].alias(name) for name in names])
 
 
 def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
@@ -56,7 +119,7 @@ def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
         raise CorruptFile(
             f"{path}: the header cannot be read ({told}): end its lines by a newline, with or without a carriage return"
         ) from None
-    repeated = [name for name in columns if columns.count(name) > 1]
+    repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
         raise InputError(
             f"{path}: column names must be distinct; these occur more than once in the header: {value_list(repeated)}"
@@ -78,11 +141,16 @@ def check_end(last: str, separator: str, columns: Sequence[str], path: Path, beg
         )
 
 
-def _booleans(series: pl.Series) -> pl.Series:
-    """Pandas writes True and False, which polars takes for text."""
+def as_booleans(series: pl.Series) -> pl.Series:
+    """Read true and false as truth values in any case: pandas writes True, R and Excel TRUE."""
     if series.dtype != pl.String:
         return series
     values = set(series.drop_nulls().str.to_lowercase().unique().to_list())
     if not values or not values <= set(_BOOLEANS):
         return series
+    return truth_values(series)
+
+
+def truth_values(series: pl.Series) -> pl.Series:
+    """Read a column of nothing but true and false, in any case, and missing values."""
     return series.str.to_lowercase().replace_strict(_BOOLEANS, return_dtype=pl.Boolean)

@@ -40,7 +40,7 @@ def read(source: Any, *, encoding: str = "utf-8") -> Table:
         stored = [name for name in names if not (add_split and name == SPLIT)]
         frames = [_load(_files(folder), stored, part if add_split else None) for part, folder in parts]
         with damage(source, "one dataset"):
-            return pl.concat(frames, how="vertical").select(names)
+            return pl.concat(frames, how="vertical")[list(names)]
 
     return Table("datasets", (*columns, *([SPLIT] if add_split else [])), load, tuple(files))
 

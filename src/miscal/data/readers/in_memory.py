@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
-from miscal.base.arrays import is_frame, numeric
+from miscal.base.arrays import frame_columns, is_frame, numeric
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.data.readers.table import Table
@@ -30,17 +30,9 @@ def read(source: Any, *, encoding: str = "utf-8") -> Table:
         columns = {str(name): values for name, values in source.items()}
         return Table("arrays", tuple(columns), lambda names: pl.DataFrame([_series(n, columns[n]) for n in names]))
     if isinstance(source, pl.DataFrame):
-        return Table("frame", tuple(source.columns), lambda names: source.select(names))
-    frame = nw.from_native(source, eager_only=True)
-    by_name = {str(name): frame[name].to_native() for name in _unique(frame.columns)}
+        return Table("frame", tuple(source.columns), lambda names: source[list(names)])
+    by_name = frame_columns(source)
     return Table("frame", tuple(by_name), lambda names: pl.DataFrame([_series(n, by_name[n]) for n in names]))
-
-
-def _unique(names: Sequence[Any]) -> Sequence[Any]:
-    repeated = {str(name) for name in names if [str(n) for n in names].count(str(name)) > 1}
-    if repeated:
-        raise InputError(f"column names must be distinct; these occur more than once: {', '.join(sorted(repeated))}")
-    return names
 
 
 def _series(name: str, values: Any) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Large inputs: float32 rows that stay on disk, mapped, or that are written to a temporary file block by block."""
+"""Large inputs: rows that stay on disk, mapped, or that are written to a temporary file block by block."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.precision import JUDGED_ROWS, held, narrowed
+
 LARGE_BYTES = 1 << 30
 """Inputs of more bytes than this are not held in memory. Smaller ones are copied: a file may change while a run
 lasts."""
@@ -15,10 +17,8 @@ lasts."""
 BLOCK_BYTES = 1 << 26
 
 
-def float32_rows(X: Any) -> np.ndarray:
-    """Convert inputs to float32 once; large ones are left in their file, or go to a temporary one.
-
-    What overflows becomes infinite, and is refused with the rest.
+def held_rows(X: Any) -> np.ndarray:
+    """Load inputs in the precision that holds them; large ones are left in their file, or go to a temporary one.
 
     Parameters
     ----------
@@ -26,16 +26,23 @@ def float32_rows(X: Any) -> np.ndarray:
 
     Returns
     -------
-    ndarray of float32, shape (n, d), C-contiguous
+    ndarray of float32 or float64, shape (n, d), C-contiguous
+        A large file in double precision becomes float32 where that is enough for some of its rows; what overflows
+        becomes infinite, and is refused with the rest.
     """
     mapped = isinstance(X, np.memmap)
+    if 4 * X.size <= LARGE_BYTES or not mapped:
+        # a mapped file is always copied
+        return held(np.array(X, order="C")) if mapped else held(X)
+    if X.dtype == np.float32 and X.flags.c_contiguous:
+        return np.asarray(X)
     with np.errstate(over="ignore"):
-        if 4 * X.size <= LARGE_BYTES or not mapped:
-            # numpy copies only what is not float32 already; a mapped file always
-            return np.array(X, np.float32, order="C") if mapped else np.ascontiguousarray(X, dtype=np.float32)
-        if X.dtype == np.float32 and X.flags.c_contiguous:
-            return np.asarray(X)
-        return in_blocks(lambda rows: np.asarray(X[rows], np.float32), *X.shape)
+        return in_blocks(lambda rows: X[rows], *X.shape, _enough(X))
+
+
+def _enough(X: Any) -> np.dtype:
+    """Precision that is enough for rows evenly spread over inputs."""
+    return narrowed(np.nan_to_num(np.asarray(X[:: -(-len(X) // JUDGED_ROWS)]))).dtype
 
 
 def chosen_rows(X: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -53,21 +60,23 @@ def chosen_rows(X: np.ndarray, index: np.ndarray) -> np.ndarray:
     if 4 * len(index) * X.shape[1] <= LARGE_BYTES:
         return X[index]
     with np.errstate(over="ignore"):
-        return in_blocks(lambda rows: np.asarray(X[index[rows]], np.float32), len(index), X.shape[1])
+        return in_blocks(lambda rows: X[index[rows]], len(index), X.shape[1], _enough(X))
 
 
-def in_blocks(make: Callable[[slice], np.ndarray], n: int, d: int) -> np.ndarray:
-    """Make float32 rows block by block; many of them in a temporary file that nothing else can open.
+def in_blocks(make: Callable[[slice], np.ndarray], n: int, d: int, kind: Any = np.float32) -> np.ndarray:
+    """Make rows block by block; many of them in a temporary file that nothing else can open.
 
     Parameters
     ----------
     make : callable
         Returns the rows of a slice, shape (its length, d).
     n, d : int
+    kind : dtype, default float32
+        Of what is returned.
 
     Returns
     -------
-    ndarray of float32, shape (n, d), C-contiguous
+    ndarray of shape (n, d), C-contiguous
 
     Examples
     --------
@@ -75,10 +84,10 @@ def in_blocks(make: Callable[[slice], np.ndarray], n: int, d: int) -> np.ndarray
     [[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]
     """
     if 4 * n * d <= LARGE_BYTES:
-        return np.ascontiguousarray(make(slice(0, n)), dtype=np.float32)
+        return np.ascontiguousarray(make(slice(0, n)), dtype=kind)
     # the file has no name: it is gone when the array is
     with tempfile.TemporaryFile() as file:
-        out = np.memmap(file, np.float32, "w+", shape=(n, d))
+        out = np.memmap(file, kind, "w+", shape=(n, d))
     step = max(1, BLOCK_BYTES // (4 * d))
     for start in range(0, n, step):
         rows = slice(start, min(n, start + step))

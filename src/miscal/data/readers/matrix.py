@@ -144,7 +144,10 @@ def _npy(path: Path) -> np.ndarray:
     with path.open("rb") as file, damage(path, "a .npy file"):
         version = np.lib.format.read_magic(file)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        _, _, dtype = header(file)
+        shape, _, dtype = header(file)
+        # Python takes True for a 1
+        if any(type(size) is not int or size < 0 for size in shape):
+            raise ValueError(f"its header claims the shape {shape}, which is no shape of a matrix")
     if dtype.hasobject:
         raise TrustError(f"{path} holds Python objects, which can run code when loaded; save a plain number array")
     with damage(path, "a .npy file"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import row_list, value_list
+from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import looks_like_percentages, non_finite_rows, outside_unit
 from miscal.base.errors import InputError
+from miscal.base.precision import held
 from miscal.data.encoders import Encoder, Unknown
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
-from miscal.data.readers.mapped import float32_rows
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.rows import (
@@ -50,7 +51,7 @@ class NewRows:
         In [0, 1], NaN where there is none that can be used.
     whole : int64 array of shape (m,)
         Positions of the rows with a usable confidence and x.
-    X : float32 array of shape (m, d)
+    X : float32 or float64 array of shape (m, d)
         Of those, made by the model's own encoder.
     unknown : tuple of Unknown
         What the model never saw, positions counted among `whole`.
@@ -61,6 +62,8 @@ class NewRows:
         `dropped`.
     faults : dict of str to int
         Number of rows by what is wrong with them, the first fault of a row alone.
+    digest : str
+        SHA-256 of everything that was read for them, the same whatever the time and name of a file.
     """
 
     row: np.ndarray
@@ -71,6 +74,7 @@ class NewRows:
     reason: np.ndarray
     counts: dict[str, int]
     faults: dict[str, int]
+    digest: str = ""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -138,42 +142,55 @@ class NewSource:
         InputError
             If a column is not what it has to be; with ``on_invalid="error"``, if any row cannot be used.
         """
+        frame, faults, X, counts, digest = self._taken(piece)
+        return replace(self._checked(frame, faults, X, counts), digest=digest)
+
+    def digest(self, piece: Piece) -> str:
+        """Digest of everything that :meth:`read` reads for a piece, without turning it into numbers."""
+        return self._taken(piece)[-1]
+
+    def _taken(self, piece: Piece) -> tuple[pl.DataFrame, _Faults, np.ndarray | None, dict[str, int], str]:
+        """Columns and embeddings of the rows of a piece that meet the condition."""
         asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
         names = dict.fromkeys([self.confidence, *_x_columns(self.inputs), *asked])
         frame = self.source.load(piece, list(names))
+        # the hash of a row depends on its values alone, not on how they lie in memory
+        sha = hashlib.sha256(frame.hash_rows().to_numpy())
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
-            kept, counts["undecided"] = conditions.decided(self.where, self._typed(frame, asked))
+            kept, counts["undecided"] = conditions.decided(self.where, self._typed(piece, frame, asked))
             frame, row = frame.filter(kept), row[kept]
         faults, X = _Faults(row), None
         if self.inputs.rows is not None:
-            X = self._picked(frame[self.inputs.rows], faults)
+            X = self._picked(frame, self.inputs.rows, faults)
         elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
-            X = float32_rows(X if kept.all() else X[kept])
-        return self._checked(frame, faults, X, counts | {"asked": len(row)})
+            X = held(X if kept.all() else X[kept])
+        if X is not None:
+            sha.update(np.ascontiguousarray(X))
+        return frame, faults, X, counts | {"asked": len(row)}, sha.hexdigest()
 
-    def _picked(self, series: pl.Series, faults: _Faults) -> np.ndarray:
+    def _picked(self, frame: pl.DataFrame, column: str, faults: _Faults) -> np.ndarray:
         """Embeddings of the rows that a column names, NaN where it names none."""
-        name, (n, width) = label("embedding_rows", series.name), matrix_shape(self.inputs.embeddings)
-        number = _numbers(series, name, self.source.typed, faults, repr(series.name))
+        name, (n, width) = label("embedding_rows", column), matrix_shape(self.inputs.embeddings)
+        number = _numbers(column_of(frame, column), name, self.source.typed, faults, repr(column))
         there = (number >= 0) & (number < n) & (number == np.floor(number))
-        reason = f"{series.name!r} is no row number of the embeddings, from 0 to {n - 1}"
+        reason = f"{column!r} is no row number of the embeddings, from 0 to {n - 1}"
         faults.add(name, ~there & ~np.isnan(number), f"no row numbers of the embeddings, from 0 to {n - 1}", reason)
-        X = np.full((len(number), width), np.nan, np.float32)
-        X[there] = float32_rows(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
+        found = held(matrix_rows_at(self.inputs.embeddings, number[there].astype(np.int64)))
+        X = np.full((len(number), width), np.nan, found.dtype)
+        X[there] = found
         return X
 
-    def _typed(self, frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-        """Give columns that a condition looks at the type that all their values have."""
-        if self.source.typed or not hasattr(self.source, "types"):
-            return frame
-        return frame.with_columns(frame[name].cast(self.source.types[name]) for name in names)
+    def _typed(self, piece: Piece, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Columns that a condition looks at, with the types that all their values have."""
+        typed = getattr(self.source, "load_typed", None)
+        return frame if typed is None else typed(piece, names)
 
     def _checked(self, frame: pl.DataFrame, faults: _Faults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
         row = faults.row
-        f, counts["clipped"] = self._confidences(frame[self.confidence], faults)
+        f, counts["clipped"] = self._confidences(column_of(frame, self.confidence), faults)
         frame = self._inputs(frame, X, faults)
         if self.on_invalid == "error":
             faults.refuse()
@@ -209,14 +226,18 @@ class NewSource:
             return frame
         if self.inputs.kind == "text":
             column = str(self.inputs.text)
-            faults.add(f"column {column!r}", frame[column].is_null().to_numpy(), "missing", f"{column!r} is missing")
+            faults.add(
+                f"column {column!r}", column_of(frame, column).is_null().to_numpy(), "missing", f"{column!r} is missing"
+            )
             return frame
         kinds = self.encoder.column_types  # type: ignore[attr-defined]
-        changed = [self._feature(frame[name], kinds[name], faults) for name in self.inputs.features]
+        changed = [
+            self._feature(column_of(frame, name), name, kinds[name], faults).alias(name)
+            for name in self.inputs.features
+        ]
         return frame.with_columns(changed)
 
-    def _feature(self, series: pl.Series, kind: str, faults: _Faults) -> pl.Series:
-        name = series.name
+    def _feature(self, series: pl.Series, name: str, kind: str, faults: _Faults) -> pl.Series:
         shown, said = f"column {name!r}", repr(name)
         if kind != "number":
             faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
@@ -284,9 +305,8 @@ def _numbers(series: pl.Series, name: str, typed: bool, faults: _Faults, said: s
 
 
 def _parsed(series: pl.Series, name: str, faults: _Faults, said: str) -> np.ndarray:
-    text = series.str.strip_chars()
-    # as pandas writes booleans, and as JSON does
-    text = text.replace({"True": "1", "true": "1", "False": "0", "false": "0"})
+    # truth values in any case: pandas writes True, R and Excel TRUE
+    text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
     values = text.cast(pl.Float64, strict=False)
     missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
     words = values.is_null().to_numpy() & ~missing
@@ -365,6 +385,7 @@ def open_new_rows(
     text: str | None = None,
     where: str | None = None,
     encoding: str = "utf-8",
+    csv_escape: str | None = None,
     on_invalid: str = "error",
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
@@ -392,6 +413,8 @@ def open_new_rows(
         A condition on rows.
     encoding : str, default "utf-8"
         Of text files.
+    csv_escape : str, optional
+        Of csv and tsv files: the character that stands before a quotation mark inside a quoted field.
     on_invalid : {"error", "drop", "null"}, default "error"
         What to do about rows whose confidence or inputs cannot be used.
 
@@ -406,7 +429,7 @@ def open_new_rows(
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
-    opened = open_pieces(source, encoding=encoding)
+    opened = open_pieces(source, encoding=encoding, csv_escape=csv_escape)
     column = _confidence_column(opened, confidence, fitted_on)
     inputs = _needed(opened, encoder, embeddings, embedding_rows, features, text, {column: "confidence"})
     if where is not None:

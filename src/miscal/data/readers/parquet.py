@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile
-from miscal.data.readers.table import Table, damage, fits, not_empty, width
+from miscal.base.tables import scan_parquet
+from miscal.data.readers.table import Table, damage, exactly, fits, not_empty, width
 
 MAGIC = b"PAR1"
 NAMES = (".parquet", ".pq")
@@ -25,20 +26,19 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """Open a Parquet file; only the columns asked for are read later."""
     _check_magic(not_empty(path))
     with damage(path, "Parquet"):
-        # glob=False: a name that holds * or [ is a name
-        schema = dict(pl.scan_parquet(path, glob=False).collect_schema())
+        schema = dict(scan_parquet(path).collect_schema())
 
     def load(columns: Sequence[str]) -> pl.DataFrame:
         with damage(path, "Parquet"):
-            table = pl.scan_parquet(path, glob=False)
+            table = scan_parquet(path)
             n_rows, wanted = table.select(pl.len()).collect().item(), {c: schema[c] for c in columns}
-            fits(path, n_rows, width(wanted) + _text_bytes(table, wanted, n_rows))
-            return table.select(columns).collect()
+            fits(path, n_rows, width(wanted) + _text_bytes(table, wanted, n_rows, tuple(schema)))
+            return table.select(exactly(columns, tuple(schema))).collect()[list(columns)]
 
     return Table("parquet", tuple(schema), load, (path,))
 
 
-def _text_bytes(table: pl.LazyFrame, schema: dict[str, Any], n_rows: int) -> int:
+def _text_bytes(table: pl.LazyFrame, schema: dict[str, Any], n_rows: int, columns: tuple[str, ...]) -> int:
     """Estimate the bytes of a row's texts by some rows at the beginning, in the middle and at the end.
 
     Texts that repeat take next to nothing in the file, whose own sizes therefore say nothing.
@@ -46,7 +46,7 @@ def _text_bytes(table: pl.LazyFrame, schema: dict[str, Any], n_rows: int) -> int
     texts = [name for name, kind in schema.items() if kind == pl.String]
     if not texts or not n_rows:
         return 0
-    lengths = table.select(pl.col(texts).str.len_bytes())
+    lengths = table.select(exactly(texts, columns).str.len_bytes())
     places = {0, n_rows // 2, max(0, n_rows - _SAMPLE)}
     seen = [lengths.slice(place, _SAMPLE).collect().sum_horizontal().mean() for place in places]
     return int(max(mean or 0 for mean in seen))

@@ -7,10 +7,8 @@ every piece can be read by itself, again, or by another process.
 from __future__ import annotations
 
 import codecs
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
@@ -18,16 +16,18 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import column_of
 from miscal.base.errors import CorruptFile
+from miscal.base.tables import scan_parquet
 from miscal.data.readers import delimited, jsonl, parquet, scored
-from miscal.data.readers.registry import open_table
-from miscal.data.readers.table import Table, damage, existing, not_empty
+from miscal.data.readers.records import Dialect, ends_of
+from miscal.data.readers.registry import open_table, refuse_escape
+from miscal.data.readers.table import Table, damage, exactly, existing, not_empty
 from miscal.data.readers.text_file import decoded, line_of, python_encoding, refuse_binary
 
 _BLOCK = 1 << 24
 # pieces of a Parquet file that are read together
 _SLAB = 4
-_NEWLINE, _QUOTE = 10, 34
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RowSource(Protocol):
         ...
 
 
-def open_pieces(source: Any, *, encoding: str = "utf-8") -> RowSource:
+def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> RowSource:
     """Open a source to be read in pieces.
 
     Parameters
@@ -90,7 +90,10 @@ def open_pieces(source: Any, *, encoding: str = "utf-8") -> RowSource:
         As for :func:`miscal.data.readers.read_triples`. Parquet, csv, tsv and jsonl files and folders of
         ``miscal score`` are never in memory as a whole; anything else is.
     encoding : str, default "utf-8"
-        Of text files. Those in an encoding in which a line break is more than one byte (UTF-16) are read whole.
+        Of text files. Those in an encoding in which the bytes of ASCII may be parts of other characters (UTF-16) are
+        read whole.
+    csv_escape : str, optional
+        As for :func:`miscal.data.readers.open_table`.
 
     Returns
     -------
@@ -98,18 +101,29 @@ def open_pieces(source: Any, *, encoding: str = "utf-8") -> RowSource:
     """
     if isinstance(source, (str, Path)):
         path = existing(Path(source))
-        if parquet.accepts(path):
+        if csv_escape is not None:
+            refuse_escape(path)
+        if parquet.accepts(path) or scored.accepts(path):
             return ParquetPieces(open_table(path))
-        if scored.accepts(path):
-            return ParquetPieces(open_table(path))
-        lines = {True: delimited.accepts(path), False: jsonl.accepts(path)}
-        if any(lines.values()) and _one_byte_lines(python_encoding(encoding)):
-            return (DelimitedPieces if lines[True] else JsonPieces)(path, encoding)
-    return TablePieces(open_table(source, encoding=encoding))
+        if delimited.accepts(path) and _plain_ascii(python_encoding(encoding), _MARKS + (csv_escape or "")):
+            return DelimitedPieces(path, encoding, csv_escape)
+        if jsonl.accepts(path) and _plain_ascii(python_encoding(encoding), "\n"):
+            return JsonPieces(path, encoding)
+    return TablePieces(open_table(source, encoding=encoding, csv_escape=csv_escape))
 
 
-def _one_byte_lines(encoding: str) -> bool:
-    return '\n"'.encode(encoding).removeprefix(codecs.BOM_UTF8) == b'\n"'
+# characters that records are told by
+_MARKS = '\n\r\t,"'
+# those that shift between alphabets write other characters with the bytes of ASCII
+_SHIFTING = ("iso2022", "hz", "utf-7", "utf_7")
+
+
+def _plain_ascii(encoding: str, marks: str) -> bool:
+    """Whether a byte of these ASCII characters is never a part of another character."""
+    if encoding.startswith(_SHIFTING) or marks.encode(encoding).removeprefix(codecs.BOM_UTF8) != marks.encode("ascii"):
+        return False
+    pairs = ((bytes([lead]), mark) for lead in range(128, 256) for mark in marks)
+    return all((lead + mark.encode()).decode(encoding, "replace").endswith(mark) for lead, mark in pairs)
 
 
 def _counted(n: int, rows: int) -> list[Piece]:
@@ -172,7 +186,7 @@ class ParquetPieces:
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many rows."""
         with damage(self.path, "Parquet"):
-            n = pl.scan_parquet(self.path, glob=False).select(pl.len()).collect().item()
+            n = scan_parquet(self.path).select(pl.len()).collect().item()
         return _counted(n, rows)
 
     def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
@@ -188,10 +202,12 @@ class ParquetPieces:
         # one thread reads, the others find it there
         with self._lock, damage(self.path, "Parquet"):
             if key not in self._slabs:
-                scan = pl.scan_parquet(self.path, glob=False).slice(piece.start - place * rows, _SLAB * rows)
+                scan = scan_parquet(self.path).slice(piece.start - place * rows, _SLAB * rows)
                 # of the slabs read before, only the last can still be asked for
-                self._slabs = dict([*self._slabs.items()][-1:]) | {key: scan.select(columns).collect()}
-            return self._slabs[key].slice(place * rows, piece.rows)
+                self._slabs = dict([*self._slabs.items()][-1:]) | {
+                    key: scan.select(exactly(columns, self.columns)).collect()
+                }
+            return self._slabs[key][list(columns)].slice(place * rows, piece.rows)
 
 
 class _TextPieces:
@@ -221,13 +237,12 @@ class _TextPieces:
     def _text(self, begin: int, end: int) -> str:
         return decoded(self._bytes(begin, end), self.encoding, self.path, begin)
 
-    def _blocks(self, begin: int) -> Iterator[tuple[int, bytes]]:
-        """Blocks of the file from a byte on, each with its place."""
+    def _blocks(self, begin: int) -> Iterator[bytes]:
+        """Blocks of the file from a byte on."""
         with self.path.open("rb") as file:
             file.seek(begin)
             while block := file.read(_BLOCK):
-                yield begin, block
-                begin += len(block)
+                yield block
 
 
 class DelimitedPieces(_TextPieces):
@@ -235,35 +250,31 @@ class DelimitedPieces(_TextPieces):
 
     typed = False
 
-    def __init__(self, path: Path, encoding: str) -> None:
+    def __init__(self, path: Path, encoding: str, csv_escape: str | None = None) -> None:
         super().__init__(path, encoding)
-        self.separator = delimited.SEPARATORS[path.suffix.lower()]
-        self.body = next(self._ends(self.bom), np.array([path.stat().st_size]))[0]
-        self.header = self._text(self.bom, self.body).rstrip("\r\n") + "\n"
-        self.columns = delimited.header_of(self.header, self.separator, path)
+        self.dialect = Dialect(delimited.SEPARATORS[path.suffix.lower()], csv_escape)
+        self.body = int(next(self._ends(self.bom), np.array([path.stat().st_size]))[0])
+        header = self.dialect.doubled(self._text(self.bom, self.body))
+        self.columns = delimited.header_of(header, self.dialect.separator, path)
+        self._records = delimited.Records(self.columns, self.dialect.separator)
+        self._types: dict[str, pl.DataType] = {}
+        self._lock = Lock()
 
     def _ends(self, begin: int) -> Iterator[np.ndarray]:
-        """Places after the line breaks that no quotes enclose, array by array."""
-        inside = 0
-        for place, block in self._blocks(begin):
-            values = np.frombuffer(block, np.uint8)
-            ends = np.flatnonzero(values == _NEWLINE)
-            if inside or b'"' in block:
-                quotes = np.flatnonzero(values == _QUOTE)
-                ends = ends[(np.searchsorted(quotes, ends) + inside) % 2 == 0]
-                inside = (inside + len(quotes)) % 2
-            if len(ends):
-                yield ends + place + 1
+        """Places after the line breaks that end records, array by array."""
+        return ends_of(
+            self._blocks(begin), self.dialect, str(self.path), lambda place: line_of(self.path, place), begin
+        )
 
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many records, blank lines among them."""
-        size, n, bounds, last = self.path.stat().st_size, 0, [int(self.body)], int(self.body)
+        size, n, bounds, last = self.path.stat().st_size, 0, [self.body], self.body
         for ends in self._ends(self.body):
             bounds += ends[rows - 1 - n % rows :: rows].tolist()
             n, last = n + len(ends), int(ends[-1])
         if last < size:
             n += 1
-            delimited.check_end(self._text(last, size), self.separator, self.columns, self.path, last)
+            delimited.check_end(self._text(last, size), self.dialect.separator, self.columns, self.path, last)
         found = _counted(n, rows)
         ends = [*bounds[1 : len(found)], size]
         places = zip(found, bounds, ends, strict=False)
@@ -271,30 +282,42 @@ class DelimitedPieces(_TextPieces):
 
     def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
         """Read some columns of a piece, as text."""
-        text = self.header + self._text(piece.begin, piece.end)
-        with damage(self.path, "CSV"):
-            frame = pl.read_csv(
-                io.BytesIO(text.encode("utf-8", "replace")),
-                columns=list(columns),
-                separator=self.separator,
-                infer_schema=False,
-                raise_if_empty=False,
-            )
-        if len(frame) != piece.rows:
-            raise CorruptFile(
-                f"{self.path}, from line {line_of(self.path, piece.begin)} on: {piece.rows} records were found by "
-                f"their ends, but {len(frame)} can be read; a quotation mark is probably not closed"
-            )
-        return frame.select(columns)
+        return self._read(piece, columns, dict.fromkeys(columns, pl.String()))
 
-    @cached_property
-    def types(self) -> dict[str, pl.DataType]:
-        """Types that the columns would have, by all their values."""
-        with damage(self.path, "CSV"):
-            scan = pl.scan_csv(
-                self.path, separator=self.separator, infer_schema_length=None, encoding="utf8-lossy", glob=False
-            )
-            return dict(scan.collect_schema())
+    def load_typed(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+        """Read some columns of a piece with the types that the reader of whole files gives them."""
+        types = self._types_of(columns)
+        # true and false are words in any case, which the parser may not know
+        read_as = {name: pl.String() if kind == pl.Boolean else kind for name, kind in types.items()}
+        frame = self._read(piece, columns, read_as)
+        made = {name: column_of(frame, name) for name in columns}
+        made |= {name: delimited.truth_values(made[name]) for name in columns if types[name] == pl.Boolean}
+        return pl.DataFrame([values.alias(name) for name, values in made.items()])
+
+    def _read(self, piece: Piece, columns: Sequence[str], types: dict[str, pl.DataType] | None) -> pl.DataFrame:
+        content = self.dialect.doubled(self._text(piece.begin, piece.end)).encode("utf-8", "replace")
+        return self._records.read(content, columns, piece.rows, self.path, types)
+
+    def _types_of(self, columns: Sequence[str]) -> dict[str, pl.DataType]:
+        """Types by all values of the file, as whole files have them: read once, by the first thread that asks."""
+        with self._lock:
+            left = [name for name in columns if name not in self._types]
+            seen: dict[str, set[pl.DataType]] = {name: set() for name in left}
+            for piece in self.pieces(_TYPED_ROWS) if left else ():
+                frame = self._read(piece, left, None)
+                for name in left:
+                    values = column_of(frame, name)
+                    if values.null_count() < len(values):
+                        seen[name].add(delimited.as_booleans(values).dtype)
+            self._types |= {name: _common(kinds) for name, kinds in seen.items()}
+            return {name: self._types[name] for name in columns}
+
+
+def _common(kinds: set[pl.DataType]) -> pl.DataType:
+    """Type of a column whose parts look like these."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return pl.Float64() if kinds and all(kind.is_numeric() for kind in kinds) else pl.String()
 
 
 class JsonPieces(_TextPieces):
@@ -334,3 +357,5 @@ class JsonPieces(_TextPieces):
 
 
 _FIRST_LINES = 10_000
+# rows whose values are looked at together to tell types
+_TYPED_ROWS = 262_144

@@ -10,12 +10,21 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import row_list
-from miscal.base.checks import check_correct, looks_like_percentages, outside_unit
+from miscal.base.arrays import column_of, row_list
+from miscal.base.checks import (
+    EXTREME_WEIGHTS,
+    check_correct,
+    check_seed,
+    extreme_weights,
+    looks_like_percentages,
+    outside_unit,
+)
 from miscal.base.errors import InputError, MismatchError
+from miscal.base.precision import JUDGED_ROWS, narrowed
+from miscal.base.randomness import global_random_kept
 from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
-from miscal.data.readers.columns import find, guess, split_names
-from miscal.data.readers.mapped import in_blocks
+from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
+from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.rows import (
@@ -72,6 +81,7 @@ class Roles:
         return dict.fromkeys(self.metadata, "metadata") | named
 
 
+@global_random_kept()
 def read_triples(
     source: Any,
     *,
@@ -88,6 +98,7 @@ def read_triples(
     where: str | None = None,
     on_invalid: Literal["error", "drop"] = "error",
     encoding: str = "utf-8",
+    csv_escape: str | None = None,
     seed: int = 0,
     embed_model: str | None = None,
 ) -> Triples:
@@ -128,6 +139,9 @@ def read_triples(
         and counted in the notes.
     encoding : str, default "utf-8"
         Of text files.
+    csv_escape : str, optional
+        Of csv and tsv files: the character that stands before a quotation mark inside a quoted field, usually a
+        backslash. By default such a mark is doubled, and a mark that stands anywhere else is refused.
     seed : int, default 0
         Of the text encoder.
     embed_model : str, optional
@@ -157,19 +171,22 @@ def read_triples(
     """
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
-    table = open_table(source, encoding=encoding)
+    check_seed(seed)
+    table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     roles = _roles(table, confidence, correct, split, group, weight, split_names(metadata))
     inputs = choose_inputs(
         table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
     )
+    refuse_outcome("text", [inputs.text], correct=roles.correct)
+    refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
     rows = choose_rows(table, roles.columns, inputs, where)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     rows, weights, about_weights = _weighed(rows, roles)
     options = _options(roles, inputs) | {
-        "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding, "seed": seed,
-        "embed_model": embed_model,
+        "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding,
+        "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
     # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None
@@ -241,6 +258,11 @@ def _roles(
         for name in names:
             if name is not None:
                 find(name, table.columns, what=what)
+        refuse_outcome(what, names, correct)
+    if confidence in metadata:
+        raise InputError(
+            f"metadata: {confidence!r} is the confidence, and findings compare rows of equal confidence; leave it out"
+        )
     return Roles(
         confidence,
         correct,
@@ -294,6 +316,11 @@ def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | Non
             f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
             f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with --where"
         )
+    if extreme_weights(values):
+        raise InputError(
+            f"{label('weight', roles.weight)} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all "
+            "by their mean"
+        )
     kept = values > 0
     if not kept.any():
         raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
@@ -317,7 +344,7 @@ def _assembled(
     weights: np.ndarray | None,
 ) -> Triples:
     f, clipped = confidences(rows, roles.confidence)
-    y = check_correct(rows.frame[roles.correct], name=label("correct", roles.correct), rows=rows.row)
+    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
     group = None if roles.group is None else _group(rows, roles.group)
     values = encoder_values(rows, inputs)
     encoder = _new_encoder(inputs, seed, embed_model)
@@ -341,7 +368,7 @@ def _assembled(
 
 
 def _group(rows: TableRows, column: str) -> np.ndarray:
-    values = np.array(rows.frame[column].to_list(), dtype=object)
+    values = np.array(column_of(rows.frame, column).to_list(), dtype=object)
     return check_group(values, name=label("group", column), rows=rows.row)
 
 
@@ -356,7 +383,7 @@ def _split(rows: TableRows, roles: Roles, encoder: Encoder, values: Any) -> tupl
     if roles.split is None:
         return None, ()
     compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values
-    split = check_split(rows.frame[roles.split].to_list(), name=label("split", roles.split), rows=rows.row)
+    split = check_split(column_of(rows.frame, roles.split).to_list(), name=label("split", roles.split), rows=rows.row)
     return split, straddling_inputs(compared, split)
 
 
@@ -371,10 +398,15 @@ def _learned_from(values: Any, split: np.ndarray | None, seed: int) -> Any:
 
 
 def _transformed(encoder: Encoder, values: Any) -> np.ndarray:
-    """X; made block by block where it is large."""
+    """X, in single precision where that is enough; made block by block where it is large."""
+    n, d = len(values), encoder.n_features
+    if 4 * n * d <= LARGE_BYTES:
+        return narrowed(encoder.transform(values))
     if isinstance(values, np.ndarray):
         return encoder.transform(values)
-    return in_blocks(lambda rows: encoder.transform(values[rows]), len(values), encoder.n_features)
+    # all rows at once would need what block by block saves, so some rows tell what is enough
+    kind = narrowed(encoder.transform(values[:: -(-n // JUDGED_ROWS)])).dtype
+    return in_blocks(lambda rows: encoder.transform(values[rows]), n, d, kind)
 
 
 def _some(values: Any, keep: np.ndarray) -> Any:

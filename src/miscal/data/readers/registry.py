@@ -12,7 +12,7 @@ from miscal.data.readers.table import Table, existing
 READERS = (parquet, delimited, jsonl, scored, hf_dataset, in_memory)
 
 
-def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
+def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> Table:
     """Open a file, folder or table in memory with the first reader that accepts it.
 
     Parameters
@@ -22,6 +22,9 @@ def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
         polars or pyarrow frame; a dictionary of arrays.
     encoding : str, default "utf-8"
         Of text files.
+    csv_escape : str, optional
+        Of csv and tsv files: the character that stands before a quotation mark inside a quoted field. By default such
+        a mark is doubled.
 
     Returns
     -------
@@ -31,9 +34,14 @@ def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
     ------
     FileError
         If the path cannot be opened or no reader accepts it.
+    InputError
+        If an escape is named for anything but a csv or tsv file.
     """
     if isinstance(source, (str, Path)):
         source = existing(Path(source))
+    if csv_escape is not None:
+        refuse_escape(source)
+        return delimited.read(source, encoding=encoding, csv_escape=csv_escape)
     for reader in READERS:
         if reader.accepts(source):
             return reader.read(source, encoding=encoding)
@@ -46,3 +54,12 @@ def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
     raise InputError(
         f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"
     )
+
+
+def refuse_escape(source: Any) -> None:
+    """Refuse an escape of quotation marks where there are none to escape."""
+    if not delimited.accepts(source):
+        shown = source if isinstance(source, Path) else f"a value of type {type(source).__name__}"
+        raise InputError(
+            f"csv_escape (--csv-escape) says how a .csv or .tsv file was written; the data are {shown}: leave it out"
+        )

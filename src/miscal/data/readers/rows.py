@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import DtypeError, numeric, row_list, value_list
+from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
 from miscal.base.errors import InputError
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, match
-from miscal.data.readers.mapped import chosen_rows, float32_rows
+from miscal.data.readers.mapped import chosen_rows, held_rows
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.table import Table
 
@@ -154,7 +154,7 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
     if inputs.rows is not None:
         rows = replace(rows, X=_picked(inputs.embeddings, rows, inputs.rows))
-    return rows if rows.X is None else replace(rows, X=float32_rows(rows.X))
+    return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
 
 
 def _picked(embeddings: Any, rows: TableRows, column: str) -> np.ndarray:
@@ -181,7 +181,8 @@ def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
 
 def numbers_or_checked(X: Any) -> np.ndarray:
     """Take a numpy matrix of numbers as it is; anything else is converted exactly or refused."""
-    return X if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" else check_features(X, name="embeddings")
+    plain = isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
+    return X if plain else check_features(X, name="embeddings", narrow=False)
 
 
 def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
@@ -213,7 +214,7 @@ def numbers(rows: TableRows, column: str, name: str) -> np.ndarray:
     InputError
         Naming the first values that are no numbers, and their rows.
     """
-    series = rows.frame[column]
+    series = column_of(rows.frame, column)
     try:
         return numeric(series, name).astype(np.float64)
     except DtypeError:
@@ -249,7 +250,7 @@ def confidences(rows: TableRows, column: str) -> tuple[np.ndarray, tuple[str, ..
 
 def missing(rows: TableRows, column: str) -> np.ndarray:
     """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
-    series = rows.frame[column]
+    series = column_of(rows.frame, column)
     bad = series.is_null()
     if series.dtype.is_float():
         bad = bad | ~series.fill_null(0).is_finite()
@@ -292,7 +293,7 @@ def texts(rows: TableRows, column: str) -> tuple[str, ...]:
 
 def texts_of(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
     """Read a column of a table as :func:`texts` does."""
-    series = frame[column]
+    series = column_of(frame, column)
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"text: column {column!r} must hold text; its type is {series.dtype}")
     return tuple(series.cast(pl.String).fill_null("").to_list())
@@ -304,7 +305,7 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
     Dates are numpy's, to the second, NaT where missing, with the time of UTC where a zone is given. Text that is
     nothing but dates in the form of ISO 8601 is read as dates, because CSV and JSON have no other way to give them.
     """
-    series = rows.frame[column]
+    series = column_of(rows.frame, column)
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"metadata: column {column!r} must hold numbers or text; its type is {series.dtype}")
     if series.dtype.is_numeric():
@@ -343,7 +344,7 @@ def _without_zone(value: datetime) -> datetime:
 
 def refuse_repeated(rows: TableRows, column: str) -> None:
     """Refuse an id that occurs twice."""
-    series = rows.frame[column]
+    series = column_of(rows.frame, column)
     if series.dtype.is_nested():
         return
     repeated = (series.is_duplicated() & series.is_not_null()).to_numpy()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import os
 import resource
@@ -16,7 +15,9 @@ from typing import Any
 
 import polars as pl
 
+from miscal.base.arrays import nearest
 from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError
+from miscal.base.tables import read_parquet
 
 ROW_BYTES = 64
 """What a text or list cell is taken to need when sizes are estimated before reading."""
@@ -48,6 +49,29 @@ class Table:
     files: tuple[Path, ...] = ()
     embeddings: Path | None = None
     notes: tuple[str, ...] = ()
+
+
+def exactly(names: Sequence[str], columns: Sequence[str]) -> pl.Expr:
+    """Select columns by their exact names, which polars would take for patterns if they look like some.
+
+    Parameters
+    ----------
+    names : sequence of str
+    columns : sequence of str
+        All columns of the table, in order.
+
+    Returns
+    -------
+    polars.Expr
+
+    Examples
+    --------
+    >>> table = pl.LazyFrame({"a": [1], "^a$": [2], "*": [3]})
+    >>> table.select(exactly(["*", "^a$"], ["a", "^a$", "*"])).collect().row(0)
+    (3, 2)
+    """
+    place = {name: i for i, name in enumerate(columns)}
+    return pl.nth([place[name] for name in names])
 
 
 # --- paths --------------------------------------------------------------------------------------------------------
@@ -87,8 +111,12 @@ def _reason(error: Exception) -> str:
 
 def _near_file(path: Path) -> str:
     with contextlib.suppress(OSError):
-        near = difflib.get_close_matches(path.name, os.listdir(path.parent), n=1)
-        return f"; did you mean {near[0]}?" if near else ""
+        others = os.listdir(path.parent)
+        # equal endings make no names alike
+        stems = {Path(name).stem: name for name in reversed(others) if Path(name).suffix == path.suffix}
+        stems = {Path(name).stem: name for name in others} | stems
+        near = nearest(path.stem, stems)
+        return f"; did you mean {stems[near]}?" if near else ""
     return ""
 
 
@@ -134,7 +162,7 @@ def own_parquet(path: Path) -> pl.DataFrame:
         If it is damaged, or is not there.
     """
     with damage(path, "Parquet"):
-        return pl.read_parquet(path)
+        return read_parquet(path)
 
 
 def memory_limit() -> int:

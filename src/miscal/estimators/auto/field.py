@@ -130,9 +130,8 @@ class AutoField:
         return self.model_.correct(X, confidence)
 
     def unlike(self, X: np.ndarray) -> Unlike:
-        """Say how new rows differ from those learned from, column by column and as a whole."""
-        far, changed = self.model_.far_values(X)
-        return Unlike(far, changed, self.model_.known_directions(X))
+        """Say how new rows differ from those learned from, column by column."""
+        return Unlike(*self.model_.far_values(X))
 
     def spread(self, column: int) -> tuple[float, float]:
         """Mean and standard deviation of a column of X among the rows learned from; 0 where it was constant."""

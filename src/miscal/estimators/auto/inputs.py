@@ -16,6 +16,8 @@ from miscal.estimators.kernel import median_distance
 Array = NDArray[np.floating]
 
 _BLOCK_ROWS = 4_096
+_ROUNDING = {"float32": 1e-6, "float64": 1e-14}
+"""Standard deviation, relative to the mean, that rounding alone can bring."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class ScoreInputs:
 class Scaler:
     """Learned scaling of inputs and confidences; holds no labels."""
 
-    mean: NDArray[np.float32]
-    inverse_sd: NDArray[np.float32]
+    mean: NDArray[np.floating]  # in the precision of the inputs learned from, which all inputs are then centred in
+    inverse_sd: NDArray[np.floating]
     rotation: NDArray[np.float32]  # (d, p) to principal components, or (d, 0) where x is kept
     distance: float
     component_axes: NDArray[np.float32]  # (p, q)
@@ -69,7 +71,7 @@ class Scaler:
         """
         x = np.empty((len(X), self.rotation.shape[1] or len(self.mean)), np.float32)
         for i in range(0, len(X), _BLOCK_ROWS):  # a wide X is not copied whole
-            part = (np.asarray(X[i : i + _BLOCK_ROWS], np.float32) - self.mean) * self.inverse_sd
+            part = _single((np.asarray(X[i : i + _BLOCK_ROWS], self.mean.dtype) - self.mean) * self.inverse_sd)
             x[i : i + _BLOCK_ROWS] = part @ self.rotation if self.rotation.shape[1] else part
         x /= np.float32(self.distance)
         log_odds = logit(confidence)
@@ -88,6 +90,12 @@ class Scaler:
     def from_state(cls, state: dict[str, NDArray]) -> Scaler:
         """Rebuild from `state`."""
         return cls(**{**state, "distance": float(state["distance"][0])})
+
+
+def _single(scaled: Array) -> NDArray[np.float32]:
+    """Narrow inputs that are centred and scaled; a new row may still be farther off than float32 can say."""
+    largest = np.finfo(np.float32).max
+    return scaled if scaled.dtype == np.float32 else np.clip(scaled, -largest, largest).astype(np.float32)
 
 
 def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
@@ -114,16 +122,17 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     >>> scaler(X, rng.random(100)).x.shape
     (100, 3)
     """
-    X = np.asarray(X, np.float32)
+    X = np.asarray(X)
+    kind = X.dtype if X.dtype == np.float64 else np.dtype(np.float32)
     n, d = X.shape
     rows = X if n <= AUTO.component_rows else X[rng.choice(n, AUTO.component_rows, replace=False)]
     # summed in double precision: float32 sums over many rows lose digits
-    mean = rows.mean(0, dtype=np.float64).astype(np.float32)
+    mean = rows.mean(0, dtype=np.float64).astype(kind)
     sd = rows.std(0, dtype=np.float64)
     # A column that varies by rounding alone is constant.
-    real = sd > 1e-6 * np.maximum(np.abs(mean), 1e-30)
-    inverse = np.where(real, 1 / np.where(real, sd, 1.0), 0.0).astype(np.float32)
-    centred = (rows - mean) * inverse
+    real = sd > _ROUNDING[kind.name] * np.maximum(np.abs(mean), 1e-30)
+    inverse = np.where(real, 1 / np.where(real, sd, 1.0), 0.0).astype(kind)
+    centred = _single((rows - mean) * inverse)
     rotation = _components(centred, AUTO.widest) if d > AUTO.widest else np.zeros((d, 0), np.float32)
     x = centred @ rotation if rotation.shape[1] else centred
     distance = median_distance(x, rng, n_pairs=1_000)

@@ -235,22 +235,6 @@ class AutoModel:
             changed = changed + (constant & (np.abs(apart) > 1e-4 * np.abs(scaler.mean))).sum(0)
         return far, changed
 
-    def known_directions(self, X: Array) -> float | None:
-        """How much of the rows' variance lies along the leading components, over the same of the rows learned from.
-
-        None where the inputs are too few for the components to be a choice among many directions.
-        """
-
-        def share(x: Array) -> float:
-            apart = x - x.mean(0)
-            return float(((apart @ axes) ** 2).sum() / max(float((apart**2).sum()), 1e-30))
-
-        # orthonormal: the components themselves are in other units
-        axes = np.linalg.qr(self.scaler.component_axes[:, : AUTO.leading_components])[0]
-        if AUTO.few_directions * axes.shape[1] > axes.shape[0]:
-            return None
-        return share(self.inputs(X).x) / max(share(self.support.landmarks), 1e-30)
-
     def answer(self, at: Query, base: Array, supported: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Corrected confidences in [0, 1]; those of the global map, `base`, where the local support is missing."""
         if self.portfolio is None:

@@ -150,8 +150,6 @@ class AutoSettings:
     # --- support ---
     # standard deviations from the mean beyond which a value of a new row is told of; set by hand
     far_value: float = 10.0
-    # columns to a leading component from which on it says something that a set's variance lies along them; set by hand
-    few_directions: int = 8
     # a row is supported within `support_stretch` times the distance that this share of the landmarks have to their
     # nearest other: rows of the same kind are left out in less than 1 in 100, and what lies apart is told; set by hand
     support_share: float = 0.99

@@ -77,7 +77,7 @@ def kernel_weights(query: Tensor, bank: Tensor, sigma: float, floor: float = EXP
     return squared.mul_(-1.0 / sigma**2).clamp_(floor, 0.0).exp_()
 
 
-def average(query: Tensor, bank: Tensor, values: Tensor, weight: Tensor, sigma: float) -> Tensor:
+def average(query: Tensor, bank: Tensor, values: Tensor, weight: Tensor, sigma: float) -> tuple[Tensor, Tensor]:
     """Average the bank's values around every query row, as :func:`miscal.estimators.kernel.smooth` does.
 
     Parameters
@@ -90,14 +90,16 @@ def average(query: Tensor, bank: Tensor, values: Tensor, weight: Tensor, sigma: 
 
     Returns
     -------
-    Tensor of shape (q,), float32
+    average : Tensor of shape (q,), float32
         On the device of the query, between the smallest and the largest of the values.
+    mass : Tensor of shape (q,), float32
+        Sum of kernel weights.
 
     Examples
     --------
     >>> bank, one = torch.tensor([[0.0], [1.0], [9.0]]), torch.ones(3)
     >>> average(torch.tensor([[0.5]]), bank, torch.tensor([1.0, 0.0, 5.0]), one, sigma=0.5)
-    tensor([0.5000])
+    (tensor([0.5000]), tensor([0.7358]))
     """
     centre = bank.mean(0)
     q, b = query - centre, bank - centre
@@ -107,4 +109,5 @@ def average(query: Tensor, bank: Tensor, values: Tensor, weight: Tensor, sigma: 
     share = (weight / weight.mean()).to(b.dtype)
     columns = torch.stack([share * values.to(b.dtype), share], 1)
     sums = torch.cat([kernel_weights(part, b, sigma) @ columns for part in q.split(_QUERY_ROWS)])
-    return (sums[:, 0] / sums[:, 1]).float().clamp(values.min(), values.max())
+    found = (sums[:, 0] / sums[:, 1]).float().clamp(values.min(), values.max())
+    return found, (sums[:, 1] * weight.mean()).float()

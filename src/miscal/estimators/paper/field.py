@@ -1,37 +1,38 @@
 """The paper's estimator, to the letter (arXiv 2605.13484), so that its tables can be reproduced.
 
 phi and (sigma, lambda) come from :mod:`miscal.estimators.paper.grid`; the field is the kernel average of the residuals
-of a bank of training rows (equation 2); the correction is the range-aware map (equation 6). Added to it, without
-touching any of that: the visible part by a global map of f, standard errors, and a flag for rows so far from the
-bank that a kernel average means nothing. X is used as it is; the paper does not speak of standardising.
+of a bank of training rows (equation 2, :mod:`miscal.estimators.paper.readout`); the correction is the range-aware map
+(equation 6). Added to it, without touching any of that: the visible part by a global map of f, standard errors, and a
+flag for rows so far from the bank that a kernel average means little. X is used as it is; the paper does not speak of
+standardising. What we would rather do is an option: `min_mass` and `stop_hopeless`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from miscal.base.errors import InputError
+from miscal.base.precision import LARGEST_SINGLE, merged_columns
 from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
-from miscal.estimators.kernel import nearest, smooth
+from miscal.estimators.kernel import nearest
 from miscal.estimators.paper.correction import choose_alpha, range_aware
 from miscal.estimators.paper.device import device_of
-from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
+from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, check_grid, search
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Representation, TrainingData
+from miscal.estimators.paper.readout import SUPPORT, Readout
 
 BANK_SIZE = 20_000
 """Most training rows in the bank, a uniform sample."""
-
-MIN_MASS = 1.0
-"""Smallest mass of a supported estimate, by default: the weight of one row at the query itself. The paper has none."""
 
 MIN_TRAIN, MIN_VAL = 20, 2
 """Fewest rows to train on, the mass a row should have, and to choose by."""
@@ -50,11 +51,13 @@ class PaperField:
     neighbours : int, optional
         Average over that many nearest bank rows alone, the paper's optional top-k; by default over the whole bank.
         Training and the choice of (sigma, lambda) are without it.
-    min_mass : float, default 1.0
-        Smallest sum of kernel weights of a supported estimate. A row of less gets the value of the global map and
-        belongs to no regime. With 0, every row keeps its kernel average, as in the paper.
-    stop_hopeless : bool, default True
-        Stop settings that cannot catch up (see :mod:`miscal.estimators.paper.grid`).
+    min_mass : float, default 0.0
+        A row whose sum of kernel weights is smaller gets the value of the global map and belongs to no regime. With
+        0, as in the paper, every row keeps its kernel average; 1 is our advice. Rows of a mass below 1 are not
+        `supported` in either case.
+    stop_hopeless : bool, default False
+        Stop settings that cannot catch up, which saves time (see :mod:`miscal.estimators.paper.grid`). The paper
+        trains all until their patience ends.
     random_state : int or Generator, default 0
         Draws validation rows (if `fit` is given no split), bank, starting weights, batches and dropout.
     n_jobs : int, optional
@@ -71,6 +74,8 @@ class PaperField:
         Chosen bandwidth, lambda, epoch (from 1) and scale of the correction.
     settings_ : dict
         sigma, lambda, epoch and alpha.
+    readout : Readout
+        How residuals are averaged: `neighbours` and `min_mass`.
     device_ : str
         "cpu" or "cuda": where phi is trained, and rows are placed by it.
     proxies_ : tuple of float
@@ -111,15 +116,19 @@ class PaperField:
         patience: int = PATIENCE,
         bank_size: int = BANK_SIZE,
         neighbours: int | None = None,
-        min_mass: float = MIN_MASS,
-        stop_hopeless: bool = True,
+        min_mass: float = 0.0,
+        stop_hopeless: bool = False,
         random_state: int | np.random.Generator = 0,
         n_jobs: int | None = None,
         device: str = "auto",
     ) -> None:
+        check_grid(sigmas, lambdas)
+        _check_whole(max_epochs=max_epochs, patience=patience, bank_size=bank_size)
+        if not isinstance(stop_hopeless, bool):
+            raise InputError(f"stop_hopeless must be true or false; got {stop_hopeless!r}")
         self.sigmas, self.lambdas = sigmas, lambdas
         self.max_epochs, self.patience, self.bank_size = max_epochs, patience, bank_size
-        self.neighbours_of_query, self.min_mass = _checked_neighbours(neighbours), _checked_mass(min_mass)
+        self.readout = Readout(neighbours, min_mass)
         self.stop_hopeless, self.random_state, self.n_jobs = stop_hopeless, random_state, n_jobs
         # here, so that a missing GPU is told before any work is done
         self.device_ = device_of(device).type
@@ -130,8 +139,9 @@ class PaperField:
         Parameters
         ----------
         rows : Triples
-            X is used as it is: columns of very different scale are the caller's to mend. A split of 'train' and 'val'
-            is used; without one, one row (or group) in nine is drawn for validation, as in the paper's 80/10/10.
+            X is used as it is, in single precision: columns of very different scale are the caller's to mend. A split
+            of 'train' and 'val' is used; without one, one row (or group) in nine is drawn for validation, as in the
+            paper's 80/10/10.
 
         Returns
         -------
@@ -141,8 +151,10 @@ class PaperField:
         Raises
         ------
         InputError
-            For another split, or fewer than 20 training or 2 validation rows.
+            For another split, fewer than 20 training or 2 validation rows, or a column whose numbers are so large
+            beside their differences that single precision merges them.
         """
+        rows = replace(rows, X=_single(rows.X))
         X, f, y = rows.X, rows.confidence, rows.correct
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         rng = np.random.default_rng(self.random_state)
@@ -166,8 +178,8 @@ class PaperField:
         """Return the estimator of a fold: with the chosen sigma, lambda and number of epochs once there are any."""
         same = {
             "bank_size": self.bank_size,
-            "neighbours": self.neighbours_of_query,
-            "min_mass": self.min_mass,
+            "neighbours": self.readout.neighbours,
+            "min_mass": self.readout.min_mass,
             "random_state": self.random_state,
             "device": self.device_,
         }
@@ -189,37 +201,35 @@ class PaperField:
         Returns
         -------
         FieldEstimate
-            `delta` is the kernel average of the bank's residuals where the mass is at least `min_mass`, else
-            the global map's; `corrected` the range-aware map, there the global map. Not clipped: f + delta may
-            leave [0, 1], as in the paper.
+            `delta` is the kernel average of the bank's residuals, and `corrected` the range-aware map of it. Not
+            clipped: f + delta may leave [0, 1], as in the paper. Rows of less than `min_mass` have both by the
+            global map, and are not `local`.
         """
         f = confidence
         delta, mass, visible, coordinates = self._local(X, f)
-        supported = self._supported(mass)
+        local = self.readout.local(mass)
         return FieldEstimate(
             delta=delta,
             mass=mass,
-            supported=supported,
+            supported=self.readout.supported(mass),
             visible=visible,
             hidden=delta - visible,
-            corrected=np.where(supported, range_aware(f, delta, self.alpha_), f + visible),
+            corrected=np.where(local, range_aware(f, delta, self.alpha_), f + visible),
             coordinates=coordinates.astype(np.float64),
             standard_error=self._standard_error(coordinates, delta, mass),
+            local=local,
         )
 
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences; the kernel is all there is, so nothing is left out."""
         told = self.estimate(X, confidence)
-        return Correction(told.delta, told.corrected, told.supported, told.mass)
+        return Correction(told.delta, told.corrected, told.supported, told.mass, told.local)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""
         if confidence is not None:
             return self.estimate(X, confidence).delta
-        average, mass = self._average(self._embed(X))
-        # the mass can only be 0 where tiny weights underflow: a far row has the floor of the kernel for its mass
-        mean = np.average(self.bank_residual_, weights=self.bank_weight_)
-        return np.where(mass > 0, average.astype(np.float64), mean)
+        return self._average(self._embed(X))[0].astype(np.float64)
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Return phi(X): unit rows, float64 (n, k)."""
@@ -256,8 +266,8 @@ class PaperField:
             "lambda": self.penalty_,
             "epoch": self.epoch_,
             "alpha": self.alpha_,
-            "neighbours": self.neighbours_of_query,
-            "min_mass": self.min_mass,
+            "neighbours": self.readout.neighbours,
+            "min_mass": self.readout.min_mass,
             "selection": self.selection_,
             "global_map": self.global_map_.name,
         }
@@ -269,8 +279,8 @@ class PaperField:
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PaperField:
         """Rebuild a fitted field from what :meth:`state` returned."""
         # corrections are read where no GPU may be, and should be the same there
-        # models of earlier versions have no such key
-        least = content.get("min_mass", MIN_MASS)
+        # models of earlier versions have no such key: they gave rows without support to the global map
+        least = content.get("min_mass", SUPPORT)
         self = cls(neighbours=content["neighbours"], min_mass=least, device="cpu")
         self.phi_ = Representation(tuple(content["sizes"]))
         self.phi_.load_state_dict(
@@ -307,18 +317,13 @@ class PaperField:
         coordinates = self._embed(X)
         average, mass = self._average(coordinates)
         visible = self.global_map_.apply(f) - f
-        return np.where(self._supported(mass), average, visible), mass.astype(np.float64), visible, coordinates
-
-    def _supported(self, mass: np.ndarray) -> np.ndarray:
-        # tiny weights of rows can underflow to a mass of 0, of which there is no average
-        return (mass >= self.min_mass) & (mass > 0)
+        return np.where(self.readout.local(mass), average, visible), mass.astype(np.float64), visible, coordinates
 
     def _average(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._smooth(coordinates, self.bank_residual_, self.sigma_)
 
     def _smooth(self, coordinates: np.ndarray, values: np.ndarray, sigma: float) -> tuple[np.ndarray, np.ndarray]:
-        some = None if self.neighbours_of_query is None else min(self.neighbours_of_query, len(self.bank_rows_))
-        return smooth(coordinates, self.bank_coordinates_, values, sigma, weight=self.bank_weight_, neighbours=some)
+        return self.readout.average(coordinates, self.bank_coordinates_, values, self.bank_weight_, sigma)
 
     def _standard_error(self, coordinates: np.ndarray, delta: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """sqrt(sum w K^2 (r - delta)^2) / sum w K; K^2 is the kernel of bandwidth sigma / sqrt 2."""
@@ -327,28 +332,43 @@ class PaperField:
         first, second = moments.astype(np.float64).T
         # averages times their mass are sums: sum w K^2 (r - delta)^2, expanded; rounding can leave it below 0
         spread = np.maximum(second - 2 * delta * first + np.square(delta), 0.0)
-        return np.sqrt(spread * squares) / mass
+        # a mass of 0 says nothing
+        return np.divide(np.sqrt(spread * squares), mass, out=np.full(len(mass), np.inf), where=mass > 0)
 
     def _embed(self, X: np.ndarray) -> np.ndarray:
         with one_thread():
             # torch warns of memory that must not be written to
-            rows = torch.from_numpy(np.require(X, requirements="W"))
+            # farther off, the network would leave the range of its numbers; no row learned from is
+            near = X if not len(X) or np.abs(X).max() <= LARGEST_SINGLE else np.clip(X, -LARGEST_SINGLE, LARGEST_SINGLE)
+            rows = torch.from_numpy(np.require(near, np.float32, requirements="W"))
             return self.phi_.on(self.device_).embed(rows).cpu().numpy()
 
 
 _BANK = ("bank_rows", "bank_coordinates", "bank_residual", "bank_weight")
 
 
-def _checked_mass(min_mass: float) -> float:
-    if isinstance(min_mass, bool) or not isinstance(min_mass, int | float) or not 0 <= min_mass < np.inf:
-        raise InputError(f"min_mass must be a number of at least 0, a sum of kernel weights; got {min_mass!r}")
-    return float(min_mass)
+def _single(X: np.ndarray) -> np.ndarray:
+    """Narrow inputs, which the paper's network takes as they are, and refuse what would be merged."""
+    if X.dtype == np.float32:
+        return X
+    merged = merged_columns(X)
+    beyond = np.flatnonzero(np.abs(X).max(0) > LARGEST_SINGLE)
+    bad = np.union1d(merged, beyond)
+    if len(bad):
+        low, high = X[:, bad[0]].min(), X[:, bad[0]].max()
+        raise InputError(
+            f"method 'paper' takes inputs as they are, in single precision, which has 7 digits and cannot hold "
+            f"the values of {len(bad)} of {X.shape[1]} columns (first column {bad[0]}, counted from 0: from {low:.10g} "
+            f"to {high:.10g}); subtract the column's mean and divide by its standard deviation, leave the column out, "
+            "or take method 'auto', which centres by itself"
+        )
+    return X.astype(np.float32)
 
 
-def _checked_neighbours(neighbours: int | None) -> int | None:
-    if neighbours is not None and neighbours < 1:
-        raise InputError(f"neighbours must be at least 1, or None for the whole bank; got {neighbours}")
-    return neighbours
+def _check_whole(**settings: Any) -> None:
+    for name, value in settings.items():
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{name} must be a whole number of at least 1; got {value!r}")
 
 
 def _train_and_val(rows: Triples, weight: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

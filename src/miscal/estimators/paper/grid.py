@@ -2,8 +2,9 @@
 
 The proxy is the validation Brier score of f + delta_hat, unclipped (arXiv 2605.13484, appendix A). Settings are
 trained in rounds of epochs; settings whose lambda has not mattered yet, no row having lacked mass, share one run.
-After each round those that cannot catch up are stopped: those whose best squared errors exceed the leader's, row by
-row on the validation split, by more than ``HOPELESS`` standard errors. Their table rows keep the proxy reached.
+All are trained until their patience ends, as in the paper. As an option (``stop_hopeless``), those that cannot catch up
+are stopped after each round: those whose best squared errors exceed the leader's, row by row on the validation split,
+by more than ``HOPELESS`` standard errors. Their table rows keep the proxy reached.
 Each run is by itself on one thread, several at a time in processes, so the numbers do not depend on how many.
 """
 
@@ -75,8 +76,9 @@ def search(
     n_jobs: int | None = None,
     max_epochs: int = MAX_EPOCHS,
     patience: int = PATIENCE,
-    stop_hopeless: bool = True,
+    stop_hopeless: bool = False,
     device: str = "cpu",
+    watch_loss: bool = False,
 ) -> GridSearch:
     """Train the grid and choose by the proxy.
 
@@ -90,10 +92,12 @@ def search(
     n_jobs : int, optional
         Processes, by default as many as cores are allowed to this process. Changes no number.
     max_epochs, patience : int
-    stop_hopeless : bool, default True
-        Stop settings that cannot catch up. The table of an experiment about the whole grid wants False.
+    stop_hopeless : bool, default False
+        Stop settings that cannot catch up.
     device : {"cpu", "cuda"}, default "cpu"
         Where to train. A GPU trains the settings one after the other, in this process.
+    watch_loss : bool, default False
+        Keep the weights of the lowest validation loss, too (``Training.lowest``). The choice is by the proxy.
 
     Returns
     -------
@@ -116,10 +120,19 @@ def search(
     >>> [candidate.n_epochs for candidate in found.candidates], found.chosen in (0, 1)
     ([2, 2], True)
     """
-    _check_grid(sigmas, penalties)
+    check_grid(sigmas, penalties)
     sizes = layer_sizes(data.X.shape[1])
     trainings = [
-        Training(sizes, sigma, penalty, seed=seed, max_epochs=max_epochs, patience=patience, device=device)
+        Training(
+            sizes,
+            sigma,
+            penalty,
+            seed=seed,
+            max_epochs=max_epochs,
+            patience=patience,
+            device=device,
+            watch_loss=watch_loss,
+        )
         for sigma in sigmas
         for penalty in penalties
     ]
@@ -211,8 +224,30 @@ def _candidate(training: Training) -> GridCandidate:
     )
 
 
-def _check_grid(sigmas: Sequence[float], penalties: Sequence[float]) -> None:
-    if len(sigmas) == 0 or len(penalties) == 0 or min(sigmas) <= 0 or min(penalties) < 0:
-        raise InputError(
-            f"sigmas must be positive and lambdas not negative, one of each at least; got {sigmas} and {penalties}"
-        )
+def check_grid(sigmas: Any, lambdas: Any) -> None:
+    """Refuse what is no grid.
+
+    Raises
+    ------
+    InputError
+        If one of both is no sequence of numbers or empty, a sigma is not positive, or a lambda is negative.
+
+    Examples
+    --------
+    >>> check_grid([0.1], 0.01)
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: lambdas must be a list of finite numbers of at least 0; got 0.01
+    """
+    for name, values, least in (("sigmas", sigmas, "above 0"), ("lambdas", lambdas, "of at least 0")):
+        allowed = _are_numbers(values) and (min(values) > 0 or (min(values) == 0 and name == "lambdas"))
+        if not allowed:
+            raise InputError(f"{name} must be a list of finite numbers {least}; got {values!r}")
+
+
+def _are_numbers(values: Any) -> bool:
+    if not isinstance(values, Sequence | np.ndarray) or len(values) == 0:
+        return False
+    return all(
+        isinstance(one, int | float | np.number) and not isinstance(one, bool) and np.isfinite(one) for one in values
+    )

@@ -234,6 +234,10 @@ class Training:
         Epoch with the smallest proxy, from 1; its weights are in `best_weights`.
     best_errors : array of shape (v,)
         Squared errors (r - delta_hat)^2 of the validation rows at that epoch.
+    losses : list of float
+        Where they are watched: the loss of the validation rows around the bank after each epoch.
+    lowest_epoch : int
+        Epoch with the smallest such loss, from 1; its weights are in `lowest_weights`.
     """
 
     def __init__(
@@ -246,6 +250,7 @@ class Training:
         max_epochs: int = MAX_EPOCHS,
         patience: int = PATIENCE,
         device: str = "cpu",
+        watch_loss: bool = False,
     ) -> None:
         self.device = torch.device(device)
         self.sizes, self.sigma, self.penalty, self.seed = sizes, sigma, penalty, seed
@@ -259,6 +264,10 @@ class Training:
         self.best_epoch = 0
         self.best_errors = np.zeros(0)
         self.best_weights: dict[str, Tensor] = {}
+        self.watch_loss = watch_loss
+        self.losses: list[float] = []
+        self.lowest_epoch = 0
+        self.lowest_weights: dict[str, Tensor] = {}
 
     @property
     def epoch(self) -> int:
@@ -282,8 +291,10 @@ class Training:
             self._train_epoch(X, residual, weight)
             # the whole bank again after every epoch, since phi has moved
             around = self.phi.embed(X, bank)
-            delta = self._smooth(data, self.phi.embed(X_val), around)
+            delta, mass = self._smooth(data, self.phi.embed(X_val), around)
             self._record(np.square(data.residual_val - delta, dtype=np.float64), data.weight_val)
+            if self.watch_loss:
+                self._record_loss(delta, mass, data.weight_val)
         return self
 
     def with_penalty(self, penalty: float) -> Training:
@@ -299,22 +310,30 @@ class Training:
 
     def best(self) -> Representation:
         """Return phi with the weights of the best epoch."""
+        return self._with(self.best_weights)
+
+    def lowest(self) -> Representation:
+        """Return phi with the weights of the epoch with the lowest validation loss, where it was watched."""
+        return self._with(self.lowest_weights)
+
+    def _with(self, weights: dict[str, Tensor]) -> Representation:
         phi = Representation(self.sizes)
-        phi.load_state_dict(self.best_weights)
+        phi.load_state_dict(weights)
         return phi
 
-    def estimate(self, data: TrainingData, X: np.ndarray) -> np.ndarray:
-        """Return delta_hat of the best epoch at float32 rows X (q, d), from the bank: float32 (q,)."""
-        phi = self.best().on(self.device)
-        return self._smooth(data, phi.embed(_share(X)), phi.embed(_share(data.X), _share(data.bank)))
+    def estimate(self, data: TrainingData, X: np.ndarray, phi: Representation | None = None) -> np.ndarray:
+        """Return delta_hat at float32 rows X (q, d), from the bank, float32 (q,); by default that of the best epoch."""
+        phi = (self.best() if phi is None else phi).on(self.device)
+        return self._smooth(data, phi.embed(_share(X)), phi.embed(_share(data.X), _share(data.bank)))[0]
 
-    def _smooth(self, data: TrainingData, z: Tensor, around: Tensor) -> np.ndarray:
-        """Average the bank's residuals around represented rows z; `around` are the rows of the bank, represented."""
+    def _smooth(self, data: TrainingData, z: Tensor, around: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """Average the bank's residuals around represented rows z, whose bank is `around`; the mass too."""
         residual, weight = data.residual[data.bank], data.weight[data.bank]
         if by_numpy(z.device):
-            return smooth(z.numpy(), around.numpy(), residual, self.sigma, weight=weight)[0]
+            return smooth(z.numpy(), around.numpy(), residual, self.sigma, weight=weight)
         values, shares = (torch.from_numpy(part).to(z.device) for part in (residual, weight))
-        return average(z, around, values, shares, self.sigma).cpu().numpy()
+        found = average(z, around, values, shares, self.sigma)
+        return found[0].cpu().numpy(), found[1].cpu().numpy()
 
     def _train_epoch(self, X: Tensor, residual: Tensor, weight: Tensor) -> None:
         masks = _stream(self.seed, _MASK, self.epoch)
@@ -333,7 +352,19 @@ class Training:
         self.proxies.append(float(np.average(errors, weights=weight)))
         if self.best_epoch == 0 or self.proxies[-1] < self.best_proxy:
             self.best_epoch, self.best_errors = self.epoch, errors
-            self.best_weights = {name: value.cpu().clone() for name, value in self.phi.state_dict().items()}
+            self.best_weights = self._weights()
+
+    def _record_loss(self, delta: np.ndarray, mass: np.ndarray, weight: np.ndarray) -> None:
+        short = np.maximum(0.0, M_MIN - mass.astype(np.float64))
+        # from here on lambda decides which epoch is the lowest, so that no other setting may share this training
+        self.penalised |= bool((short > 0).any())
+        loss = self.penalty * np.square(short) - np.square(delta, dtype=np.float64)
+        self.losses.append(float(np.average(loss, weights=weight)))
+        if self.lowest_epoch == 0 or self.losses[-1] < self.losses[self.lowest_epoch - 1]:
+            self.lowest_epoch, self.lowest_weights = self.epoch, self._weights()
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: value.cpu().clone() for name, value in self.phi.state_dict().items()}
 
 
 def batches(n: int, rng: np.random.Generator) -> Iterator[Tensor]:

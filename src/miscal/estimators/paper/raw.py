@@ -1,9 +1,8 @@
 """The paper's readout without its learned geometry: residuals smoothed over the inputs themselves.
 
-Bank, kernel, choice of the bandwidth by the proxy, and the range-aware correction are those of the paper's field; the
-coordinates are not, and here every row keeps its kernel average, however small its mass, as in the learned geometry
-with ``min_mass=0``. (The baseline ``raw_kernel`` is another thing: it smooths all rows, may map the
-confidence first, and chooses by log loss.)
+Bank, kernel, choice of the bandwidth by the proxy, readout and range-aware correction are those of the paper's field;
+the coordinates are not: the two differ in nothing but the geometry. (The baseline ``raw_kernel`` is another thing: it
+smooths all rows, may map the confidence first, and chooses by log loss.)
 """
 
 from __future__ import annotations
@@ -13,8 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.estimators.kernel import median_distance, smooth
+from miscal.calibration.calibrators import Calibrator
+from miscal.estimators.estimate import Correction
+from miscal.estimators.kernel import median_distance
 from miscal.estimators.paper.correction import choose_alpha, range_aware
+from miscal.estimators.paper.readout import PAPERS, Readout
 
 SCALES = tuple(float(scale) for scale in np.geomspace(0.125, 2.0, 9))
 """Bandwidths tried, in units of the median distance between two rows of the bank, in steps of sqrt(2).
@@ -43,6 +45,10 @@ class RawField:
         Scale of the range-aware correction.
     proxy : float
         Validation Brier score of f + delta, unclipped, at the chosen bandwidth.
+    readout : Readout
+        How residuals are averaged.
+    global_map : Calibrator or None
+        Whose values rows get that the readout leaves without average; None: the confidence as it is.
     """
 
     bank: np.ndarray
@@ -51,14 +57,16 @@ class RawField:
     sigma: float
     alpha: float
     proxy: float
+    readout: Readout
+    global_map: Calibrator | None
 
-    def delta(self, X: np.ndarray) -> np.ndarray:
-        """Estimate the field at rows, float64 (n,) in [-1, 1]; far from the whole bank it is the mean residual."""
-        return _smoothed(X, self.bank, self.residual, self.weight, self.sigma)
-
-    def corrected(self, confidence: np.ndarray, delta: np.ndarray) -> np.ndarray:
-        """Correct confidences (n,) by the range-aware map of the field (n,); in [0, 1]."""
-        return range_aware(confidence, delta, self.alpha)
+    def estimate(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
+        """Estimate the field at rows (n, d), and correct their confidences (n,) by the range-aware map."""
+        average, mass = _smoothed(self.readout, X, self.bank, self.residual, self.weight, self.sigma)
+        delta = _field(self.readout, self.global_map, confidence, average, mass)
+        local = self.readout.local(mass)
+        corrected = np.where(local, range_aware(confidence, delta, self.alpha), confidence + delta)
+        return Correction(delta, corrected, self.readout.supported(mass), mass, local)
 
 
 def choose_raw_field(
@@ -70,6 +78,8 @@ def choose_raw_field(
     correct: np.ndarray,
     sample_weight: np.ndarray | None = None,
     *,
+    readout: Readout = PAPERS,
+    global_map: Calibrator | None = None,
     scales: Sequence[float] = SCALES,
     random_state: int | np.random.Generator = 0,
 ) -> RawField:
@@ -89,6 +99,10 @@ def choose_raw_field(
         Their confidences in [0, 1] and outcomes, 0 or 1.
     sample_weight : float array of shape (v,), optional
         Their weights.
+    readout : Readout, default PAPERS
+        How residuals are averaged.
+    global_map : Calibrator, optional
+        Whose values rows get that the readout leaves without average; by default the confidence as it is.
     scales : sequence of float, default SCALES
         Bandwidths to try, in units of the median distance between two rows of the bank.
     random_state : int or numpy.random.Generator, default 0
@@ -106,19 +120,33 @@ def choose_raw_field(
     >>> X, f = rng.normal(size=(600, 1)), np.full(600, 0.5)
     >>> y = (X[:, 0] > 0).astype(float)
     >>> found = choose_raw_field(X[:400], (y - f)[:400], None, X[400:500], f[400:500], y[400:500])
-    >>> found.delta(np.array([[-1.0], [1.0]])).round(1).tolist()
+    >>> found.estimate(np.array([[-1.0], [1.0]]), np.array([0.5, 0.5])).delta.round(1).tolist()
     [-0.5, 0.5]
     """
     unit = median_distance(bank, np.random.default_rng(random_state))
     sigmas = [scale * unit for scale in scales]
-    fields = [_smoothed(X, bank, residual, weight, sigma) for sigma in sigmas]
-    proxies = [np.average(np.square(correct - confidence - delta), weights=sample_weight) for delta in fields]
+    smoothed = [_smoothed(readout, X, bank, residual, weight, sigma) for sigma in sigmas]
+    proxies = [np.average(np.square(correct - confidence - delta), weights=sample_weight) for delta, _ in smoothed]
     best = int(np.argmin(proxies))
-    alpha = choose_alpha(correct, confidence, fields[best], sample_weight)
-    return RawField(bank, residual, weight, sigmas[best], alpha, float(proxies[best]))
+    delta = _field(readout, global_map, confidence, *smoothed[best])
+    alpha = choose_alpha(correct, confidence, delta, sample_weight)
+    return RawField(bank, residual, weight, sigmas[best], alpha, float(proxies[best]), readout, global_map)
 
 
 def _smoothed(
-    query: np.ndarray, bank: np.ndarray, residual: np.ndarray, weight: np.ndarray | None, sigma: float
+    readout: Readout,
+    query: np.ndarray,
+    bank: np.ndarray,
+    residual: np.ndarray,
+    weight: np.ndarray | None,
+    sigma: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    average, mass = readout.average(query, bank, residual, weight, sigma)
+    return average.astype(np.float64), mass.astype(np.float64)
+
+
+def _field(
+    readout: Readout, global_map: Calibrator | None, confidence: np.ndarray, average: np.ndarray, mass: np.ndarray
 ) -> np.ndarray:
-    return smooth(query, bank, residual, sigma, weight=weight)[0].astype(np.float64)
+    visible = 0.0 if global_map is None else global_map.apply(confidence) - confidence
+    return np.where(readout.local(mass), average, visible)

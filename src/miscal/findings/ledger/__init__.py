@@ -4,9 +4,9 @@ Groups are named (`groups`) or clustered (`clusters`) before any outcome is seen
 of an estimated hidden field are tested given those (`cuts`). What is found is described (`describe`, `ledger`).
 """
 
-from miscal.findings.ledger.clusters import clusters_of
+from miscal.findings.ledger.clusters import Clusters, clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
-from miscal.findings.ledger.groups import IN_TEXT, TEXT, Groups, named_groups, readable, with_clusters, with_features
+from miscal.findings.ledger.groups import Groups, named_groups, readable, with_clusters, with_features
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, Witnesses, find
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 
@@ -15,10 +15,9 @@ __all__ = [
     "FAMILY_WISE",
     "FDR",
     "FOUND",
-    "IN_TEXT",
     "LEDGER_DEFAULTS",
     "NAMED",
-    "TEXT",
+    "Clusters",
     "Finding",
     "Found",
     "Groups",

@@ -9,19 +9,35 @@ in the same scan as named groups.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from miscal.findings.conditions.kinds.cluster import Cluster
+from miscal.findings.input_clusters import MANY_VALUES, InputClusters
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
-_MANY_VALUES = 1 << 28  # 1 GB of float32
-_BLOCK_VALUES = 1 << 22
 
-Cluster = tuple[np.ndarray, tuple[int, ...]]
+@dataclass(frozen=True, eq=False)
+class ClusterRows:
+    """A cluster: its condition, its rows (bool, (n,)), and the positions of up to two rows nearest to its centre."""
+
+    condition: Cluster
+    rows: np.ndarray
+    typical: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters of inputs, and the space in which they and new rows are placed; None where there are no clusters."""
+
+    found: tuple[ClusterRows, ...] = ()
+    space: InputClusters | None = None
 
 
 def clusters_of(
     X: np.ndarray, *, own_units: bool = False, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS
-) -> list[Cluster]:
+) -> Clusters:
     """Cluster inputs at several scales.
 
     Parameters
@@ -37,89 +53,76 @@ def clusters_of(
 
     Returns
     -------
-    list of (bool array of shape (n,), tuple of int)
-        The rows of each cluster, and up to two rows nearest to its centre. No cluster twice, none smaller than
-        ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none larger than half the rows; none at
-        all where the inputs are too few or all equal.
+    Clusters
+        No cluster twice, none smaller than ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none
+        larger than half the rows; none at all where the inputs are too few or all equal.
 
     Examples
     --------
     >>> X = np.r_[np.zeros((100, 2)), np.ones((100, 2))] + np.random.default_rng(0).normal(0, 0.1, (200, 2))
-    >>> any(rows[:100].all() and not rows[100:].any() for rows, _ in clusters_of(X))
+    >>> any(one.rows[:100].all() and not one.rows[100:].any() for one in clusters_of(X).found)
     True
     """
     n = len(X)
     least = max(settings.cluster_rows, int(np.ceil(settings.cluster_share * n)))
     finest = min(max(settings.cluster_scales), n // least)
     if finest < 2:
-        return []
-    points = _components(np.asarray(X), own_units, settings, seed)
-    if points is None:
-        return []
+        return Clusters()
+    space = _space(np.asarray(X), own_units, settings, seed)
+    if space is None:
+        return Clusters()
+    points = space.positions(X)
     # equal results for rows in another order: centres are drawn from rows in an order of their own
     order = np.lexsort(points.T[:2][::-1])
     sample = order[np.linspace(0, n - 1, min(n, settings.cluster_sample)).round().astype(int)]
-    kept: dict[bytes, Cluster] = {}
+    found: dict[bytes, ClusterRows] = {}
     for scale in sorted({min(scale, finest) for scale in settings.cluster_scales}):
-        codes, centres = _kmeans(points, sample, scale, seed)
+        space.centres[scale] = _centres(points[sample], scale, seed)
+        codes = space.nearest(points, scale)
         groups = [[code] for code in range(scale)]
         if scale == finest:
-            groups += _joined(centres, np.bincount(codes, minlength=scale))
+            groups += _joined(space.centres[scale], np.bincount(codes, minlength=scale))
         for members in groups:
             rows = np.isin(codes, members)
-            if least <= rows.sum() <= n // 2:
-                kept.setdefault(np.packbits(rows).tobytes(), (rows, _typical(points, rows)))
-    return list(kept.values())
+            size = int(rows.sum())
+            if least <= size <= n // 2:
+                condition = Cluster(size, scale, tuple(sorted(members)))
+                found.setdefault(np.packbits(rows).tobytes(), ClusterRows(condition, rows, _typical(points, rows)))
+    return Clusters(tuple(found.values()), space)
 
 
-def _components(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: int) -> np.ndarray | None:
-    """Leading principal components, float32 (n, k); None where all rows are equal."""
+def _space(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: int) -> InputClusters | None:
+    """Leading principal components of the inputs, without centres; None where all rows are equal."""
     from sklearn.decomposition import PCA
 
-    X = X.astype(np.float32, copy=False)
-    if X.size > _MANY_VALUES:
-        return _components_in_blocks(X, own_units, settings, seed)
-    spread = X.std(0)
-    telling = spread > 1e-6 * max(1e-12, float(np.abs(X).max()))
-    if not telling.any():
-        return None
-    scaled = X[:, telling] - X[:, telling].mean(0)
-    if own_units:
-        scaled /= spread[telling]
-    kept = min(settings.components, *scaled.shape)
-    if kept == scaled.shape[1]:
-        return scaled
     some = np.linspace(0, len(X) - 1, min(len(X), settings.cluster_sample)).astype(int)
-    solver = "randomized" if kept < 0.5 * min(len(some), scaled.shape[1]) else "full"
-    return PCA(kept, svd_solver=solver, random_state=seed).fit(scaled[some]).transform(scaled)
-
-
-def _components_in_blocks(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: int) -> np.ndarray | None:
-    """Compute the same of inputs that memory may not hold, learned from the rows that clusters are learned from."""
-    from sklearn.decomposition import PCA
-
-    some = X[np.linspace(0, len(X) - 1, min(len(X), settings.cluster_sample)).astype(int)]
-    spread = some.std(0)
-    telling = spread > 1e-6 * max(1e-12, float(np.abs(some).max()))
-    if not telling.any():
+    # of inputs that memory may not hold twice, the rows that components are learned from stand for all
+    known = X[some] if X.size > MANY_VALUES else X
+    spread = known.std(0)
+    single = X.dtype == np.float32
+    # what is left of constant columns in single precision is rounding
+    columns = np.flatnonzero(spread > (1e-6 * max(1e-12, float(np.abs(known).max())) if single else 0.0))
+    if not len(columns):
         return None
-    scale = 1 / spread[telling] if own_units else np.ones(int(telling.sum()), np.float32)
-    kept = min(settings.components, int(telling.sum()))
-    solver = "randomized" if kept < 0.5 * min(len(some), len(scale)) else "full"
-    model = PCA(kept, svd_solver=solver, random_state=seed).fit(some[:, telling] * scale)
-    points = np.empty((len(X), kept), np.float32)
-    step = max(1, _BLOCK_VALUES // X.shape[1])
-    for start in range(0, len(X), step):
-        points[start : start + step] = model.transform(X[start : start + step][:, telling] * scale)
-    return points
+    mean = known[:, columns].mean(0)
+    # inputs in double precision are numbers of very different size
+    scale = spread[columns] if own_units or not single else np.ones_like(mean)
+    space = InputClusters(columns, mean, scale, None, None, {})
+    kept = min(settings.components, len(X), len(columns))
+    if kept == len(columns):
+        return space
+    # rounding in the fit depends on how values lie in memory: taking rows puts them row by row
+    standard = space.standard(X)[some] if known is X else space.standard(known)
+    solver = "randomized" if kept < 0.5 * min(standard.shape) else "full"
+    model = PCA(kept, svd_solver=solver, random_state=seed).fit(standard)
+    axes, origin = np.ascontiguousarray(model.components_), model.mean_
+    return InputClusters(columns, mean, scale, axes, origin, {})
 
 
-def _kmeans(points: np.ndarray, sample: np.ndarray, scale: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cluster of each row, and the centres, learned from a sample."""
+def _centres(points: np.ndarray, scale: int, seed: int) -> np.ndarray:
     from sklearn.cluster import KMeans
 
-    model = KMeans(scale, n_init=1, max_iter=50, random_state=seed).fit(points[sample])
-    return model.predict(points), model.cluster_centers_
+    return KMeans(scale, n_init=1, max_iter=50, random_state=seed).fit(points).cluster_centers_
 
 
 def _joined(centres: np.ndarray, rows: np.ndarray) -> list[list[int]]:

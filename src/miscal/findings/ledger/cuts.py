@@ -17,6 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from miscal.calibration.dependence import Dependence, shares
 from miscal.evidence.conditional import centred, shuffle_variances
+from miscal.findings.conditions.kinds.cut import Cut
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
@@ -44,7 +45,7 @@ class SequentialField:
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class JudgedCut:
     """Rows at one end of the hidden field that were judged.
 
     Attributes
@@ -72,6 +73,37 @@ class Cut:
     level: float
 
 
+def condition_of(cut: JudgedCut, field: SequentialField, hidden: np.ndarray, row: np.ndarray) -> Cut:
+    """Say which rows a cut holds, of those that it was judged on and of new ones.
+
+    Parameters
+    ----------
+    cut : JudgedCut
+    field : SequentialField
+        That it is an end of.
+    hidden : array of shape (n,)
+        Honest hidden field of the same rows, as the model that is saved would estimate it: the bound of new rows is
+        its quantile.
+    row : int array of shape (n,)
+        Numbers of the rows in the source.
+
+    Returns
+    -------
+    Cut
+    """
+    side = 1 if cut.lowest else -1
+    blocks, at_bound = [], np.zeros(len(row), bool)
+    for block in np.unique(field.block[cut.rows]):
+        inside = cut.rows & (field.block == block)
+        bound = float(side * np.max(side * field.hidden[inside]))
+        blocks.append((int(block), bound))
+        at_bound |= inside & (field.hidden == bound)
+    ordered = np.sort(side * hidden)
+    bound = float(side * ordered[max(0, round(cut.quantile * len(hidden)) - 1)])
+    end = "lowest" if cut.lowest else "highest"
+    return Cut(end, cut.quantile, bound, tuple(blocks), tuple(row[at_bound].tolist()))
+
+
 def number_of_cuts(settings: LedgerSettings = LEDGER_DEFAULTS) -> int:
     """Cuts that are judged: each quantile at either end.
 
@@ -94,7 +126,7 @@ def judged_cuts(
     error: float = 1.0,
     dependence: Dependence | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> list[Cut]:
+) -> list[JudgedCut]:
     """Judge the ends of the hidden field: at most one cut of each sign, the one with the smallest p-value.
 
     Parameters
@@ -117,7 +149,7 @@ def judged_cuts(
 
     Returns
     -------
-    list of Cut
+    list of JudgedCut
         Those that are significant and have the sign that the field gives them. With nothing hidden the list is empty
         in at least 95 % of tables at `error` 1.
 
@@ -137,7 +169,7 @@ def judged_cuts(
         return []
     test = _Test(correct, expected, confidence, apart, blocks, rng, settings, dependence)
     level = settings.significance * error / number_of_cuts(settings)
-    best: dict[bool, Cut] = {}
+    best: dict[bool, JudgedCut] = {}
     for lowest in (True, False):
         for quantile in settings.cuts:
             rows = np.zeros(len(correct), bool)
@@ -146,7 +178,7 @@ def judged_cuts(
             z, p_value = test.of(rows, lowest)
             if p_value <= level and (lowest not in best or p_value < best[lowest].p_value):
                 adjusted = min(1.0, p_value * settings.significance / level)
-                best[lowest] = Cut(rows, lowest, quantile, z, p_value, adjusted, level)
+                best[lowest] = JudgedCut(rows, lowest, quantile, z, p_value, adjusted, level)
     return sorted(best.values(), key=lambda cut: cut.p_value)
 
 

@@ -7,20 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
-from miscal.findings.enrichment import written_date
+from miscal.findings.conditions import Condition
+from miscal.findings.conditions.frame import numbers_of, seconds, written
+from miscal.findings.conditions.kinds.both import Both
+from miscal.findings.conditions.kinds.missing import Missing
+from miscal.findings.conditions.kinds.period import Period
+from miscal.findings.conditions.kinds.span import Span
+from miscal.findings.conditions.kinds.term import Term
+from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.ledger.clusters import Clusters
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 VALUE, INTERVAL, PAIR, TERM, CLUSTER = range(5)
 """Kinds of groups, the better name first."""
-
-TEXT, IN_TEXT = "text", "in the text"
-"""Column of a term, and the end of its description."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +35,10 @@ class Groups:
 
     Attributes
     ----------
-    descriptions : tuple of m str
-        What the rows of each group have in common: ``"subject = law"``.
-    columns : tuple of m tuples of str
-        The columns that define it; ``"text"`` for a term.
-    also : tuple of m tuples of str
-        Other descriptions of exactly the same rows.
+    conditions : tuple of m Condition
+        What the rows of each group have in common.
+    also : tuple of m tuples of Condition
+        Other conditions that hold for exactly the same rows.
     kinds : int array of shape (m,)
         VALUE, INTERVAL, PAIR, TERM or CLUSTER.
     member : sparse array of shape (n, m), float64
@@ -45,16 +49,20 @@ class Groups:
         Rows (positions) at the centre of a cluster; none for named groups.
     """
 
-    descriptions: tuple[str, ...]
-    columns: tuple[tuple[str, ...], ...]
-    also: tuple[tuple[str, ...], ...]
+    conditions: tuple[Condition, ...]
+    also: tuple[tuple[Condition, ...], ...]
     kinds: np.ndarray
     member: csc_array
     parts: tuple[Part, ...] = ()
     typical: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.descriptions)
+        return len(self.conditions)
+
+    @cached_property
+    def descriptions(self) -> tuple[str, ...]:
+        """What the rows of each group have in common, in words: ``"subject = law"``."""
+        return tuple(one.words for one in self.conditions)
 
     def rows(self, group: int) -> np.ndarray:
         """Mask of the rows of a group, bool (n,)."""
@@ -68,14 +76,14 @@ class Part:
     Attributes
     ----------
     column : str
-    labels : tuple of str
-        One for each cell: ``"= law"``, ``"below 3"``, ``"= (missing)"``.
+    cells : tuple of Condition
+        Values, spans, and the last for rows without a value.
     codes : int array of shape (n,)
         The cell of each row, -1 for none.
     """
 
     column: str
-    labels: tuple[str, ...]
+    cells: tuple[Condition, ...]
     codes: np.ndarray
 
     def rows(self, cell: int) -> np.ndarray:
@@ -122,7 +130,7 @@ def named_groups(
             found.add_cells(part, VALUE)
         else:
             found.add_intervals(wide)
-            found.add_missing(part)
+            found.add(part.cells[-1], VALUE, part.rows(len(part.cells) - 1))
     found.add_pairs(cells)
     if text is not None:
         found.add_terms(text)
@@ -135,54 +143,46 @@ class _Found:
     def __init__(self, n: int, settings: LedgerSettings) -> None:
         self.n, self.settings = n, settings
         self.places: dict[bytes, int] = {}
-        self.also: list[list[str]] = []
-        self.descriptions: list[str] = []
-        self.columns: list[tuple[str, ...]] = []
+        self.also: list[list[Condition]] = []
+        self.conditions: list[Condition] = []
         self.kinds: list[int] = []
         self.members: list[csc_array] = []
         self.parts: list[Part] = []
 
-    def add(self, description: str, columns: tuple[str, ...], kind: int, rows: np.ndarray) -> None:
+    def add(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
         size = int(rows.sum())
         if min(size, self.n - size) < self.settings.min_rows:
             return
         key = np.packbits(rows).tobytes()
         if key in self.places:
-            self.also[self.places[key]].append(description)
+            self.also[self.places[key]].append(condition)
             return
-        self.places[key] = len(self.descriptions)
+        self.places[key] = len(self.conditions)
         self.also.append([])
-        self.descriptions.append(description)
-        self.columns.append(columns)
+        self.conditions.append(condition)
         self.kinds.append(kind)
         self.members.append(csc_array(rows[:, None].astype(np.float64)))
 
     def add_cells(self, part: Part, kind: int) -> None:
-        sizes = [int(part.rows(cell).sum()) for cell in range(len(part.labels))]
+        sizes = [int(part.rows(cell).sum()) for cell in range(len(part.cells))]
         filled = [cell for cell, size in enumerate(sizes) if size]
         if len(filled) == 2 and sum(sizes) == self.n:
             # two values are one question: the rarer names the answer, of equals the second (1 of 0 and 1)
             filled = [min(reversed(filled), key=lambda cell: sizes[cell])]
         for cell in filled:
-            self.add(f"{part.column} {part.labels[cell]}", (part.column,), kind, part.rows(cell))
-
-    def add_missing(self, part: Part) -> None:
-        for cell, label in enumerate(part.labels):
-            if label == _MISSING:
-                self.add(f"{part.column} {label}", (part.column,), VALUE, part.rows(cell))
+            self.add(part.cells[cell], kind, part.rows(cell))
 
     def add_intervals(self, bins: _Bins) -> None:
         for first, last in _spans(bins.count, self.settings):
             rows = (bins.codes >= first) & (bins.codes <= last)
-            self.add(f"{bins.column} {bins.label(first, last)}", (bins.column,), INTERVAL, rows)
+            self.add(bins.condition(first, last), INTERVAL, rows)
 
     def add_pairs(self, cells: Sequence[Part]) -> None:
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
         pairs = [pair for one, two in combinations(cells, 2) for pair in _pairs(one, two, least)]
         pairs.sort(key=lambda pair: -pair[0])
         for _, one, i, two, j in pairs[: self.settings.max_pairs]:
-            description = f"{one.column} {one.labels[i]} and {two.column} {two.labels[j]}"
-            self.add(description, (one.column, two.column), PAIR, one.rows(i) & two.rows(j))
+            self.add(Both((one.cells[i], two.cells[j])), PAIR, one.rows(i) & two.rows(j))
 
     def add_terms(self, text: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -198,24 +198,24 @@ class _Found:
         except ValueError:  # no term is common enough
             return
         for place, term in enumerate(counter.get_feature_names_out()):
-            self.add(f'"{term}" {IN_TEXT}', (TEXT,), TERM, member[:, [place]].toarray()[:, 0] > 0)
+            self.add(Term(str(term)), TERM, member[:, [place]].toarray()[:, 0] > 0)
 
     def groups(self) -> Groups:
         member = csc_array(hstack(self.members)) if self.members else csc_array((self.n, 0))
-        also = tuple(tuple(names) for names in self.also)
+        also = tuple(map(tuple, self.also))
         typical = ((),) * len(also)
         kinds = np.array(self.kinds, int)
-        return Groups(tuple(self.descriptions), tuple(self.columns), also, kinds, member, tuple(self.parts), typical)
+        return Groups(tuple(self.conditions), also, kinds, member, tuple(self.parts), typical)
 
 
-def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int, ...]]]) -> Groups:
+def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     """Add clusters of similar inputs to named groups.
 
     Parameters
     ----------
     groups : Groups
-    clusters : sequence of (bool array of shape (n,), tuple of int)
-        The rows of each cluster, and the rows nearest to its centre (:func:`.clusters.clusters_of`).
+    clusters : Clusters
+        Of inputs of the same rows (:func:`.clusters.clusters_of`).
 
     Returns
     -------
@@ -223,31 +223,27 @@ def with_clusters(groups: Groups, clusters: Sequence[tuple[np.ndarray, tuple[int
 
     Examples
     --------
+    >>> from miscal.findings.ledger import clusters_of
     >>> kind = np.repeat(["a", "b"], 30)
-    >>> with_clusters(named_groups({"kind": kind}), [(np.arange(60) % 2 == 0, (4, 8))]).descriptions
-    ('kind = b', 'a cluster of 30 similar inputs')
+    >>> with_clusters(named_groups({"kind": kind}), clusters_of(np.tile([[0.0], [1.0]], (30, 1)))).descriptions
+    ('kind = b', 'a cluster of 30 similar inputs', 'a cluster of 30 similar inputs')
     """
-    if not clusters:
+    if not clusters.found:
         return groups
-    many = len(clusters)
-    rows = [csc_array(inside[:, None].astype(np.float64)) for inside, _ in clusters]
+    many = len(clusters.found)
+    rows = [csc_array(one.rows[:, None].astype(np.float64)) for one in clusters.found]
     # without any column and text, the named groups are none, of no rows
     named = [groups.member] if len(groups) else []
     return replace(
         groups,
-        descriptions=(
-            *groups.descriptions,
-            *(f"a cluster of {inside.sum():,} similar inputs" for inside, _ in clusters),
-        ),
-        columns=(*groups.columns, *((),) * many),
+        conditions=(*groups.conditions, *(one.condition for one in clusters.found)),
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
         member=csc_array(hstack([*named, *rows])),
-        typical=(*groups.typical, *(centre for _, centre in clusters)),
+        typical=(*groups.typical, *(one.typical for one in clusters.found)),
     )
 
 
-_MISSING = "= (missing)"
 _OTHER = "(other)"
 """Value of rows of which none of a column's values is true."""
 
@@ -266,60 +262,49 @@ class _Bins:
     def count(self) -> int:
         return len(self.edges) - 1
 
-    def label(self, first: int, last: int) -> str:
-        low, high = (_written(self.edges[i], self.date) for i in (first, last + 1))
-        if self.date:
-            # people count both ends of a span of days
-            ends = [_written(self.last[i], True) for i in (first - 1, last)]
-            if first == 0:
-                return f"before {high}"
-            return f"after {ends[0]}" if last == self.count - 1 else f"between {low} and {ends[1]}"
-        if first == 0:
-            return f"below {high}"
-        return f"at least {low}" if last == self.count - 1 else f"from {low} to below {high}"
+    def condition(self, first: int, last: int) -> Condition:
+        """Return the condition that a value is in one of the bins from `first` to `last`."""
+        low = None if first == 0 else float(self.edges[first])
+        high = None if last == self.count - 1 else float(self.edges[last + 1])
+        if not self.date:
+            return Span(self.column, low, high)
+        return _period(self.column, low, high, None if first == 0 else self.last[first - 1], self.last[last])
 
 
-def _written(value: float, date: bool) -> str:
-    if date:
-        return written_date(np.datetime64(int(value), "s"))
-    return f"{value:.6g}"
+def _period(column: str, low: float | None, high: float | None, before: float | None, last: float) -> Period:
+    """Return the dates from `low` to before `high`; what is between them and the dates next to them is as words say."""
+    start, stop = (None if one is None else written(one, True) for one in (low, high))
+    if before is None or low is None:
+        return Period(column, None, stop, None)
+    if high is None:
+        return Period(column, written(min(low, _end(before)), True), None, written(before, True))
+    return Period(column, start, written(min(high, _end(last)), True), written(last, True))
+
+
+def _end(date: float) -> float:
+    """Return the first second after a date as it is written: after the whole day where it is a midnight."""
+    return date + (1 if "T" in written(date, True) else seconds("1970-01-02"))
 
 
 def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Part | None, _Bins | None]:
     """Cells of a column for values and pairs, and its bins if it holds many distinct numbers or dates."""
-    numbers, date = _numbers(values)
+    numbers, date = numbers_of(values)
     if numbers is None:
         return _text_cells(name, values, settings), None
     known = np.isfinite(numbers)
     distinct = np.unique(numbers[known])
     if len(distinct) <= settings.few_values:
-        labels = tuple(f"= {_written(value, date)}" for value in distinct)
-        codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(labels))
-        return Part(name, (*labels, _MISSING), codes), None
+        cells = tuple(
+            Value(name, written(value, True), "date") if date else Value(name, float(value), "number")
+            for value in distinct
+        )
+        codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(cells))
+        return Part(name, (*cells, Missing(name)), codes), None
     bins = _bins(name, numbers, settings.bins, date)
     wide = _bins(name, numbers, settings.pair_bins, date)
-    labels = tuple(wide.label(i, i) for i in range(wide.count))
-    codes = np.where(wide.codes < 0, len(labels), wide.codes)
-    return Part(name, (*labels, _MISSING), codes), bins
-
-
-def _numbers(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
-    """Values as float64 with NaN for missing, and whether they are dates (seconds since 1970); None if text."""
-    if values.dtype.kind in "iuf":
-        return values.astype(np.float64), False
-    if values.dtype.kind == "M":
-        seconds = values.astype("datetime64[s]")
-        return np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64).astype(np.float64)), True
-    if values.dtype.kind == "O":
-        from datetime import date
-
-        known = [value for value in values if value is not None and value == value]
-        if known and all(isinstance(value, date) for value in known):
-            plain = [np.datetime64("NaT") if v is None or v != v else np.datetime64(v) for v in values]
-            return _numbers(np.array(plain, "datetime64[s]"))
-        if known and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
-            return np.array([np.nan if v is None else float(v) for v in values]), False
-    return None, False
+    cells = tuple(wide.condition(i, i) for i in range(wide.count))
+    codes = np.where(wide.codes < 0, len(cells), wide.codes)
+    return Part(name, (*cells, Missing(name)), codes), bins
 
 
 def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Part | None:
@@ -330,7 +315,7 @@ def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Part
         return None
     every = np.full(len(values), len(distinct))
     every[~missing] = codes
-    return Part(name, (*(f"= {value}" for value in distinct), _MISSING), every)
+    return Part(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
 
 
 def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
@@ -354,8 +339,8 @@ def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
 
 def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, Part, int]]:
     """Pairs of cells that share enough rows, with their number of rows."""
-    width = len(two.labels)
-    counts = np.bincount(one.codes * width + two.codes, minlength=len(one.labels) * width)
+    width = len(two.cells)
+    counts = np.bincount(one.codes * width + two.codes, minlength=len(one.cells) * width)
     for place in np.flatnonzero(counts >= least):
         i, j = divmod(int(place), width)
         yield int(counts[place]), one, i, two, j

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from miscal.calibration.dependence import Dependence, average, effect_of_mean
-from miscal.findings.ledger.cuts import Cut, SequentialField, judged_cuts
+from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, described, phrase
+from miscal.findings.conditions.composition import composition_dict
+from miscal.findings.ledger.cuts import JudgedCut, SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
@@ -19,8 +21,6 @@ from miscal.findings.residuals import proportion_interval
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
-
-_MADE_OF = re.compile(r" \(\d+ % have .*\)$")
 
 _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
@@ -42,13 +42,13 @@ class Finding:
 
     Attributes
     ----------
-    description : str
-        What its rows have in common.
+    condition : Condition
+        What its rows have in common, as a value that says which rows of any table belong to it.
+    made_of : Alike, Mixed, Mostly or None
+        Other groups that its rows belong to, where its condition needs a description.
     source : str
         ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
         outcome was seen too, or an end of the estimated hidden field, learned from other rows.
-    columns : tuple of str
-        The columns that define or describe it.
     n : int
         Its rows.
     share : float
@@ -74,7 +74,7 @@ class Finding:
     explained : float or None
         Share of the variance of the estimated hidden field that this group's mean accounts for, in [0, 1]; None where
         that field is 0.
-    aliases : tuple of str
+    aliases : tuple of Condition
         Other candidates of nearly the same rows.
     rows : tuple of int
         The most telling rows, by their number in the source: sure and wrong where over, unsure and right where under.
@@ -83,9 +83,9 @@ class Finding:
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
     """
 
-    description: str
+    condition: Condition
+    made_of: Alike | Mixed | Mostly | None
     source: str
-    columns: tuple[str, ...]
     n: int
     share: float
     accuracy: float
@@ -99,22 +99,49 @@ class Finding:
     p_adjusted: float
     sign: str
     explained: float | None
-    aliases: tuple[str, ...]
+    aliases: tuple[Condition, ...]
     rows: tuple[int, ...]
     p_given: float | None = None
 
     @property
-    def told(self) -> str:
-        """What its rows are, in the middle of a sentence: ``"rows with subject = law"``."""
-        if self.source == NAMED:
-            return f"rows with {_MADE_OF.sub('', self.description)}"
-        return self.description.partition(", mixed")[0]
+    def description(self) -> str:
+        """What its rows have in common, in words."""
+        return described(self.condition, self.made_of)
+
+    @property
+    def phrase(self) -> str:
+        """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
+        return phrase(self.condition, self.made_of)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that define or describe it; ``"text"`` for the texts."""
+        told = () if self.made_of is None else self.made_of.columns
+        return tuple(dict.fromkeys((*self.condition.columns, *told)))
+
+    def redacted(self, number: Callable[[str], int]) -> Finding:
+        """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
+        return replace(
+            self,
+            condition=self.condition.redacted(number),
+            made_of=None if self.made_of is None else self.made_of.redacted(number),
+            aliases=tuple(one for one in self.aliases if not one.tells_texts),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding in the shape of ``summary.json``."""
-        told = dict(self.__dict__)
-        told["hidden"] = {"value": told["hidden"], "interval": list(told.pop("hidden_interval"))}
-        return told
+        told = {
+            "description": self.description,
+            "condition": self.condition.to_dict(),
+            "made_of": None if self.made_of is None else composition_dict(self.made_of),
+            "columns": self.columns,
+            "alias_conditions": [one.to_dict() for one in self.aliases],
+            "hidden": {"value": self.hidden, "interval": list(self.hidden_interval)},
+            "aliases": [one.words for one in self.aliases],
+        }
+        numbers = {name: value for name, value in self.__dict__.items() if name not in told}
+        numbers.pop("hidden_interval")
+        return told | numbers
 
 
 @dataclass(frozen=True)
@@ -203,7 +230,7 @@ def find(
     if field is not None:
         apart = [one.inside for one in picked]
         cuts = judged_cuts(*known, field, apart, error=for_cuts, **alike)
-        picked += [_picked_cut(cut, groups, settings) for cut in cuts]
+        picked += [_picked_cut(cut, field, rows, groups, settings) for cut in cuts]
     width = settings.stratum_width(len(rows.correct))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     alone = [_picked_alone(one, groups) for one in scanned.accounted]
@@ -216,10 +243,10 @@ class _Picked:
     """A group that is a finding: named, a cluster, or a cut on the field."""
 
     inside: np.ndarray
-    description: str
+    condition: Condition
+    made_of: Alike | Mixed | Mostly | None
     source: str
-    columns: tuple[str, ...]
-    aliases: tuple[str, ...]
+    aliases: tuple[Condition, ...]
     z: float
     p_value: float
     p_adjusted: float
@@ -228,39 +255,30 @@ class _Picked:
 
 
 def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerSettings) -> _Picked:
-    inside, kind = groups.rows(one.group), groups.kinds[one.group]
-    description, columns, source = groups.descriptions[one.group], groups.columns[one.group], NAMED
-    aliases = (*groups.also[one.group], *(groups.descriptions[other] for other in one.aliases))
+    inside, kind, condition = groups.rows(one.group), groups.kinds[one.group], groups.conditions[one.group]
+    aliases = (*groups.also[one.group], *(groups.conditions[other] for other in one.aliases))
+    made = None
     if kind == CLUSTER:
-        told = describe(inside, groups, settings)
-        source, columns = FOUND, told.columns
-        separator = ", " if told.overlap is None else ": "
-        description = f"{description}{separator}{told.text}"
-        if told.overlap is None:
-            typical = " and ".join(f"{rows.row[place]}" for place in groups.typical[one.group])
-            description = f"{description}; rows {typical} are typical"
+        made = describe(inside, groups, settings)
+        if isinstance(made, Mixed):
+            made = replace(made, typical=tuple(rows.row[list(groups.typical[one.group])].tolist()))
     elif kind == TERM:
-        told_of_it = made_of(inside, groups, settings)
-        description = f"{description} ({told_of_it})" if told_of_it else description
-    return _Picked(inside, description, source, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level)
+        made = made_of(inside, groups, settings)
+    source = FOUND if kind == CLUSTER else NAMED
+    return _Picked(inside, condition, made, source, aliases, one.z, one.p_value, one.p_adjusted, one.level)
 
 
 def _picked_alone(one: ValueAlone, groups: Groups) -> _Picked:
-    inside, description, columns = groups.rows(one.group), groups.descriptions[one.group], groups.columns[one.group]
-    aliases = groups.also[one.group]
-    return _Picked(
-        inside, description, NAMED, columns, aliases, one.z, one.p_value, one.p_adjusted, one.level, one.p_given
-    )
+    condition, also = groups.conditions[one.group], groups.also[one.group]
+    tested = one.z, one.p_value, one.p_adjusted, one.level, one.p_given
+    return _Picked(groups.rows(one.group), condition, None, NAMED, also, *tested)
 
 
-def _picked_cut(cut: Cut, groups: Groups, settings: LedgerSettings) -> _Picked:
-    told = describe(cut.rows, groups, settings)
-    end = "lowest" if cut.lowest else "highest"
-    separator = ", " if told.overlap is None else ": "
-    description = (
-        f"the {100 * cut.quantile:.0f} % of rows with the {end} estimated hidden residual{separator}{told.text}"
-    )
-    return _Picked(cut.rows, description, FOUND, told.columns, (), cut.z, cut.p_value, cut.p_adjusted, cut.level)
+def _picked_cut(
+    cut: JudgedCut, field: SequentialField, rows: Witnesses, groups: Groups, settings: LedgerSettings
+) -> _Picked:
+    condition, made = condition_of(cut, field, rows.hidden_field, rows.row), describe(cut.rows, groups, settings)
+    return _Picked(cut.rows, condition, made, FOUND, (), cut.z, cut.p_value, cut.p_adjusted, cut.level)
 
 
 def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
@@ -272,9 +290,9 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
     effect = effect_of_mean(rows.correct, rows.expected, inside, rows.dependence)
     sign = "over" if one.z < 0 else "under"
     return Finding(
-        description=one.description,
+        condition=one.condition,
+        made_of=one.made_of,
         source=one.source,
-        columns=one.columns,
         n=int(inside.sum()),
         share=average(inside, own),
         accuracy=accuracy,

@@ -45,6 +45,7 @@ from scipy.special import ndtr, ndtri
 
 from miscal.calibration.dependence import Dependence, deflated, shares
 from miscal.evidence.conditional import centred
+from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
 from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
@@ -312,7 +313,7 @@ class _Scan:
         if not self.clusters[group] or not self.values.any():
             return False
         if group not in self.described:
-            self.described[group] = describe(self.groups.rows(group), self.groups, self.settings).overlap is not None
+            self.described[group] = isinstance(describe(self.groups.rows(group), self.groups, self.settings), Alike)
         return not self.described[group]
 
     def _full(self) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from miscal.discovery.summary import FindingNumbers
-from miscal.findings.ledger import TEXT
+from miscal.findings.conditions import TEXT
 from miscal.report.drawing import Scale, whisker
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from miscal.report.numbers import brief
+from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
 from miscal.report.rows import row_words
 from miscal.report.source import Source
@@ -72,7 +72,7 @@ class Entry:
 
 def view(source: Source) -> list[Entry]:
     """Return the entries, with the run's own threshold."""
-    threshold = "the threshold" if source.epsilon is None else f"{brief(source.epsilon)} points"
+    threshold = "the threshold" if source.epsilon is None else brief_points(source.epsilon)
     words = row_words(source.summary)
     entries = {**ENTRIES, words.unseen[0]: words.unseen[1]}
     return [

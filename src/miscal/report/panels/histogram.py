@@ -45,7 +45,7 @@ points</text>
 {% endfor %}
 <figcaption>Number of {{ words.rows }} by their estimated field.
 {% if view.epsilon is not none %}
-Dashed lines mark the threshold of {{ view.epsilon | brief }} points on either side of zero.
+Dashed lines mark the threshold of {{ view.epsilon | brief_points }} on either side of zero.
 {% endif %}
 </figcaption>
 </figure>
@@ -57,7 +57,8 @@ Dashed lines mark the threshold of {{ view.epsilon | brief }} points on either s
 <dt>Standard deviation of the field</dt><dd>{{ view.field.std | size }} points</dd>
 <dt>of its visible part</dt><dd>{{ view.field.std_visible | size }} points</dd>
 <dt>of its hidden part</dt><dd>{{ view.field.std_hidden | size }} points</dd>
-<dt>{{ words.rows | capitalize }} without local estimate</dt><dd>{{ view.field.share_unsupported | percent }}</dd>
+<dt>Unsupported {{ words.rows }}: few or none of the rows learned from nearby</dt>
+<dd>{{ view.field.share_unsupported | percent }}</dd>
 </dl>
 </div>
 """

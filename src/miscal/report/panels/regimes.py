@@ -7,7 +7,7 @@ from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import Confirmed, GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
 from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES, regime_names
-from miscal.report.numbers import brief
+from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
 from miscal.report.source import Source
@@ -100,7 +100,7 @@ row.sided) }}</td>
 {% endmacro %}
 {% if view.none %}
 <p class="empty">No {{ words.row }} lies in an over- or under-confident regime: wherever a local estimate could be made,
-the estimated field is {{ "within " ~ (view.epsilon | brief) ~ " points of zero" if view.epsilon is not none
+the estimated field is {{ "within " ~ (view.epsilon | brief_points) ~ " of zero" if view.epsilon is not none
 else "too close to zero" }}.</p>
 {% else %}
 <p class="lead">Nobody named these groups. The rows were divided by the estimated field alone, according to whether it
@@ -138,8 +138,9 @@ p_value }}).
 No {{ words.row }} belongs to the {{ view.missing | listed }} regime.
 {% endif %}
 {% if view.unsupported >= 0.0005 %}
-{{ view.unsupported | percent }} of the {{ words.rows }} are too far from the rows learned from for a local estimate, so
-they belong to no regime.
+{{ view.unsupported | percent }} of the {{ words.rows }} are unsupported: few or none of the rows learned from lie near
+them. {{ "They keep their local estimate, which is mostly noise." if view.kept else
+"Their estimate comes from the confidence alone, so they belong to no regime." }}
 {% endif %}
 </p>
 """
@@ -204,6 +205,7 @@ class RegimesView:
     whole: str
     whole_share: float
     unsupported: float
+    kept: bool
     epsilon: float | None
     gap: GapNumbers
     worst: str
@@ -217,7 +219,7 @@ class RegimesView:
     @property
     def beyond(self) -> str:
         """How far from zero the field of a regime lies."""
-        return "far" if self.epsilon is None else f"more than {brief(self.epsilon)} points"
+        return "far" if self.epsilon is None else f"more than {brief_points(self.epsilon)}"
 
 
 def view(source: Source) -> RegimesView:
@@ -236,6 +238,8 @@ def view(source: Source) -> RegimesView:
         whole=names[whole.whole].lower() if whole.whole in ("over", "under") else "",
         whole_share=whole.share,
         unsupported=summary.field.share_unsupported,
+        # regimes share all rows among them where no row is left to the global map
+        kept=sum(regime.share for regime in summary.regimes) > 0.9995,
         epsilon=source.epsilon,
         gap=summary.gap,
         worst=REGIMES.get(summary.gap.worst or "", "worse").lower(),

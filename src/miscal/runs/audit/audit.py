@@ -89,12 +89,12 @@ def audit_run(
     nulls, curves = refit_under_null(rows, null, n_draws, tell)
     tell("other seeds")
     seeds, by_seed = refit_with_seeds(rows, n_seeds, tell)
-    correct, confidence, delta, supported = _measured_rows(run)
+    correct, confidence, delta, local = _measured_rows(run)
     by_smece, by_brier = (
         threshold_sensitivity(
             correct,
             confidence,
-            lambda size: cut(delta, size, supported),
+            lambda size: cut(delta, size, local),
             min_rows=rows.min_rows,
             by=score,
             weights=rows.weights,
@@ -114,7 +114,7 @@ def audit_run(
         bootstrap=slice_bootstrap(
             correct,
             confidence,
-            cut(delta, rows.epsilon, supported),
+            cut(delta, rows.epsilon, local),
             min_rows=rows.min_rows,
             groups=take_groups(rows.triples.group, testifying(rows.triples)),
             weights=rows.weights,
@@ -137,4 +137,6 @@ def _rows(run: Run) -> Triples:
 
 def _measured_rows(run: Run) -> tuple[np.ndarray, ...]:
     rows = run.table if run.summary.evidence == ALL else run.table.filter(run.table["split"] == "test")
-    return tuple(rows[name].to_numpy() for name in ("correct", "confidence", "delta", "supported"))
+    # a row without a local estimate is one without a regime, whatever the epsilon
+    local = rows["regime"].is_not_null().to_numpy()
+    return (*(rows[name].to_numpy() for name in ("correct", "confidence", "delta")), local)

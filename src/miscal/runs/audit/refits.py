@@ -157,7 +157,7 @@ class Refitting:
 
     def regime(self, refit: Refit) -> np.ndarray:
         """Cut a fit's field of the rows that testify into regimes."""
-        return cut(refit.estimate.delta, self.epsilon, refit.estimate.supported)
+        return cut(refit.estimate.delta, self.epsilon, refit.estimate.local)
 
 
 def refit_under_null(

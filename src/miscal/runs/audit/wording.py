@@ -79,8 +79,15 @@ def _seeds(agreement: dict, by_seed: list[dict]) -> list[str]:
     }
     return [
         *(_line("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in told.items()),
+        *_undefined(agreement["n_undefined"], len(agreement["pairs"])),
         *(_line(f"seed {one['seed']}", f"field {one['delta_std']:.3f}, {_slice(one)}") for one in by_seed),
     ]
+
+
+def _undefined(n: int, of: int) -> list[str]:
+    if not n:
+        return []
+    return [_line("seeds", f"{n} of {of} pairs of seeds have a constant field, and no correlation: they are left out")]
 
 
 def _slice(one: dict) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from miscal.base.checks import check_seed
 from miscal.base.errors import FileError, InputError
 from miscal.base.threads import one_thread
 from miscal.calibration.metrics.rows import take_groups
@@ -86,6 +87,7 @@ def compare(
     ...
     miscal.base.errors.InputError: runs must be at least two to be compared; got 1
     """
+    check_seed(seed)
     tell = progress or (lambda name: None)
     opened = _opened(runs)
     names = [clean_text(name) for name in names_of(opened)]

@@ -19,6 +19,7 @@ from miscal.discovery.summary import (
     Probability,
     Share,
 )
+from miscal.findings.conditions import Stored
 
 COMPARISON_VERSION = 1
 """Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""
@@ -84,7 +85,7 @@ class GroupSide(Part):
 
 
 class GroupPair(Part):
-    """A named group under both runs.
+    """A named group under both runs; ``condition`` says which rows belong to it.
 
     ``found_in`` names the ledgers that list it, ``"a"`` and ``"b"``. ``residual`` and ``hidden`` are the differences;
     ``p_adjusted`` is that of ``hidden``. ``nearer`` is the run whose confidence is nearer to its accuracy here, where
@@ -94,6 +95,7 @@ class GroupPair(Part):
     """
 
     description: str
+    condition: Stored
     columns: tuple[str, ...]
     found_in: tuple[Literal["a", "b"], ...] = ()
     share: Share

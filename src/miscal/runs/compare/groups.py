@@ -22,6 +22,7 @@ from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.conditions import Condition
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, named_groups
 from miscal.findings.ledger.groups import VALUE
 from miscal.findings.ledger.scan import error_shares
@@ -42,19 +43,18 @@ class Candidates:
 
     Attributes
     ----------
-    descriptions, columns, also : tuples, as in :class:`~miscal.findings.ledger.Groups`
+    conditions, also : tuples, as in :class:`~miscal.findings.ledger.Groups`
     kinds : int array of shape (m,)
     a, b : sparse arrays of shape (n_a, m) and (n_b, m)
         1 where a row is in a group.
     found : dict of int to tuple of str
         Groups of the ledgers: place among the candidates, and which of "a" and "b" list it.
     not_found : tuple of str
-        Findings whose rows cannot be told.
+        Descriptions of the findings whose rows cannot be told.
     """
 
-    descriptions: tuple[str, ...]
-    columns: tuple[tuple[str, ...], ...]
-    also: tuple[tuple[str, ...], ...]
+    conditions: tuple[Condition, ...]
+    also: tuple[tuple[Condition, ...], ...]
     kinds: np.ndarray
     a: csc_array
     b: csc_array
@@ -62,7 +62,7 @@ class Candidates:
     not_found: tuple[str, ...]
 
     def __len__(self) -> int:
-        return len(self.descriptions)
+        return len(self.conditions)
 
 
 def candidates(sides: Sides) -> Candidates:
@@ -78,11 +78,11 @@ def candidates(sides: Sides) -> Candidates:
     """
     columns, _ = sides.columns()
     shared = _named(columns, sides.text(), len(sides.a) if sides.paired else len(sides.a) + len(sides.b))
-    place = {name: k for k, names in enumerate(shared.also) for name in (*names, shared.descriptions[k])}
+    place = _places(shared)
     extra, found, lost = _Extra(sides, len(shared)), {}, []
     for name, side in (("a", sides.a), ("b", sides.b)):
         for finding in side.rows.run.summary.findings:
-            at = place.get(finding.description)
+            at = place.get(finding.condition)
             at = extra.add(finding, name) if at is None else at
             if at is None:
                 lost.append(finding.description)
@@ -92,9 +92,8 @@ def candidates(sides: Sides) -> Candidates:
     halves = (shared.member, shared.member) if sides.paired else (shared.member[:cut], shared.member[cut:])
     a, b = (csc_array(hstack([half, *more])) for half, more in zip(halves, extra.members, strict=True))
     return Candidates(
-        descriptions=(*shared.descriptions, *extra.descriptions),
-        columns=(*shared.columns, *extra.columns),
-        also=(*shared.also, *([()] * len(extra.descriptions))),
+        conditions=(*shared.conditions, *extra.conditions),
+        also=(*shared.also, *([()] * len(extra.conditions))),
         kinds=np.r_[shared.kinds, np.array(extra.kinds, int)],
         a=a,
         b=b,
@@ -105,8 +104,13 @@ def candidates(sides: Sides) -> Candidates:
 
 def _named(columns: dict[str, np.ndarray], text: tuple[str, ...] | None, n: int) -> Groups:
     if not columns and text is None:
-        return Groups((), (), (), np.zeros(0, int), csc_array((n, 0)))
+        return Groups((), (), np.zeros(0, int), csc_array((n, 0)))
     return named_groups(columns, text)
+
+
+def _places(groups: Groups) -> dict[Condition, int]:
+    """Place of each condition among the groups; of equal rows, several conditions have one place."""
+    return {one: k for k, others in enumerate(groups.also) for one in (*others, groups.conditions[k])}
 
 
 class _Extra:
@@ -114,23 +118,19 @@ class _Extra:
 
     def __init__(self, sides: Sides, start: int) -> None:
         self.sides, self.start = sides, start
-        self.descriptions: list[str] = []
-        self.columns: list[tuple[str, ...]] = []
+        self.conditions: list[Condition] = []
         self.kinds: list[int] = []
         self.members: tuple[list[csc_array], list[csc_array]] = ([], [])
         self.named: dict[str, Groups] = {}
 
     def add(self, finding: FindingNumbers, name: str) -> int | None:
-        if finding.description in self.descriptions:
-            return self.start + self.descriptions.index(finding.description)
+        if finding.condition in self.conditions:
+            return self.start + self.conditions.index(finding.condition)
         side = getattr(self.sides, name)
         if name not in self.named:
             self.named[name] = _named(side.rows.columns, side.rows.named_text, len(side.rows))
         groups = self.named[name]
-        every = [
-            (clean_text(one), k) for k, names in enumerate(groups.also) for one in (groups.descriptions[k], *names)
-        ]
-        at = dict(every).get(finding.description)
+        at = _places(groups).get(finding.condition)
         if at is None:
             return None
         inside = csc_array(groups.rows(at)[side.at][:, None].astype(np.float64))
@@ -138,10 +138,9 @@ class _Extra:
             # of matched rows both runs have the group; of two sets, only the run that found it
             held = inside if self.sides.paired or one is side else csc_array((len(one), 1))
             self.members[place].append(held)
-        self.descriptions.append(finding.description)
-        self.columns.append(finding.columns)
+        self.conditions.append(finding.condition)
         self.kinds.append(int(groups.kinds[at]))
-        return self.start + len(self.descriptions) - 1
+        return self.start + len(self.conditions) - 1
 
 
 class GroupNumbers:
@@ -212,14 +211,15 @@ class GroupNumbers:
         """Adjust p-values for all candidates, weighted by their kinds; 1 where a group is too small in a run."""
         return np.where(self.comparable, np.minimum(1.0, p / self.share_of_error), 1.0)
 
-    def pair(self, k: int, p_adjusted: float | None = None, aliases: tuple[str, ...] = ()) -> GroupPair:
+    def pair(self, k: int, p_adjusted: float | None = None, aliases: tuple[Condition, ...] = ()) -> GroupPair:
         """Write down a candidate; `p_adjusted` where another test than that of its mean alone chose it."""
         comparable = bool(self.comparable[k])
         nearer, nearer_p = self.nearer[0][k], float(self.nearer[1][k])
         p = float(self.adjusted(self.hidden_difference.p_value)[k]) if p_adjusted is None else p_adjusted
         return GroupPair(
-            description=clean_text(self.groups.descriptions[k]),
-            columns=tuple(clean_text(name) for name in self.groups.columns[k]),
+            description=clean_text(self.groups.conditions[k].words),
+            condition=self.groups.conditions[k],
+            columns=tuple(map(clean_text, self.groups.conditions[k].columns)),
             found_in=self.groups.found.get(k, ()),
             share=self._share(k),
             a=self._side(0, k),
@@ -230,7 +230,7 @@ class GroupNumbers:
             nearer=nearer if comparable and nearer_p <= SIGNIFICANCE else None,
             nearer_p=nearer_p if comparable else None,
             both=self.both[k],
-            aliases=tuple(clean_text(name) for name in (*self.groups.also[k], *aliases)),
+            aliases=tuple(clean_text(one.words) for one in (*self.groups.also[k], *aliases)),
         )
 
     def _share(self, k: int) -> float:
@@ -332,7 +332,7 @@ def differing(numbers: GroupNumbers) -> tuple[GroupPair, ...]:
     return tuple(numbers.pair(k, p, aliases) for k, p, aliases in chosen)
 
 
-def _scan(numbers: GroupNumbers) -> Iterator[tuple[int, float, tuple[str, ...]]]:
+def _scan(numbers: GroupNumbers) -> Iterator[tuple[int, float, tuple[Condition, ...]]]:
     sides, groups = numbers.sides, numbers.groups
     if len(groups) == 0 or not numbers.comparable.any() or sides.same_answers:
         return
@@ -381,7 +381,7 @@ def _effective(member: csc_array, side: Side) -> Floats:
     return 1 / np.maximum(units, 1)
 
 
-def _named_best(groups: Candidates, adjusted: Floats, strongest: int) -> tuple[int, tuple[str, ...]]:
+def _named_best(groups: Candidates, adjusted: Floats, strongest: int) -> tuple[int, tuple[Condition, ...]]:
     """Return the best name for the strongest group, and other names of nearly the same rows of `a` and `b`."""
     member = csc_array(np.vstack([groups.a[:, [strongest]].toarray(), groups.b[:, [strongest]].toarray()]))
     one, two = (half[:, 0] for half in np.split(member.toarray(), [groups.a.shape[0]]))
@@ -391,5 +391,5 @@ def _named_best(groups: Candidates, adjusted: Floats, strongest: int) -> tuple[i
     alike = np.flatnonzero(overlap >= LEDGER_DEFAULTS.alias_overlap).tolist()
     near = [k for k in alike if adjusted[k] <= SIGNIFICANCE and groups.kinds[k] < groups.kinds[strongest]]
     best = min(near, key=lambda k: (groups.kinds[k], adjusted[k]), default=strongest)
-    others = [groups.descriptions[k] for k in alike if k != best]
+    others = [groups.conditions[k] for k in alike if k != best]
     return best, tuple(others[: LEDGER_DEFAULTS.max_aliases])

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError
 from miscal.base.folds import row_groups
 from miscal.data.readers import read_triples
 from miscal.data.readers.columns import find
 from miscal.data.readers.provenance import refuse_changed
 from miscal.data.readers.registry import open_table
+from miscal.data.readers.table import Table
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.redaction import SETTING
@@ -280,13 +282,18 @@ def has_column(rows: RunRows, name: str) -> bool:
 
 
 def _columns(rows: RunRows) -> list[str]:
-    return open_table(rows.source["path"], encoding=rows.source["options"]["encoding"]).columns
+    return _table(rows).columns
+
+
+def _table(rows: RunRows) -> Table:
+    options = rows.source["options"]
+    return open_table(rows.source["path"], encoding=options["encoding"], csv_escape=options.get("csv_escape"))
 
 
 def _values(rows: RunRows, column: str) -> list[str | None]:
-    table = open_table(rows.source["path"], encoding=rows.source["options"]["encoding"])
+    table = _table(rows)
     find(column, table.columns, what=f"match (run {rows.name})")
-    values = table.load([column])[column][rows.row]
+    values = column_of(table.load([column]), column)[rows.row]
     return [None if value is None else str(value) for value in values.to_list()]
 
 

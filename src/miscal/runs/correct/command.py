@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ from miscal.base.threads import one_thread
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
+from miscal.discovery.corrected_rows import SCHEMA
 from miscal.discovery.saved_model import model_folder
-from miscal.runs.correct.batch import SCHEMA
-from miscal.runs.correct.engines import ENGINES, Job, opened
+from miscal.estimators.input_profile import refusal
+from miscal.estimators.saved import SavedEstimator
+from miscal.runs.correct.engines import ENGINES, Job, forget, opened
 from miscal.runs.correct.parts import Parts
-from miscal.runs.correct.tally import Tally, total, warnings
+from miscal.runs.correct.tally import Tally, likeness, total, warnings
 
 # a piece: as many rows as have this many numbers, some copies of which are in memory for each thread
 _PIECE_VALUES = 1 << 22
@@ -108,17 +110,20 @@ def calibrate_file(
     job = Job(str(resolve(model)), str(resolve(data)), _absolute(options), str(parts.folder), ending)
     with parents(place), locked(place):
         progress("loading the model")
+        forget()
         saved, source = opened(job)
         progress("reading")
         pieces = source.pieces(_piece_rows(saved.estimator.n_features))
+        job = replace(job, rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
         with _kept_if_stopped(parts):
             told, resumed = _run(job, parts, pieces, engine, progress)
             _refuse_nothing(told, source)
+            _refuse_foreign(told, source, saved.estimator)
             progress("writing")
             parts.join([piece.number for piece in pieces], SCHEMA, place)
         parts.remove()
-    return Corrected(place, told, warnings(told, source, saved.estimator.fitted), source.columns, resumed)
+    return Corrected(place, told, warnings(told, source, saved.estimator), source.columns, resumed)
 
 
 @contextlib.contextmanager
@@ -141,6 +146,13 @@ def _refuse_nothing(told: Tally, source: NewSource) -> None:
         )
     if told.written == 0:
         raise InputError(f"no row is left: all {told.asked} were dropped as invalid ({_reasons(told)})")
+
+
+def _refuse_foreign(told: Tally, source: NewSource, saved: SavedEstimator) -> None:
+    """Refuse embeddings of which no row is plausible; columns that are found by their names are only warned of."""
+    found = likeness(told, saved) if source.inputs.kind == "embeddings" else None
+    if found is not None and found.impossible is not None:
+        raise InputError(refusal(found, "embeddings"))
 
 
 def _absolute(options: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
@@ -167,8 +179,8 @@ def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str,
         "options": [list(pair) for pair in job.options],
         # their configs hold the checksums of everything else
         "model": [digest(path) for path in sorted(folder.rglob("config.json"))],
-        # not their digests: reading all data once more would take as long as correcting them
-        "files": [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in files],
+        # what they hold is checked piece by piece
+        "files": [str(path) for path in files],
         "pieces": [len(pieces), pieces[0].rows],
     }
 
@@ -176,7 +188,7 @@ def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str,
 def _run(
     job: Job, parts: Parts, pieces: Sequence[Piece], engine: str, progress: Callable[[str], None]
 ) -> tuple[Tally, int]:
-    tallies = {piece.number: told for piece in pieces if (told := parts.told(piece.number)) is not None}
+    tallies = _still_true(parts, opened(job)[1], pieces)
     left = [piece for piece in pieces if piece.number not in tallies]
     n, resumed = sum(piece.rows for piece in pieces), sum(told.read for told in tallies.values())
     began, done = time.perf_counter(), 0
@@ -187,6 +199,12 @@ def _run(
             done += piece.rows
             progress(_said(resumed, done, n, time.perf_counter() - began))
     return total(tallies[piece.number] for piece in pieces), resumed
+
+
+def _still_true(parts: Parts, source: NewSource, pieces: Sequence[Piece]) -> dict[int, Tally]:
+    """Tallies of the parts that are done, by piece, where the files hold today what those were made from."""
+    found = {piece: told for piece in pieces if (told := parts.told(piece.number)) is not None}
+    return {piece.number: told for piece, told in found.items() if source.digest(piece) == told.digest}
 
 
 def _said(resumed: int, done: int, n: int, seconds: float) -> str:

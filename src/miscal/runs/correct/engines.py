@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from miscal.base.extras import need
 from miscal.base.threads import n_workers, one_thread
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
+from miscal.discovery.corrected_rows import correct_rows
 from miscal.discovery.saved_model import SavedModel, load_model
-from miscal.runs.correct.batch import correct_rows, tally_of
 from miscal.runs.correct.parts import Parts
+from miscal.runs.correct.piece_tally import tally_of
 from miscal.runs.correct.tally import Tally
 
 # more would hold more pieces in memory, and wait for the disk
@@ -42,6 +43,8 @@ class Job:
         Folder of the parts.
     ending : str
         Of the table.
+    rows : int
+        Rows of all pieces; 0 where they are not counted yet.
     """
 
     model: str
@@ -49,20 +52,30 @@ class Job:
     options: tuple[tuple[str, Any], ...]
     parts: str
     ending: str
+    rows: int = 0
 
     def run(self, piece: Piece) -> Tally:
         """Correct a piece and put it on disk."""
         model, source = opened(self)
         rows = source.read(piece)
         table = correct_rows(model.estimator.fitted, rows)
-        tally = tally_of(rows, table, model.estimator.fitted, source.encoder)
+        tally = tally_of(rows, table, model.estimator, source.encoder, self.rows)
         Parts(Path(self.parts), self.ending).write(piece.number, table, tally)
         return tally
 
 
-@lru_cache(maxsize=1)
 def opened(job: Job) -> tuple[SavedModel, NewSource]:
     """Model and source of a job, opened once in a process."""
+    return _opened(replace(job, rows=0))
+
+
+def forget() -> None:
+    """Let go of what is open: a file may be another one by the next command, and a source keeps rows it has read."""
+    _opened.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _opened(job: Job) -> tuple[SavedModel, NewSource]:
     model = load_model(job.model)
     return model, model.open(job.data, **dict(job.options))
 

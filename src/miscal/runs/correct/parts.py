@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.files import disk_errors, has_digest, replace_file, write_whole
+from miscal.base.tables import scan_parquet
 from miscal.data.writing import part_bytes
 from miscal.runs.correct.tally import Tally
 
@@ -88,7 +89,7 @@ class Parts:
 
     def _join(self, paths: list[Path], schema: Mapping[str, Any], partial: Path) -> None:
         if self.ending == ".parquet":
-            scan = pl.scan_parquet(paths, glob=False, schema=dict(schema))
+            scan = scan_parquet(paths, schema)
             scan.sink_parquet(partial, compression="zstd", row_group_size=_GROUP_ROWS, maintain_order=True)
             return
         with partial.open("wb") as whole:

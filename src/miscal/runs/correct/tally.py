@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
+import numpy as np
+
 from miscal.base.arrays import SHOWN
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.data.readers import NewSource
+from miscal.estimators.input_profile import MOST_ROWS, Likeness, warning
 from miscal.estimators.protocol import Estimator
+from miscal.estimators.saved import SavedEstimator
 
 # values of one kind that are counted by name in a piece; a column of ids would else fill the disk
 _MOST_NAMED = 1_000
 # a share of rows with far values below this is what long tails bring
 _FAR_SHARE = 0.01
-# sentence embeddings of one set of questions have 0.28 to 0.75 along the directions of another, those of texts that are
-# no questions 0.05 to 0.12, and shuffled columns, which is how another model's look, 0.05 to 0.13
-_UNLIKE = 0.2
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,11 @@ class Tally:
         Values that the model never saw by what they are, with their numbers; and the rows that hold them.
     far_values, changed : dict of str to int
         Rows by column whose value is far off, or another than the only one learned from.
-    directions : list of float
-        See :class:`~miscal.estimators.estimate.Unlike`; by piece.
+    looked_at : list of list of float
+        Rows whose inputs are compared with those of the fit: a place in a random order, and the measures of
+        :class:`~miscal.estimators.input_profile.InputProfile`. The first ones are kept, whatever the pieces.
+    digest : str
+        Of everything that was read for a piece; empty of several pieces.
     """
 
     read: int = 0
@@ -58,11 +62,18 @@ class Tally:
     unknown_rows: dict[str, int] = field(default_factory=dict)
     far_values: dict[str, int] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
-    directions: list[float] = field(default_factory=list)
+    looked_at: list[list[float]] = field(default_factory=list)
+    digest: str = ""
 
     def __post_init__(self) -> None:
         named = {what: dict(Counter(values).most_common(_MOST_NAMED)) for what, values in self.unknown.items()}
         object.__setattr__(self, "unknown", named)
+        object.__setattr__(self, "looked_at", sorted(self.looked_at)[:MOST_ROWS])
+
+    @property
+    def measures(self) -> np.ndarray:
+        """Measures of the rows that are looked at, float32 (n, K + 2)."""
+        return np.array(self.looked_at, np.float32)[:, 1:]
 
 
 def total(parts: Iterable[Tally]) -> Tally:
@@ -73,9 +84,11 @@ def total(parts: Iterable[Tally]) -> Tally:
     >>> total([Tally(read=2, faults={"a": 1}), Tally(read=1, faults={"a": 2})]).faults
     {'a': 3}
     """
-    sums: dict[str, object] = {one.name: getattr(Tally(), one.name) for one in fields(Tally)}
+    sums = {one.name: getattr(Tally(), one.name) for one in fields(Tally) if one.name != "digest"}
     for part in parts:
-        sums = {name: _plus(value, getattr(part, name)) for name, value in sums.items()}
+        # through a tally each time: it keeps no more of the rows looked at than it needs
+        added = Tally(**{name: _plus(value, getattr(part, name)) for name, value in sums.items()})  # type: ignore[arg-type]
+        sums = {name: getattr(added, name) for name in sums}
     return Tally(**sums)  # type: ignore[arg-type]
 
 
@@ -85,7 +98,7 @@ def _plus(a: object, b: object) -> object:
     return {key: a[key] if key not in b else b[key] if key not in a else _plus(a[key], b[key]) for key in {**a, **b}}  # type: ignore[operator,index]
 
 
-def warnings(told: Tally, source: NewSource, field: Estimator) -> list[str]:
+def warnings(told: Tally, source: NewSource, saved: SavedEstimator) -> list[str]:
     """Say in sentences what whoever uses the table must know.
 
     Parameters
@@ -93,13 +106,19 @@ def warnings(told: Tally, source: NewSource, field: Estimator) -> list[str]:
     told : Tally
         Of all rows.
     source : NewSource
-    field : Estimator
+    saved : SavedEstimator
 
     Returns
     -------
     list of str
     """
-    return [*source.notes, *_about_rows(told), *_about_support(told), *_about_columns(told, source, field)]
+    return [
+        *source.notes,
+        *_about_rows(told),
+        *_about_support(told),
+        *_about_columns(told, source, saved.fitted),
+        *_about_likeness(told, source, saved),
+    ]
 
 
 def _about_rows(told: Tally) -> Iterator[str]:
@@ -143,11 +162,25 @@ def _about_columns(told: Tally, source: NewSource, field: Estimator) -> Iterator
             f"column {name!r} was {mean:.4g} in every row the model was fitted on, and is not in {n:,} of "
             f"{told.asked:,} rows; what other values mean was never learned, so they change nothing"
         )
-    if told.directions and sorted(told.directions)[len(told.directions) // 2] < _UNLIKE:
+
+
+def likeness(told: Tally, saved: SavedEstimator) -> Likeness | None:
+    """Compare the inputs that were looked at with those of the fit; None where nothing could be told."""
+    n = len(told.looked_at)
+    if saved.inputs is None or saved.inputs.allowed(n) >= 1:
+        return None
+    return saved.inputs.compare(told.measures)
+
+
+def _about_likeness(told: Tally, source: NewSource, saved: SavedEstimator) -> Iterator[str]:
+    if saved.inputs is None and source.inputs.kind == "embeddings":
         yield (
-            "the inputs vary along other directions than those that the model was fitted on: embeddings made by "
-            "another model, or of texts of another kind, look like this"
+            "the saved model does not describe the inputs that it was fitted on, so embeddings of another model cannot "
+            "be noticed; `miscal discover` run again saves such a description"
         )
+    found = likeness(told, saved)
+    if found is not None and found.unlike:
+        yield warning(found)
 
 
 def _named(values: Mapping[str, int]) -> str:

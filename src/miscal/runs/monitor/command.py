@@ -56,7 +56,7 @@ def monitor(
         Called with the name of each step.
     **options
         Where the columns are, as for ``miscal calibrate``: ``confidence``, ``correct``, ``embeddings``, ``features``,
-        ``text``, ``where``, ``encoding``, and ``on_invalid`` ("error" or "drop").
+        ``text``, ``where``, ``encoding``, ``csv_escape``, and ``on_invalid`` ("error" or "drop").
 
     Returns
     -------

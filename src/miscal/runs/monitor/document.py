@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.discovery.summary import Document, Measure, Number, Part, Share
+from miscal.findings.conditions import Stored
 
 MONITOR_VERSION = 1
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
@@ -57,11 +58,13 @@ class GroupNumbers(Part):
     ``residual`` is the mean of outcome minus corrected confidence. ``hidden`` is the mean of the outcome minus
     E[y | f], with an interval that holds at all looks together; ``before`` is what the run found. ``still`` says
     whether the interval of ``hidden`` lies on the side that was found (``yes``), on the other (``opposite``), or holds
-    0 (``unclear``).
+    0 (``unclear``). Of a finding, ``condition`` says which rows belong to it; ``phrase`` names them in a sentence.
     """
 
     key: str
     description: str
+    condition: Stored | None = None
+    phrase: str
     kind: str
     sign: str | None
     n: NonNegativeInt

@@ -17,17 +17,18 @@ from miscal.discovery.run import Run
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import running_interval
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.ledger import NAMED
+from miscal.findings.conditions import Frame
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
-from miscal.runs.monitor.membership import members
+from miscal.runs.monitor.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
+from miscal.runs.monitor.membership import frame_of
 from miscal.runs.monitor.questions import FINDING, REGIME, Question, hidden_tolerance, questions_of
 from miscal.runs.monitor.rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
-from miscal.runs.monitor.wording import undecided, verdict, warnings_of
+from miscal.runs.monitor.wording import Again, undecided, verdict, warnings_of
 
 LEAST_RATE = 0.01
 """Rate of unsupported rows that is no drift, whatever the run had. A convention."""
@@ -93,45 +94,45 @@ def look(
     else:
         group = group or run.summary.settings.get("source", {}).get("columns", {}).get("group")
     with one_thread():
-        read = read_labelled(run, run.load_model(), data, group=group, **options)
+        by_id = None if before is None else before.by_id
+        saved = run.load_model()
+        read = read_labelled(run, saved, data, group=group, by_id=by_id, **options)
         rows = read.rows
-        keys, groups = states.row_keys(rows), states.group_keys(rows)
+        frame = frame_of(run, saved, rows)
         if before is None:
-            before = _begin(run, rows, model, tolerance, group)
+            before = _begin(run, rows, frame, model, tolerance, group)
         states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
-        states.refuse_seen(before.looks, keys, folder)
-        inside = {one.key: _inside(run, one, rows) for one in before.watch.questions if one.kind in (REGIME, FINDING)}
+        keys = RowKeys.of(rows, before.watch.basis)
+        refuse_counted(before.looks, before.seen, keys, folder, rows)
+        inside = {
+            one.key: _inside(run, one, rows, frame) for one in before.watch.questions if one.kind in (REGIME, FINDING)
+        }
         watch = before.watch.after(rows, inside)
-    returning = states.repeated(groups, before.seen)
-    seen = _seen(read, data, keys, returning, at)
-    after = states.extended(before, watch, seen, (groups, keys))
-    repeated = states.repeated(keys, before.rows_seen)
-    told = repeated if repeated >= states.LEAST_REPEATED * len(rows) else 0
-    return Looked(after, _document(run, after, read, told))
+    seen = _seen(read, data, keys.rows, repeated(keys.groups, before.seen.groups), at)
+    after = states.extended(before, watch, seen, keys)
+    equal = 0 if before.by_id else repeated(keys.rows, before.seen.rows)
+    again = Again(equal, many_alike(keys.alike, before.seen.alike), before.by_id)
+    return Looked(after, _document(run, after, read, again))
 
 
 def _begin(
-    run: Run, rows: NewLabelled, model: tuple[str, ...], tolerance: float | None, group: str | None
+    run: Run, rows: NewLabelled, frame: Frame, model: tuple[str, ...], tolerance: float | None, group: str | None
 ) -> MonitorState:
     """Fix everything that a monitor keeps: what it asks, and how inputs become coordinates."""
     found, left = [], []
     for place, one in enumerate(run.summary.findings):
-        if one.source != NAMED:
-            left.append(undecided(one.description, "it is a group of similar inputs, which new rows cannot be put in"))
-        elif (lacking := [name for name in one.columns if name not in rows.columns and name != "text"]) != []:
-            left.append(undecided(one.description, f"the new rows have no column {lacking[0]!r}"))
-        elif members(one.description, one.columns, rows.columns, rows.text) is None:
-            left.append(undecided(one.description, "its description does not say which new rows belong to it"))
-        else:
+        lacking = one.condition.lacks(frame)
+        if lacking is None:
             found.append(place)
+        else:
+            left.append(undecided(one.description, lacking))
     reference = reference_of(run, rows.X, rows.confidence)
     if reference.missing is not None:
         left.append(f"inputs: the rows of the run cannot be read ({reference.missing}), so new ones are not compared")
     watched = questions_of(run.summary, found, _unsupported(run), reference.missing is None, tolerance)
     watch = Watch.begin(SIGNIFICANCE, hidden_tolerance(tolerance), watched, reference.basis, reference.rows)
-    nothing = np.zeros(0, np.uint64)
     said = tuple(clean_text(one) for one in left)
-    return MonitorState(model, group, tolerance, watch, (), said, nothing, nothing)
+    return MonitorState(model, group, tolerance, watch, (), said, rows.id is not None, RowKeys.none())
 
 
 def _unsupported(run: Run) -> float:
@@ -145,17 +146,17 @@ def _unsupported(run: Run) -> float:
     return min(max(upper, LEAST_RATE), 1 - LEAST_RATE)
 
 
-def _inside(run: Run, one: Question, rows: NewLabelled) -> np.ndarray:
+def _inside(run: Run, one: Question, rows: NewLabelled, frame: Frame) -> np.ndarray:
     if one.kind == REGIME:
         return rows.regime == one.sign
     finding = run.summary.findings[one.place or 0]
-    found = members(finding.description, finding.columns, rows.columns, rows.text)
-    if found is None:
+    lacking = finding.condition.lacks(frame)
+    if lacking is not None:
         raise InputError(
             f"the rows of the finding {finding.description!r} cannot be told in these data, as they could at the first "
-            f"look: give the columns {', '.join(map(repr, finding.columns))} in the same form"
+            f"look: {lacking}; give {', '.join(map(repr, finding.columns)) or 'the inputs'} in the same form"
         )
-    return found
+    return finding.condition.rows(frame)
 
 
 def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | None) -> Look:
@@ -166,8 +167,8 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
         rows=len(rows),
         units=rows.units,
         dropped=read.dropped,
-        ordered=states.order_digest(keys),
-        content=states.order_digest(np.sort(keys)),
+        ordered=order_digest(keys),
+        content=order_digest(np.sort(keys)),
         accuracy=float(rows.correct.mean()),
         confidence=float(rows.confidence.mean()),
         corrected=float(rows.corrected.mean()),
@@ -178,7 +179,7 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
     )
 
 
-def _document(run: Run, state: MonitorState, read: Read, repeated: int) -> Monitoring:
+def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monitoring:
     watch = state.watch
     looks = tuple(_look(place, one) for place, one in enumerate(state.looks, start=1))
     asked = tuple(_question(one, watch.alpha) for one in watch.questions)
@@ -198,7 +199,7 @@ def _document(run: Run, state: MonitorState, read: Read, repeated: int) -> Monit
         questions=asked,
         groups=groups,
         left_out=state.left_out,
-        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], repeated, state.group, used)),
+        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used)),
         columns=plain(read.columns),
         versions={name: metadata.version(name) for name in LIBRARIES},
     )
@@ -229,8 +230,9 @@ def _question(one: Question, alpha: float) -> QuestionNumbers:
 
 def _group(run: Run, one: Question, watch: Watch) -> GroupNumbers:
     sums, summary = watch.sums[one.key], run.summary
-    if one.kind == FINDING:
-        before = summary.findings[one.place or 0].hidden.value
+    finding = summary.findings[one.place or 0] if one.kind == FINDING else None
+    if finding is not None:
+        before = finding.hidden.value
     else:
         regime = next(regime for regime in summary.regimes if regime.name == one.sign)
         before = None if regime.hidden is None else regime.hidden.value
@@ -239,6 +241,8 @@ def _group(run: Run, one: Question, watch: Watch) -> GroupNumbers:
     return GroupNumbers(
         key=one.key,
         description=clean_text(one.label),
+        condition=None if finding is None else finding.condition,
+        phrase=clean_text(one.label if finding is None else finding.phrase),
         kind=one.kind,
         sign=one.sign,
         n=sums.rows,

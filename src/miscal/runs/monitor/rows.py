@@ -10,19 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.arrays import column_of
 from miscal.base.checks import check_correct
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MismatchError
 from miscal.data.readers import open_table
-from miscal.data.readers.columns import find
-from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, texts
+from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
+from miscal.discovery.corrected_rows import correct_rows
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings import EPSILON, cut
-from miscal.runs.correct.batch import correct_rows, tally_of
+from miscal.runs.correct.piece_tally import tally_of
 from miscal.runs.correct.tally import warnings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+ID = "id"
+"""The column that identifies rows, where there is one."""
 
 ON_INVALID = ("error", "drop")
 """What may be done about rows that cannot be used."""
@@ -34,7 +39,7 @@ class NewLabelled:
 
     Attributes
     ----------
-    X : (n, d) float32
+    X : (n, d) float32 or float64
     correct : (n,) float64, 0 or 1
     confidence, corrected, visible : (n,) float64 in [0, 1]
         As given; corrected by the saved model; and by its global map alone.
@@ -48,6 +53,8 @@ class NewLabelled:
     columns : dict of str to (n,) array
         What findings are named by.
     text : tuple of n str or None
+    id : (n,) object or None
+        What identifies each row, as text; None where its values do.
     """
 
     X: np.ndarray
@@ -61,6 +68,7 @@ class NewLabelled:
     group: np.ndarray | None
     columns: dict[str, np.ndarray]
     text: tuple[str, ...] | None
+    id: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -97,8 +105,10 @@ def read_labelled(
     *,
     correct: str | None = None,
     group: str | None = None,
+    by_id: bool | None = None,
     on_invalid: str = "error",
     encoding: str = "utf-8",
+    csv_escape: str | None = None,
     **options: Any,
 ) -> Read:
     """Read new labelled rows and correct them.
@@ -112,8 +122,11 @@ def read_labelled(
         As for :func:`miscal.data.readers.read_triples`.
     correct, group : str, optional
         Columns; by default those of the run.
+    by_id : bool, optional
+        Whether the column ``id`` identifies rows; by default where there is one that is not the group's.
     on_invalid : {"error", "drop"}, default "error"
     encoding : str, default "utf-8"
+    csv_escape : str, optional
     **options
         Further options of :func:`miscal.data.readers.open_new_rows`.
 
@@ -128,9 +141,9 @@ def read_labelled(
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
-    opened = model.open(data, on_invalid=on_invalid, encoding=encoding, **options)
-    table = open_table(data, encoding=encoding)
-    roles = _roles(run, table.columns, opened.confidence, correct, group)
+    opened = model.open(data, on_invalid=on_invalid, encoding=encoding, csv_escape=csv_escape, **options)
+    table = open_table(data, encoding=encoding, csv_escape=csv_escape)
+    roles = _roles(run, table.columns, opened.confidence, correct, group, by_id)
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
     if len(new) == 0:
@@ -138,11 +151,14 @@ def read_labelled(
     # the labels of the rows that were kept
     beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
     keep = _labelled(beside, roles, drop=on_invalid == "drop")
+    if roles.id is not None:
+        _refuse_no_ids(beside.take(keep), roles.id)
     field = model.estimator.fitted
     told = correct_rows(field, new)
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
     made = {"X": new.X, "confidence": new.confidence, "visible": visible}
     made |= {name: told[name].to_numpy() for name in ("corrected", "supported", "delta")}
+    made["local"] = told["reason"].is_null().to_numpy()
     epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
     rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
     unlabelled = int((~keep).sum())
@@ -161,26 +177,36 @@ class _Roles:
 
     correct: str
     group: str | None
+    id: str | None
     named: tuple[str, ...]
     text: str | None
 
     @property
     def columns(self) -> list[str]:
-        every = (self.correct, self.group, self.text, *self.named)
+        every = (self.correct, self.group, self.id, self.text, *self.named)
         return list(dict.fromkeys(name for name in every if name is not None))
 
 
-def _roles(run: Run, columns: Sequence[str], confidence: str, correct: str | None, group: str | None) -> _Roles:
+def _roles(
+    run: Run, columns: Sequence[str], confidence: str, correct: str | None, group: str | None, by_id: bool | None
+) -> _Roles:
     of_run = run.summary.data.columns
     outcome = find(correct or of_run.correct or "correct", columns, what="correct")
     if outcome == confidence:
         raise InputError(f"confidence and correct must be two columns; both are {outcome!r}")
     if group is not None:
         find(group, columns, what="group (--group COL names another column)")
+        refuse_outcome("group", [group], outcome)
+    if by_id and ID not in columns:
+        raise MismatchError(
+            f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "
+            "data: give it, or begin a new monitor with --out"
+        )
+    identity = ID if by_id is not False and ID in columns and group != ID else None
     # what findings are named by; a finding whose column is not there is left out and said
     naming = dict.fromkeys(name for one in run.summary.findings for name in one.columns)
     text = of_run.text if of_run.text in columns else None
-    return _Roles(outcome, group, tuple(name for name in naming if name in columns), text)
+    return _Roles(outcome, group, identity, tuple(name for name in naming if name in columns), text)
 
 
 def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.bool_]:
@@ -196,11 +222,20 @@ def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.boo
     return keep
 
 
+def _refuse_no_ids(beside: TableRows, column: str) -> None:
+    if beside.frame[column].dtype.is_nested():
+        raise InputError(f"column {column!r} must hold text or numbers, one value for each row, or have another name")
+    refuse_missing(beside, [column])
+    refuse_repeated(beside, column)
+
+
 def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float) -> NewLabelled:
-    correct = check_correct(beside.frame[roles.correct], name=label("correct", roles.correct), rows=beside.row)
+    correct = check_correct(
+        column_of(beside.frame, roles.correct), name=label("correct", roles.correct), rows=beside.row
+    )
     names, unit = None, np.arange(len(correct))
     if roles.group is not None:
-        series = beside.frame[roles.group]
+        series = column_of(beside.frame, roles.group)
         if series.dtype.is_nested():
             what = label("group", roles.group)
             raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
@@ -215,12 +250,13 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         confidence=values["confidence"][order],
         corrected=values["corrected"][order],
         visible=values["visible"][order],
-        regime=cut(values["delta"], epsilon, values["supported"])[order],
+        regime=cut(values["delta"], epsilon, values["local"])[order],
         supported=values["supported"][order],
         unit=unit[order],
         group=None if names is None else names[order],
         columns={name: metadata_of(beside, name)[order] for name in roles.named},
         text=None if text is None else tuple(text[i] for i in order),
+        id=None if roles.id is None else beside.frame[roles.id].cast(str).to_numpy()[order],
     )
 
 

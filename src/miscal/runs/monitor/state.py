@@ -5,33 +5,27 @@ It lies in the folder ``state`` of the monitor, checked by sha256 like a saved m
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from miscal.base.errors import CorruptFile, InputError, MismatchError
+from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import digest
 from miscal.base.state_folder import CONFIG, load_state, save_state, under, with_prefix
 from miscal.discovery.saved_model import model_folder
 from miscal.evidence.betting import Capital
 from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.bets import Watch
+from miscal.runs.monitor.identity import RowKeys
 from miscal.runs.monitor.learned import Learned
 from miscal.runs.monitor.questions import Question
-from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.state_schema import Kept, KeptQuestion, Look, check_arrays
 
 FORM = "miscal-monitor"
 FOLDER = "state"
 _REMEDY = "put the old file back, or begin a new monitor with --out"
-
-LEAST_REPEATED = 0.5
-"""Share of rows equal to earlier ones above which a look warns. Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +44,10 @@ class MonitorState:
     looks : tuple of Look
     left_out : tuple of str
         Sentences: what cannot be watched, and why.
-    seen : (m,) uint64
-        Digests of the groups that came before, in rising order.
-    rows_seen : (m,) uint64
-        Digests of the rows that came before, in rising order.
+    by_id : bool
+        Whether rows are recognised by their ids; else by their values.
+    seen : RowKeys
+        Digests of the groups and rows that came before, in rising order.
     """
 
     model: tuple[str, ...]
@@ -62,8 +56,8 @@ class MonitorState:
     watch: Watch
     looks: tuple[Look, ...]
     left_out: tuple[str, ...]
-    seen: NDArray[np.uint64]
-    rows_seen: NDArray[np.uint64]
+    by_id: bool
+    seen: RowKeys
 
 
 def fingerprint(run: Path) -> tuple[str, ...]:
@@ -82,79 +76,6 @@ def fingerprint(run: Path) -> tuple[str, ...]:
     return tuple(digest(path) for path in [*configs, run / "summary.json"])
 
 
-# --- recognising rows ---------------------------------------------------------------------------------------------
-
-
-def row_keys(rows: NewLabelled) -> NDArray[np.uint64]:
-    """Digest of each row: inputs, confidence, outcome and group; (n,), the same in any file."""
-    numbers = np.column_stack([rows.confidence, rows.correct])
-    names = [""] * len(rows) if rows.group is None else rows.group
-    parts = zip(np.ascontiguousarray(rows.X), numbers, names, strict=True)
-    return _keys(x.tobytes() + two.tobytes() + str(name).encode("utf-8", "replace") for x, two, name in parts)
-
-
-def group_keys(rows: NewLabelled) -> NDArray[np.uint64]:
-    """Digest of the group of each row, (n,); empty where there are no groups."""
-    return _keys(str(name).encode("utf-8", "replace") for name in ([] if rows.group is None else rows.group))
-
-
-def _keys(contents: Any) -> NDArray[np.uint64]:
-    digests = [hashlib.blake2b(content, digest_size=8).digest() for content in contents]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-
-def order_digest(keys: NDArray[np.uint64]) -> str:
-    """Digest of rows in their order."""
-    return hashlib.sha256(keys.astype("<u8").tobytes()).hexdigest()
-
-
-def refuse_seen(looks: Collection[Look], keys: NDArray[np.uint64], folder: Path) -> None:
-    """Refuse rows that a look has counted.
-
-    Parameters
-    ----------
-    looks : collection of Look
-    keys : (n,) uint64
-        Of the new rows, in order.
-    folder : Path
-        The monitor.
-
-    Raises
-    ------
-    InputError
-        If they are the rows of a look, or begin with them.
-    """
-    content = order_digest(np.sort(keys))
-    for number, look in enumerate(looks, start=1):
-        when = f"look {number}{f' ({look.at})' if look.at else ''}"
-        if content == look.content:
-            raise InputError(
-                f"these {look.rows:,} rows were counted before, as {when} of {folder}, and count once: give the rows "
-                "that came after; nothing was changed"
-            )
-        if len(keys) > look.rows and order_digest(keys[: look.rows]) == look.ordered:
-            raise InputError(
-                f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and count once: give only "
-                "the rows that came after, for example with --where; nothing was changed"
-            )
-
-
-def repeated(keys: NDArray[np.uint64], seen: NDArray[np.uint64]) -> int:
-    """Count keys that are among those seen.
-
-    Examples
-    --------
-    >>> repeated(np.array([1, 5, 5], np.uint64), np.array([2, 5], np.uint64))
-    2
-    """
-    return int(np.isin(keys, seen).sum())
-
-
-def joined(seen: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Add keys to those seen."""
-    return np.union1d(seen, keys).astype(np.uint64)
-
-
 # --- on disk ------------------------------------------------------------------------------------------------------
 
 
@@ -171,14 +92,14 @@ def save(state: MonitorState, folder: Path) -> None:
         "sums": {key: asdict(one) for key, one in watch.sums.items()},
         "looks": [asdict(one) for one in state.looks],
         "left_out": list(state.left_out),
+        "by_id": state.by_id,
     }
     tensors = {
         **with_prefix("basis", {one.name: getattr(basis, one.name) for one in fields(basis)}),
         **with_prefix("gram", {key: one.gram for key, one in watch.learned.items()}),
         **with_prefix("moment", {key: one.moment for key, one in watch.learned.items()}),
         "reference": watch.reference,
-        "seen": state.seen,
-        "rows_seen": state.rows_seen,
+        **with_prefix("seen", vars(state.seen)),
     }
     save_state(folder / FOLDER, FORM, content, tensors)
 
@@ -195,18 +116,19 @@ def load(folder: Path) -> MonitorState:
         raise CorruptFile(f"{folder / FOLDER / CONFIG} is missing: {_REMEDY}")
     content, tensors = load_state(folder / FOLDER, FORM, remedy=_REMEDY)
     try:
-        kept, seen = Kept.model_validate(content), (tensors["seen"], tensors["rows_seen"])
+        kept, seen = Kept.model_validate(content), RowKeys(**under("seen", tensors))
         gram, moment = under("gram", tensors), under("moment", tensors)
         learned = {key: Learned(gram[key], moment[key]) for key in gram}
         basis, reference = Basis(**under("basis", tensors)), tensors["reference"]
-        check_arrays(basis, learned, reference, seen)
+        check_arrays(basis, learned, reference, vars(seen).values())
     except (KeyError, TypeError, ValueError) as error:
         # of a list of what is wrong, the first
         told = " ".join(str(error).split("\n")[:3])
         raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({told}): {_REMEDY}") from None
     questions = tuple(_read(one) for one in kept.questions)
     watch = Watch(kept.alpha, kept.tolerance, questions, basis, reference, learned, kept.sums)
-    return MonitorState(kept.model, kept.group, kept.given_tolerance, watch, kept.looks, kept.left_out, *seen)
+    left_out, by_id = kept.left_out, kept.by_id
+    return MonitorState(kept.model, kept.group, kept.given_tolerance, watch, kept.looks, left_out, by_id, seen)
 
 
 def _written(one: Question) -> dict[str, Any]:
@@ -260,8 +182,6 @@ def refuse_unfit(state: MonitorState, n_findings: int, n_features: int) -> None:
         raise CorruptFile(f"the state of the monitor asks for what the run has not: {_REMEDY}")
 
 
-def extended(state: MonitorState, watch: Watch, look: Look, keys: tuple[NDArray, NDArray]) -> MonitorState:
-    """Add a look to a state; `keys` are those of its groups and rows."""
-    groups, rows = keys
-    seen, rows_seen = joined(state.seen, groups), joined(state.rows_seen, rows)
-    return replace(state, watch=watch, looks=(*state.looks, look), seen=seen, rows_seen=rows_seen)
+def extended(state: MonitorState, watch: Watch, look: Look, keys: RowKeys) -> MonitorState:
+    """Add a look to a state; `keys` are those of its rows."""
+    return replace(state, watch=watch, looks=(*state.looks, look), seen=state.seen.joined(keys))

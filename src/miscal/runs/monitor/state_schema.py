@@ -114,6 +114,7 @@ class Kept(Part):
     sums: dict[str, Sums]
     looks: Annotated[tuple[Look, ...], Field(min_length=1)]
     left_out: tuple[str, ...]
+    by_id: bool
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -148,7 +149,7 @@ def check_arrays(basis: Basis, learned: dict[str, Learned], reference: NDArray, 
         By question.
     reference : (m, k + 1) float32
     seen : iterable of (n,) uint64
-        Digests of groups and of rows.
+        Digests of groups and of rows, in rising order.
 
     Raises
     ------
@@ -169,6 +170,7 @@ def check_arrays(basis: Basis, learned: dict[str, Learned], reference: NDArray, 
         _require(max(np.abs(one).max() for one in both) <= _MOST, f"what was learned of {key}")
     for keys in seen:
         _require(keys.dtype == np.uint64 and keys.ndim == 1, "digests of rows")
+        _require(bool((keys[1:] >= keys[:-1]).all()), "digests of rows that are out of order")
 
 
 def _numbers(array: NDArray, shape: tuple[int, ...], kind: type = np.float64) -> bool:

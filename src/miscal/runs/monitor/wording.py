@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from miscal.runs.monitor.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
@@ -77,16 +78,12 @@ def _alarm(one: QuestionNumbers, groups: dict[str, GroupNumbers], last: LookNumb
     if one.kind in (REGIME, FINDING):
         group = groups[one.key]
         if group.accuracy is None or group.corrected is None:
-            return f"In {_name(group)}, the corrected confidences are off {at}; {_REFIT}."
+            return f"In {group.phrase}, the corrected confidences are off {at}; {_REFIT}."
         return (
-            f"In {_name(group)}, the corrected confidences are off {at}: over all looks they are {group.corrected:.1%} "
+            f"In {group.phrase}, the corrected confidences are off {at}: over all looks they are {group.corrected:.1%} "
             f"on average, and {group.accuracy:.1%} of {_count(group.n, 'outcome')} are 1; {_REFIT}."
         )
     return f"More rows are unlike all rows of the run than before {at}: they get the global correction only."
-
-
-def _name(group: GroupNumbers) -> str:
-    return group.description if group.kind == REGIME else f"the rows with {group.description}"
 
 
 def _raw(questions: Sequence[QuestionNumbers]) -> Iterator[str]:
@@ -100,8 +97,27 @@ def _raw(questions: Sequence[QuestionNumbers]) -> Iterator[str]:
         yield "The raw confidences are not calibrated."
 
 
+@dataclass(frozen=True)
+class Again:
+    """Rows of a look that look like earlier ones.
+
+    Attributes
+    ----------
+    equal : int
+        Equal to earlier ones, no more than chance explains; 0 where ids tell rows apart.
+    alike : int
+        Equal but for rounding, where these are many; else 0.
+    by_id : bool
+        Whether ids tell rows apart.
+    """
+
+    equal: int
+    alike: int
+    by_id: bool
+
+
 def warnings_of(
-    read: Sequence[str], look: LookNumbers, repeated: int, group: str | None, uses_up: bool
+    read: Sequence[str], look: LookNumbers, again: Again, group: str | None, uses_up: bool
 ) -> tuple[str, ...]:
     """Say what whoever reads the numbers must know.
 
@@ -111,8 +127,7 @@ def warnings_of(
         From the reading of the rows.
     look : LookNumbers
         The last look.
-    repeated : int
-        Rows of the look that are equal to earlier ones, where that is worth saying; else 0.
+    again : Again
     group : str or None
         Column of groups.
     uses_up : bool
@@ -129,14 +144,26 @@ def warnings_of(
             "a group depend on each other, and across looks this is not allowed for: keep the rows of a group "
             "together in one file, or take the evidence as too strong"
         )
-    if repeated:
-        said.append(
-            f"{repeated:,} of {look.rows:,} rows are equal to rows of earlier looks in inputs, confidence and outcome: "
-            "if the file holds them again, they were counted twice; give only the rows that came after"
-        )
+    said += _again(again, look)
     if uses_up:
         said.append("the rows of the run that inputs are compared with are used up: changes of inputs are not seen")
     return tuple(said)
+
+
+def _again(again: Again, look: LookNumbers) -> Iterator[str]:
+    if again.equal:
+        yield (
+            f"{again.equal:,} of {look.rows:,} rows are equal to rows of earlier looks in inputs, confidence and "
+            "outcome. Rows of these data are often equal, so these may be other rows, and they were counted; a column "
+            "'id' would tell"
+        )
+    if again.alike:
+        known = "their ids differ" if again.by_id else "not to the last digit"
+        yield (
+            f"{again.alike:,} of {look.rows:,} rows are equal to rows of earlier looks but for rounding ({known}), and "
+            "were counted: if the file holds the same rows again, they now count twice; begin a new monitor with --out "
+            "and give each row once"
+        )
 
 
 def undecided(description: str, why: str) -> str:
@@ -144,8 +171,8 @@ def undecided(description: str, why: str) -> str:
 
     Examples
     --------
-    >>> undecided("year = 2001", "the new rows have no column 'year'")
-    "finding 'year = 2001': the new rows have no column 'year'"
+    >>> undecided("year = 2001", "the rows have no column 'year'")
+    "finding 'year = 2001': the rows have no column 'year'"
     """
     return f"finding {description!r}: {why}"
 

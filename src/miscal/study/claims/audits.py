@@ -71,34 +71,32 @@ def seeds(tables: Tables, method: str) -> list[Claim]:
     table = seed_numbers(tables["seeds"], tables["seed_pairs"], method).drop_nulls("correlation_mean")
     if table.is_empty():
         return []
+    undefined = int(table["n_undefined"].sum())
+    left_out = f"; {undefined} of {table['n_seed_pairs'].sum()} pairs of seeds are undefined" if undefined else ""
     correlations = table["correlation_mean"].to_list()
     same = sum(value > AGREEING for value in correlations)
     return [
         Claim(
             "seeds", "table 3", "Fields of different seeds correlate.",
-            ranged_briefly([row.correlation.mean for row in paper.SEEDS.values()]), ranged_briefly(correlations),
-            table.height, f"The mean correlation is above {AGREEING:g} in every audited pair.",
+            ranged_briefly([row.correlation.mean for row in paper.SEEDS.values()]),
+            f"{ranged_briefly(correlations)}{left_out}", table.height,
+            f"The mean correlation is above {AGREEING:g} in every audited pair.",
             *in_every(same, table.height),
         ),
-        *_signs(tables, method),
+        *_signs(table),
     ]  # fmt: skip
 
 
-def _signs(tables: Tables, method: str) -> list[Claim]:
-    both = ["sign_agreement", "sign_by_chance"]
-    known = of_method(tables["seed_pairs"], method).drop_nulls(both)
-    means = known.group_by("pair", maintain_order=True).agg(pl.col(both).mean())
-    if means.is_empty():
-        return []
-    agreed, chance = (means[name].to_list() for name in both)
+def _signs(table: pl.DataFrame) -> list[Claim]:
+    agreed, chance = (table[f"{name}_mean"].to_list() for name in ("sign_agreement", "sign_by_chance"))
     more = sum(one > other for one, other in zip(agreed, chance, strict=True))
     return [
         Claim(
             "seeds", "table 3", "Their signs agree.",
             ranged_briefly([row.sign_agreement.mean for row in paper.SEEDS.values()]),
-            f"{ranged_briefly(agreed)}, where unrelated fields would give {ranged_briefly(chance)}", means.height,
+            f"{ranged_briefly(agreed)}, where unrelated fields would give {ranged_briefly(chance)}", table.height,
             "They agree more often than those of unrelated fields with as many rows of each sign would, in every "
-            "audited pair.", *in_every(more, means.height),
+            "audited pair.", *in_every(more, table.height),
         )
     ]  # fmt: skip
 

@@ -109,6 +109,8 @@ def enough(holds: bool, n: int) -> Direction:
 def in_every(k: int, n: int) -> Direction:
     """Say whether something holds in every pair: one exception refutes it, a few pairs do not show it.
 
+    One pair alone says nothing of every pair, whether it agrees or not.
+
     Parameters
     ----------
     k, n : int
@@ -116,10 +118,10 @@ def in_every(k: int, n: int) -> Direction:
 
     Examples
     --------
-    >>> in_every(5, 5).holds, in_every(2, 3).holds, in_every(3, 3).undecided
-    (True, False, 'cannot be said from 3 pairs')
+    >>> in_every(5, 5).holds, in_every(2, 3).holds, in_every(3, 3).undecided, in_every(0, 1).undecided
+    (True, False, 'cannot be said from 3 pairs', 'cannot be said from 1 pair')
     """
-    return Direction(False) if k < n else enough(True, n)
+    return Direction(False) if k < n and n > 1 else enough(k == n, n)
 
 
 def in_most(k: int, n: int, what: str = "pair", of: int | None = None) -> Direction:

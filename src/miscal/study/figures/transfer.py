@@ -6,12 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from miscal.study.figures.common import datasets_in, fitting, models_in
 from miscal.study.figures.figure import StudyFigure, Tables
 from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
-from miscal.synthetic.figures.style import heat_map, panels, write
+from miscal.synthetic.figures.style import MUTED, heat_map, panels, write
+
+UNDEFINED = "undefined"
+"""What a cell without a correlation says."""
 
 _WHAT = {"delta": "whole field", "hidden": "hidden part"}
 
@@ -37,8 +41,9 @@ def _figure(fields: pl.DataFrame, pairs: pl.DataFrame, dataset: str) -> Figure:
     side = 1.5 + 0.34 * len(ids)
     figure, grid = panels(1, len(_WHAT), width=side + 0.4, height=max(side, 2.4), sharey=True)
     for axes, (what, title) in zip(grid[0], _WHAT.items(), strict=True):
-        image = heat_map(axes, _matrix(fields.filter(pl.col("what") == what), ids), names, names, colours="BrBG",
-                         limits=(-1.0, 1.0))  # fmt: skip
+        own = fields.filter(pl.col("what") == what)
+        image = heat_map(axes, _matrix(own, ids), names, names, colours="BrBG", limits=(-1.0, 1.0))
+        _mark_undefined(axes, own, ids)
         axes.set_title(title)
         axes.tick_params(axis="x", labelrotation=90)
     figure.suptitle(fitting(dataset, 60), fontsize=9.5, x=0.01, ha="left")
@@ -59,12 +64,20 @@ def _matrix(fields: pl.DataFrame, ids: list[str]) -> np.ndarray:
     return values
 
 
+def _mark_undefined(axes: Axes, fields: pl.DataFrame, ids: list[str]) -> None:
+    for row in fields.filter(pl.col("correlation").is_null()).iter_rows(named=True):
+        i, j = ids.index(row["pair_a"]), ids.index(row["pair_b"])
+        for x, y in ((i, j), (j, i)):
+            axes.text(x, y, UNDEFINED, ha="center", va="center", fontsize=6.5, color=MUTED)
+
+
 FIGURE = StudyFigure(
     name="transfer",
     title="Do different models fail on the same questions?",
     place="",
     lesson="Each cell is the correlation of two models' estimated fields on the questions that both answered. The "
     "hidden part leaves out what each model's confidence alone explains. Errors of the estimates lower every "
-    "correlation. High values say that what misleads one model misleads the other.",
+    "correlation. High values say that what misleads one model misleads the other. A cell says that it is undefined "
+    "where one of the two fields is constant, so that there is no correlation.",
     draw=draw,
 )

@@ -15,6 +15,9 @@ from miscal.discovery.measurements import reliability
 from miscal.study.rows import FieldRows
 from miscal.study.studied import Rows, Studied
 
+REGIME = "regime"
+"""What the tables call the column of regimes."""
+
 MOST_VALUES = 60
 """Values of a metadata column that are shown, the most frequent ones: no figure has room for more."""
 
@@ -29,13 +32,15 @@ def measure(studied: Studied) -> Rows:
     Returns
     -------
     Rows
-        Tables ``curves`` (a region of fewer than 30 rows has none) and ``regions``.
+        Tables ``curves`` (a regime of fewer than ``min_rows`` rows has none, nor has a value of fewer than 30) and
+        ``regions``.
     """
     rows, bins, regions = studied.learned, [], []
     for column, value, mask in _regions(studied):
         key = studied.named | {"column": column, "value": value}
         groups = take_groups(studied.groups, mask)
-        bins += [key | one for one in _bins(rows.correct[mask], rows.confidence[mask], groups)]
+        least = studied.settings.min_rows if column == REGIME else MIN_ROWS
+        bins += [key | one for one in _bins(rows.correct[mask], rows.confidence[mask], groups, least)]
         regions.append(key | _numbers(rows, mask))
     return {"curves": bins, "regions": regions}
 
@@ -43,7 +48,7 @@ def measure(studied: Studied) -> Rows:
 def _regions(studied: Studied) -> Iterator[tuple[str, str, np.ndarray]]:
     """Column, value and mask (n,) of each region, of the rows that testify."""
     for name, mask in studied.learned.regions.items():
-        yield "regime", name, mask
+        yield REGIME, name, mask
     seen = testifying(studied.triples)
     for column, values in studied.triples.metadata.items():
         for value, mask in _groups(values[seen]):
@@ -61,8 +66,8 @@ def _groups(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
             yield str(names[k]), known & (text == names[k])
 
 
-def _bins(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None) -> list[dict[str, Any]]:
-    curve = reliability(correct, confidence, groups)
+def _bins(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None, least: int) -> list[dict[str, Any]]:
+    curve = reliability(correct, confidence, groups, min_rows=least)
     if curve is None:
         return []
     columns = {name: getattr(curve, name) for name in ("confidence", "accuracy", "low", "high", "n")}

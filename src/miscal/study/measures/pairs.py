@@ -17,7 +17,7 @@ from miscal.study.studied import Rows, Studied
 _CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
 _OF_LEARNED = (
     *("gap_interval_low", "gap_interval_high", "gap_floor", "gap_p"),
-    *("share_unsupported", "structure", "limit_total", "p_total", "limit_hidden", "p_hidden"),
+    *("structure", "limit_total", "p_total", "limit_hidden", "p_hidden"),
     *("n_findings", "finding", "seconds"),
 )
 
@@ -85,6 +85,7 @@ def _field(studied: Studied, rows: FieldRows) -> dict[str, Any]:
         "std_hidden": float(rows.hidden.std()),
         "share_over": float(np.mean(regime == "over")),
         "share_under": float(np.mean(regime == "under")),
+        "share_unsupported": float(np.mean(~rows.supported)),
     }
 
 
@@ -135,7 +136,6 @@ def _learned(studied: Studied) -> dict[str, Any]:
     certificate, findings = summary.certificate, summary.findings
     low, high = summary.gap.interval or (None, None)
     return _chosen(summary) | {
-        "share_unsupported": summary.field.share_unsupported,
         "structure": summary.field.structure,
         "gap_interval_low": low,
         "gap_interval_high": high,

@@ -62,8 +62,10 @@ def seed_numbers(seeds: pl.DataFrame, seed_pairs: pl.DataFrame, method: str) -> 
     Returns
     -------
     polars.DataFrame
-        A row per pair: pair, dataset, model, and of correlation, sign_agreement, sign_by_chance (over pairs of seeds),
-        gap and delta_std (over seeds) each `<name>_mean` and `<name>_std`; n_seeds.
+        A row per pair: pair, dataset, model, and of correlation, sign_agreement, sign_by_chance (over the pairs of
+        seeds that have a correlation), gap and delta_std (over seeds) each `<name>_mean` and `<name>_std`; n_seeds,
+        and of the pairs of seeds n_seed_pairs and n_undefined, those without a correlation because a field is
+        constant.
 
     Examples
     --------
@@ -74,20 +76,27 @@ def seed_numbers(seeds: pl.DataFrame, seed_pairs: pl.DataFrame, method: str) -> 
     [(0.9, 0.2, 2)]
     """
     each = of_method(seeds, method).with_columns(pl.col("gap").fill_null(0.0).clip(0.0))
-    alone = each.group_by(_PAIR).agg(*_spread("gap", "delta_std"), pl.len().cast(pl.Int64).alias("n_seeds"))
-    together = of_method(seed_pairs, method).group_by(_PAIR).agg(*_spread(*_TOGETHER))
+    n_seeds = pl.len().cast(pl.Int64).alias("n_seeds")
+    alone = each.group_by(_PAIR).agg(*_spread(pl.col("gap"), pl.col("delta_std")), n_seeds)
+    known = pl.col("correlation").is_not_null()
+    together = (
+        of_method(seed_pairs, method)
+        .group_by(_PAIR)
+        .agg(
+            *_spread(*(pl.col(name).filter(known) for name in _TOGETHER)),
+            pl.len().cast(pl.Int64).alias("n_seed_pairs"),
+            (~known).sum().cast(pl.Int64).alias("n_undefined"),
+        )
+    )
     return together.join(alone, on=_PAIR).sort("pair")
 
 
 _TOGETHER = ("correlation", "sign_agreement", "sign_by_chance")
 
 
-def _spread(*names: str) -> list[pl.Expr]:
+def _spread(*values: pl.Expr) -> list[pl.Expr]:
     return [
         expression
-        for name in names
-        for expression in (
-            pl.col(name).mean().alias(f"{name}_mean"),
-            pl.col(name).std(ddof=1).alias(f"{name}_std"),
-        )
+        for value in values
+        for expression in (value.mean().name.suffix("_mean"), value.std(ddof=1).name.suffix("_std"))
     ]

@@ -34,7 +34,7 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
         [
             named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
             text(row["method"]), whole(row["n_test"]), _accuracy(row), share(row["confidence"]),
-            score(row["smece"]), score(row["delta_std"]),
+            score(row["smece"]), score(row["delta_std"]), share(row["share_unsupported"]),
             Cell(row["worst"] or "none", row["worst"], kind=row["worst"] or "", aside=share(row["share_worst"], 0).text
                  if row["worst"] else ""),
             change(row["gap"], row["gap_interval_low"], row["gap_interval_high"]), score(row["limit_hidden"]),
@@ -56,6 +56,7 @@ _PAIR_COLUMNS = (
     Column("Confidence", hint="mean confidence"),
     Column("smECE", hint="calibration error of the confidences"),
     Column("Std of field", hint="how much the error differs from input to input"),
+    Column("Unsupported", hint="rows with few or none of the rows learned from nearby"),
     Column("Worst slice", number=False, hint="and its share of rows"),
     Column(
         "Gap",
@@ -71,7 +72,9 @@ _PAIRS_NOTE = (
     "interval allows for the noise that makes the gap of a calibrated model larger than 0, and may lie below the gap "
     "itself. The tables also hold the gap cut off at 0 (gap_clipped), as the paper appears to report it. \u201cSaved "
     "locally\u201d is what the local correction saves beyond the best map of the confidence alone. Intervals are not "
-    "adjusted for the number of pairs. Numbers are of the rows that testify."
+    "adjusted for the number of pairs. Numbers are of the rows that testify. Under method paper, a row is unsupported "
+    "where its kernel weights sum to less than 1. As in the paper, it keeps its estimate; a plan may change this by "
+    "the option min_mass."
 )
 
 

@@ -55,7 +55,10 @@ def seed_grid(tables: Tables, method: str) -> Grid | None:
     if found.is_empty():
         return None
     shown = {"correlation": "Correlation", "sign_agreement": "Equal signs", "gap": "Gap", "delta_std": "Std of field"}
-    columns = (*_NAMES, *(column for title in shown.values() for column in _beside(title)), Column("Seeds"))
+    columns = (
+        *_NAMES, *(column for title in shown.values() for column in _beside(title)), Column("Seeds"),
+        Column("Undefined", hint="pairs of seeds without a correlation, because a field is constant"),
+    )  # fmt: skip
     rows = []
     for row in found.iter_rows(named=True):
         cited = _cited(paper.SEEDS, tables, row)
@@ -64,8 +67,12 @@ def seed_grid(tables: Tables, method: str) -> Grid | None:
             theirs = getattr(cited, name) if cited else None
             cells += [_briefly(theirs.mean, theirs.std) if theirs else Cell(DASH),
                       _briefly(row[f"{name}_mean"], row[f"{name}_std"])]  # fmt: skip
-        rows.append([*cells, whole(row["n_seeds"])])
-    note = "Means and standard deviations over seeds, or over pairs of seeds for correlation and signs."
+        undefined = Cell(f"{row['n_undefined']} of {row['n_seed_pairs']}", row["n_undefined"])
+        rows.append([*cells, whole(row["n_seeds"]), undefined])
+    note = (
+        "Means and standard deviations over seeds, or over pairs of seeds for correlation and signs. Where a field is "
+        "constant, its pairs of seeds have no correlation: they are left out of both and counted."
+    )
     return Grid("Table 3", columns, rows, note)
 
 

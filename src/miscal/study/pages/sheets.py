@@ -57,6 +57,7 @@ class ModelRow:
     method: str
     n: int | None
     std: float | None
+    unsupported: float | None
     href: str | None
     diagrams: Sequence[Diagram]
     field: FieldBars | None
@@ -95,6 +96,7 @@ def _row(own: Tables, pair: dict, ends: tuple[float, float] | None, out: Path) -
         method=pair["method"],
         n=pair["n_test"],
         std=pair["delta_std"],
+        unsupported=pair["share_unsupported"],
         href=report_link(out, pair["pair"], pair["method"], above="../"),
         diagrams=[_diagram(mine["curves"], mine["regions"], name) for name in DIAGRAMS],
         field=_bars(mine["histograms"].filter(learned), ends, pair["epsilon"]),

@@ -68,8 +68,9 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
 def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
     """Return the confidences of rows of `b`, corrected by the saved field of `a`."""
     source = b.rows.source
-    given, taken = source["options"], ("confidence", "embeddings", "embedding_rows", "where", "encoding")
-    options = {name: given[name] for name in taken}
+    given = source["options"]
+    taken = ("confidence", "embeddings", "embedding_rows", "where", "encoding", "csv_escape")
+    options = {name: given.get(name) for name in taken}
     if kind_of(source) == TEXT:
         options["text"] = source["columns"]["text"]
     # rows that the run itself dropped may be in the file; they are not asked for

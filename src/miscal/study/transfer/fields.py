@@ -48,7 +48,7 @@ def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed
         one, two = getattr(a.rows, name)[at_a], getattr(b.rows, name)[at_b]
         found = correlation(one, two, unit, seed)
         low, high = found.interval or (None, None)
-        agreement = seed_stability([one, two]).sign_agreement.mean
+        agreement = seed_stability([one, two]).pairs[0].sign_agreement
         value = {"correlation": found.value, "low": low, "high": high, "sign_agreement": agreement}
         rows.append({**known, "n_shared": len(both), "what": what, **value})
     return rows

@@ -77,8 +77,17 @@ def capacity(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def interaction(table: pl.DataFrame, frequency: float) -> Figure:
-    """Mean r over the grid of (sigma, lambda), a panel an amplitude; outlined: best r and smallest proxy."""
+def interaction(table: pl.DataFrame, frequency: float, name: str = "r") -> Figure:
+    """Mean r over the grid of (sigma, lambda), a panel an amplitude; outlined: best r and smallest proxy.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        Of candidates.
+    frequency : float
+    name : {"r", "loss_r"}, default "r"
+        By the epoch of the smallest proxy, or of the lowest validation loss.
+    """
     own = table.filter((pl.col("frequency") == frequency) & (pl.col("method") == "paper"))
     amplitudes = levels(own, "amplitude")
     columns = min(len(amplitudes), _PANELS_A_ROW)
@@ -87,7 +96,7 @@ def interaction(table: pl.DataFrame, frequency: float) -> Figure:
     sigmas, lambdas = levels(own, "sigma"), levels(own, "lambda")
     for axes, amplitude in zip(grid.flat, amplitudes, strict=False):
         here = own.filter(pl.col("amplitude") == amplitude)
-        found, proxy = (_cross(here, "sigma", sigmas, "lambda", lambdas, name) for name in ("r", "proxy"))
+        found, proxy = (_cross(here, "sigma", sigmas, "lambda", lambdas, what) for what in (name, "proxy"))
         image = heat_map(axes, found, [f"{s:g}" for s in sigmas], [brief(x) for x in lambdas])
         _outline(axes, np.unravel_index(np.argmin(proxy), proxy.shape), OKABE_ITO[3], (0, (2, 1.5)), 0.0)
         _outline(axes, np.unravel_index(np.argmax(found), found.shape), INK, "-", 0.06)
@@ -137,7 +146,7 @@ def pivot(table: pl.DataFrame, value: str, amplitudes: list[float], frequencies:
 
 
 def _cross(table: pl.DataFrame, rows: str, row_levels, columns: str, column_levels, value: str) -> np.ndarray:
-    filled = table.with_columns(pl.col(value).fill_null(0.0)) if value in ("r", "beside_r") else table
+    filled = table.with_columns(pl.col(value).fill_null(0.0)) if value in ("r", "loss_r", "beside_r") else table
     means = {(a, b): v for a, b, v in filled.group_by(rows, columns).agg(pl.col(value).mean()).iter_rows()}
     found = [[means.get((a, b)) for b in column_levels] for a in row_levels]
     return np.array([[np.nan if v is None else v for v in row] for row in found], dtype=np.float64)

@@ -1,0 +1,50 @@
+"""Numbers in sentences: rounded, but never to a zero that is not one."""
+
+from __future__ import annotations
+
+
+def decimal(value: float, places: int) -> str:
+    """Write a number with so many decimals, or with one digit that is not zero where they would all be zeros.
+
+    Parameters
+    ----------
+    value : float
+    places : int
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> decimal(1234.56, 1), decimal(0.04, 1), decimal(-0.0004, 2), decimal(0.0, 1)
+    ('1,234.6', '0.04', '-0.0004', '0.0')
+    """
+    return f"{value:.1g}" if value and round(value, places) == 0 else f"{value:,.{places}f}"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as seconds, minutes or hours.
+
+    Parameters
+    ----------
+    seconds : float
+        At least 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> duration(0.0123), duration(3.14), duration(600), duration(9000), duration(4e6), duration(0)
+    ('0.012 s', '3.1 s', '10.0 min', '2.5 h', '1,111 h', '0 s')
+    """
+    if seconds < 1:
+        return f"{seconds:.2g} s"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.1f} min"
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 100 else f"{hours:,.0f} h"

@@ -1,0 +1,183 @@
+"""Where the records of a csv file end, found without its parser; and quotation marks that csv does not allow."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from miscal.base.errors import CorruptFile, InputError
+
+_NEWLINE, _RETURN, _QUOTE = 10, 13, 34
+_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields are separated and quoted.
+
+    Attributes
+    ----------
+    separator : str
+        One ASCII character.
+    escape : str, optional
+        One ASCII character that stands before a quotation mark, or before itself, in a quoted field. By default a
+        quotation mark in a quoted field is doubled, as RFC 4180 says.
+    """
+
+    separator: str
+    escape: str | None = None
+
+    def __post_init__(self) -> None:
+        mark = self.escape
+        if mark is not None and (len(mark) != 1 or mark not in string.punctuation or mark in (self.separator, '"')):
+            raise InputError(
+                "csv_escape (--csv-escape) must be one punctuation character of ASCII, but neither the quotation mark "
+                f"nor the separator, for instance '\\'; got {mark!r}"
+            )
+
+    def doubled(self, text: str) -> str:
+        r"""Write whole records with doubled quotation marks instead of escaped ones.
+
+        Examples
+        --------
+        >>> print(Dialect(",", "\\").doubled('1,"5\\" pipe"'))
+        1,"5"" pipe"
+        """
+        if self.escape is None or self.escape not in text:
+            return text
+        mark = re.escape(self.escape)
+        fields = re.compile(rf'"(?:[^"{mark}]++|{mark}.|"")*"', re.DOTALL)
+        escaped = re.compile(rf'{mark}(["{mark}])')
+        return fields.sub(lambda field: escaped.sub(_meant, field[0]), text)
+
+
+def _meant(found: re.Match[str]) -> str:
+    return '""' if found[1] == '"' else found[1]
+
+
+def ends_of(
+    blocks: Iterable[bytes], dialect: Dialect, name: str, line_of: Callable[[int], int], begin: int = 0
+) -> Iterator[np.ndarray]:
+    r"""Find the places after the line breaks that end records, array by array.
+
+    Parameters
+    ----------
+    blocks : iterable of bytes
+        What follows byte `begin` of a file, in order, in an encoding in which line breaks, separators and quotation
+        marks are their ASCII bytes and no part of another character.
+    dialect : Dialect
+    name : str
+        The file, for messages.
+    line_of : callable
+        Returns the number of the line that a byte of the file lies in.
+    begin : int, default 0
+
+    Yields
+    ------
+    int64 array
+        Bytes of the file, in rising order. What follows the last of them is a record without a line break.
+
+    Raises
+    ------
+    CorruptFile
+        If a quotation mark stands where RFC 4180 allows none, or is never closed. Parsers read on there in ways of
+        their own, and a parser that takes it for an opening mark puts all records up to the next one into one field.
+
+    Examples
+    --------
+    >>> [ends.tolist() for ends in ends_of([b'a,b\n"x\ny",1\n'], Dialect(","), "f.csv", lambda place: 1)]
+    [[4, 12]]
+    """
+    opened: int | None = None
+    for place, block in _lines(blocks, begin):
+        values = np.frombuffer(block, np.uint8)
+        ends = np.flatnonzero(values == _NEWLINE)
+        inside = opened is not None
+        if inside or b'"' in block:
+            quotes, escaped = _quotes(values, dialect)
+            wrong = _misplaced(values, quotes, escaped, dialect, inside=inside)
+            if wrong is not None:
+                raise CorruptFile(f"{name}, line {line_of(place + wrong)}: {_told(block, wrong, dialect)}")
+            ends = ends[(np.searchsorted(quotes, ends) + inside) % 2 == 0]
+            if len(quotes):
+                opened = place + int(quotes[-1]) if (len(quotes) + inside) % 2 else None
+        if len(ends):
+            yield ends + (place + 1)
+    if opened is not None:
+        raise CorruptFile(
+            f"{name}, line {line_of(opened)}: the quotation mark that begins a field there is never closed; the file "
+            f"is cut short, or {_REMEDY}"
+        )
+
+
+def _lines(blocks: Iterable[bytes], begin: int) -> Iterator[tuple[int, bytes]]:
+    """Cut blocks at line breaks, so that what stands beside a quotation mark is in its block; with their places."""
+    kept: list[bytes] = []
+    for block in blocks:
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            whole = b"".join([*kept, block[:cut]])
+            yield begin, whole
+            begin, kept = begin + len(whole), []
+        if cut < len(block):
+            kept.append(block[cut:])
+    if kept:
+        yield begin, b"".join(kept)
+
+
+def _quotes(values: np.ndarray, dialect: Dialect) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the quotation marks that no escape stands before, and of the others."""
+    quotes = np.flatnonzero(values == _QUOTE)
+    escapes = np.flatnonzero(values == ord(dialect.escape)) if dialect.escape else quotes[:0]
+    if not len(escapes):
+        return quotes, quotes[:0]
+    first = np.flatnonzero(np.diff(escapes, prepend=-2) != 1)
+    starts, lasts = escapes[first], escapes[np.append(first[1:], len(escapes)) - 1]
+    run = np.searchsorted(starts, quotes) - 1
+    # of escapes in a row each second one is itself escaped
+    escaped = (run >= 0) & (lasts[run] == quotes - 1) & ((quotes - starts[run]) % 2 == 1)
+    return quotes[~escaped], quotes[escaped]
+
+
+def _misplaced(
+    values: np.ndarray, quotes: np.ndarray, escaped: np.ndarray, dialect: Dialect, *, inside: bool
+) -> int | None:
+    """Place of the first quotation mark that neither begins nor ends a field, nor stands for one within a field."""
+    # what lies outside is like a line break
+    padded = np.full(len(values) + 2, _NEWLINE, np.uint8)
+    padded[1:-1] = values
+    beside = np.zeros(256, bool)
+    # beside another quotation mark, two stand for one
+    beside[[_NEWLINE, ord(dialect.separator), _QUOTE]] = True
+    opening, closing = quotes[int(inside) :: 2], quotes[int(not inside) :: 2]
+    opening, closing = opening[~beside[padded[opening]]], closing[~beside[padded[closing + 2]]]
+    # a carriage return before a line break is a part of it; before the end of the file, too
+    closing = closing[
+        ~((padded[closing + 2] == _RETURN) & (padded[np.minimum(closing + 3, len(padded) - 1)] == _NEWLINE))
+    ]
+    unquoted = escaped[(np.searchsorted(quotes, escaped) + inside) % 2 == 0]
+    wrong = np.concatenate([opening, closing, unquoted])
+    return int(wrong.min()) if len(wrong) else None
+
+
+_REMEDY = (
+    "its quotation marks are not those of csv: write each one inside a field twice and put the field in quotation "
+    "marks, as pandas and Excel do, or save the table as Parquet"
+)
+
+
+def _told(block: bytes, wrong: int, dialect: Dialect) -> str:
+    begin, end = block.rfind(b"\n", 0, wrong) + 1, (block.find(b"\n", wrong) + 1 or len(block))
+    shown = block[max(begin, wrong - _SHOWN) : min(end, wrong + _SHOWN)].decode("utf-8", "replace").strip()
+    backslash = dialect.escape is None and block[:wrong].endswith(b"\\")
+    remedy = (
+        "a backslash stands before it, as Spark and MySQL write it: name it with --csv-escape '\\' (in Python and in "
+        "plans: csv_escape)"
+        if backslash
+        else _REMEDY
+    )
+    return f"a quotation mark stands where csv (RFC 4180) allows none, in {shown!r}; {remedy}"

@@ -1,0 +1,70 @@
+"""New rows corrected by a saved field: a table with a row for each, and the reason where there is no local estimate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from miscal.data.readers import NewRows
+
+if TYPE_CHECKING:
+    from miscal.estimators.protocol import Estimator
+
+FAR = "far from all rows that the model was fitted on"
+"""Reason of a row that the field has no local estimate for."""
+
+SCHEMA = {
+    "row": pl.Int64,
+    "delta": pl.Float64,
+    "corrected": pl.Float64,
+    "mass": pl.Float64,
+    "supported": pl.Boolean,
+    "reason": pl.String,
+}
+"""Columns of the table."""
+
+
+def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
+    """Correct new rows.
+
+    Parameters
+    ----------
+    field : Estimator
+    rows : NewRows
+
+    Returns
+    -------
+    polars.DataFrame
+        With the columns of ``SCHEMA``.
+    """
+    f, n = rows.confidence, len(rows)
+    known = np.isfinite(f)
+    corrected, mass, supported = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, bool)
+    corrected[known] = np.clip(field.global_map_.apply(f[known]), 0.0, 1.0)
+    delta = corrected - f
+    reason = rows.reason.copy()
+    local = np.full(len(rows.whole), True)
+    for unknown in rows.unknown:
+        local[unknown.rows] = False
+        # the first thing that is unknown of a row is its reason
+        for at, words in zip(rows.whole[unknown.rows], unknown.reasons, strict=True):
+            reason[at] = reason[at] or words
+    if len(rows.whole):
+        told = field.correct(rows.X, f[rows.whole])
+        if told.mass is not None:
+            mass[rows.whole] = told.mass
+        local &= told.local
+        at = rows.whole[local]
+        supported[at], corrected[at], delta[at] = told.supported[local], told.corrected[local], told.delta[local]
+        off = rows.whole[~told.local]
+        corrected[off], delta[off] = told.corrected[~told.local], told.delta[~told.local]
+        reason[off] = [words or FAR for words in reason[off]]
+    columns = {"row": rows.row, "delta": delta, "corrected": corrected, "mass": mass, "supported": supported}
+    return pl.DataFrame(
+        [
+            *(pl.Series(name, values, dtype=SCHEMA[name], nan_to_null=True) for name, values in columns.items()),
+            pl.Series("reason", reason.tolist(), dtype=pl.String),
+        ]
+    )

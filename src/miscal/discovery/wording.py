@@ -1,0 +1,44 @@
+"""The sentences of a summary, written from its values."""
+
+from miscal.discovery.summary import CertificateNumbers, PlaceNumbers, Summary
+from miscal.evidence.certificates import Certificate
+from miscal.evidence.claim import Claim
+from miscal.evidence.limits import Bound
+from miscal.findings import Place, averages, verdict
+
+
+def verdict_of(summary: Summary) -> str:
+    """Write the verdict: what any diagram shows, of all rows, and what none shows.
+
+    Parameters
+    ----------
+    summary : Summary
+        Complete but for its verdict.
+
+    Returns
+    -------
+    str
+    """
+    groups = [Place(one.phrase, one.hidden.value or 0.0) for one in summary.findings]
+    places = [Place(_name(one, summary), one.hidden) for one in summary.places]
+    shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
+    claim = Claim(summary.field.structure, _certificate(summary.certificate))
+    return f"{shown} {verdict(claim, places, groups, evidence=summary.evidence)}"
+
+
+def _name(place: PlaceNumbers, summary: Summary) -> str:
+    if place.part is not None:
+        return f'"{summary.subregimes[place.part].name}"'
+    regime = next(one for one in summary.regimes if one.name == place.regime)
+    return f"the {regime.share:.0%} of rows found {regime.name}-confident"
+
+
+def _certificate(numbers: CertificateNumbers) -> Certificate:
+    total = _bound(numbers.lower_bound_total, numbers.p_value_total)
+    hidden = _bound(numbers.lower_bound_hidden, numbers.p_value)
+    return Certificate(total, hidden, numbers.detectable, numbers.n or 0)
+
+
+def _bound(measure, p_value: float | None) -> Bound:
+    low = 0.0 if measure.interval is None else measure.interval[0]
+    return Bound(measure.value or 0.0, low or 0.0, 1.0 if p_value is None else p_value)

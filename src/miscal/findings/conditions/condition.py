@@ -1,0 +1,177 @@
+"""What every kind of condition offers, and how conditions are stored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from inspect import isabstract
+from pkgutil import iter_modules
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+
+from miscal.findings.conditions.frame import Frame
+
+Mask = NDArray[np.bool_]
+
+
+class Wording(NamedTuple):
+    """The words of a condition in three pieces: conditions of equal `before` and `after` are joined by these once."""
+
+    before: str
+    own: str
+    after: str = ""
+
+
+class TermNumbers:
+    """Numbers that stand for terms of the texts where texts are left out, in the order in which they are asked for.
+
+    Examples
+    --------
+    >>> number = TermNumbers()
+    >>> number("court"), number("jury"), number("court")
+    (1, 2, 1)
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, term: str) -> int:
+        """Return the number of a term, from 1."""
+        return self._numbers.setdefault(term, len(self._numbers) + 1)
+
+
+class Condition(ABC):
+    """What the rows of a group have in common. Every kind is a frozen dataclass; equal values are equal groups.
+
+    Attributes
+    ----------
+    kind : str
+        What the kind is called in JSON, unique among all kinds.
+    on_field : bool
+        Whether the estimated hidden field says which rows belong to it.
+    """
+
+    kind: ClassVar[str]
+    on_field: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it speaks of; ``"text"`` for texts."""
+
+    @property
+    @abstractmethod
+    def wording(self) -> Wording:
+        """What its rows have in common, in words: ``"subject = law"``."""
+
+    @abstractmethod
+    def lacks(self, frame: Frame) -> str | None:
+        """Say why the rows of a table cannot be told, as half a sentence; None where they can."""
+
+    @abstractmethod
+    def rows(self, frame: Frame) -> Mask:
+        """Mark the rows of a table that belong to the group.
+
+        Parameters
+        ----------
+        frame : Frame
+            A table of n rows in which nothing is lacking (:meth:`lacks`).
+
+        Returns
+        -------
+        bool array of shape (n,)
+        """
+
+    @property
+    def words(self) -> str:
+        """What its rows have in common, in words."""
+        return "".join(self.wording)
+
+    @property
+    def phrase(self) -> str:
+        """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
+        return f"rows with {self.words}"
+
+    def redacted(self, number: Callable[[str], int]) -> Condition:
+        """Return the condition without any text: numbers stand for terms. By default it holds none, and is returned."""
+        return self
+
+    @property
+    def tells_texts(self) -> bool:
+        """Whether it holds a word of the texts."""
+        return self.redacted(lambda term: 0) != self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition as plain JSON values, from which :func:`read_condition` makes an equal one."""
+        return {"kind": self.kind, **_adapter(type(self)).dump_python(self, mode="json")}
+
+
+@cache
+def _adapter(kind: type[Condition]) -> TypeAdapter:
+    return TypeAdapter(kind)
+
+
+@cache
+def kinds() -> dict[str, type[Condition]]:
+    """Find every kind of condition, by its name in JSON.
+
+    Returns
+    -------
+    dict of str to class
+        In the order of the modules that define them.
+
+    Examples
+    --------
+    >>> sorted(kinds())
+    ['any_of', 'both', 'cluster', 'cut', 'missing', 'period', 'span', 'term', 'value']
+    """
+    from miscal.findings.conditions import kinds as package
+
+    modules = [import_module(f"{package.__name__}.{info.name}") for info in iter_modules(package.__path__)]
+    found = [value for module in modules for value in vars(module).values() if _is_kind(value, module.__name__)]
+    return {kind.kind: kind for kind in found}
+
+
+def _is_kind(value: Any, module: str) -> bool:
+    is_condition = isinstance(value, type) and issubclass(value, Condition) and not isabstract(value)
+    return is_condition and value.__module__ == module
+
+
+def read_condition(content: Any) -> Condition:
+    """Make a condition from its JSON.
+
+    Parameters
+    ----------
+    content : dict or Condition
+        From :meth:`Condition.to_dict`; a condition is returned as it is.
+
+    Returns
+    -------
+    Condition
+
+    Raises
+    ------
+    ValueError
+        If it is no condition of a known kind.
+
+    Examples
+    --------
+    >>> read_condition({"kind": "span", "column": "year", "low": 2002.0, "high": None}).words
+    'year at least 2002'
+    """
+    if isinstance(content, Condition):
+        return content
+    if not isinstance(content, dict) or content.get("kind") not in kinds():
+        given = content.get("kind") if isinstance(content, dict) else type(content).__name__
+        raise ValueError(f"kind must be one of {', '.join(sorted(kinds()))}; got {given!r}")
+    fields = {name: value for name, value in content.items() if name != "kind"}
+    return _adapter(kinds()[content["kind"]]).validate_python(fields)
+
+
+Stored = Annotated[Condition, PlainValidator(read_condition), PlainSerializer(Condition.to_dict)]
+"""A condition as a field of a document, or of another condition."""

@@ -1,0 +1,103 @@
+"""Where inputs lie, and the centres of the clusters that a run cut them into: what it takes to place a new row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+MANY_VALUES = 1 << 28
+"""Values of inputs (1 GB of float32) beyond which they are taken in blocks."""
+_BLOCK_VALUES = 1 << 22
+_CENTRES = "centres."
+
+
+@dataclass(frozen=True, eq=False)
+class InputClusters:
+    """Positions of inputs, and centres at several scales: a row belongs to the centre that is nearest to it.
+
+    Attributes
+    ----------
+    columns : int array of shape (p,)
+        Columns of the inputs that are not constant.
+    mean, scale : float arrays of shape (p,)
+        What is subtracted from them, and what they are then divided by, in the precision of the inputs.
+    axes : float32 array of shape (k, p) or None
+        Principal components; None where the columns themselves are the positions.
+    origin : float32 array of shape (p,) or None
+        Where the components cross.
+    centres : dict of int to float array of shape (scale, k)
+        Of each scale, that is, number of clusters.
+
+    Examples
+    --------
+    >>> space = InputClusters(np.array([0]), np.zeros(1), np.ones(1), None, None, {2: np.array([[0.0], [1.0]])})
+    >>> space.nearest(space.positions(np.array([[0.2], [0.9]])), 2)
+    array([0, 1])
+    """
+
+    columns: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    axes: np.ndarray | None
+    origin: np.ndarray | None
+    centres: dict[int, np.ndarray]
+
+    def positions(self, X: np.ndarray) -> np.ndarray:
+        """Place inputs (n, d): float32 array of shape (n, k)."""
+        if X.size <= MANY_VALUES:
+            return self._placed(X)
+        return np.concatenate([self._placed(part) for part in _blocks(X)])
+
+    def standard(self, X: np.ndarray) -> np.ndarray:
+        """Centre and scale the columns that are not constant, in their own precision: float32 array of shape (n, p)."""
+        values = X[:, self.columns] - self.mean
+        values /= self.scale
+        return values.astype(np.float32, copy=False)
+
+    def _placed(self, X: np.ndarray) -> np.ndarray:
+        values = self.standard(X)
+        # as scikit-learn does it: no centred copy
+        return values if self.axes is None else values @ self.axes.T - self.origin.reshape(1, -1) @ self.axes.T
+
+    def nearest(self, positions: np.ndarray, scale: int) -> np.ndarray:
+        """Index of the nearest centre of each position at one scale, int (n,); the first of equals."""
+        centres = self.centres[scale].astype(np.float64)
+        # |x|^2 is the same for every centre and is left out
+        of_centres = (centres**2).sum(1)
+        parts = [np.argmin(of_centres - 2 * part.astype(np.float64) @ centres.T, 1) for part in _blocks(positions)]
+        return np.concatenate(parts)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return everything as named arrays."""
+        kept = {"columns": self.columns, "mean": self.mean, "scale": self.scale}
+        if self.axes is not None and self.origin is not None:
+            kept |= {"axes": self.axes, "origin": self.origin}
+        return kept | {f"{_CENTRES}{scale}": centres for scale, centres in self.centres.items()}
+
+    @staticmethod
+    def from_state(arrays: Mapping[str, np.ndarray]) -> InputClusters:
+        """Make the same again from :meth:`state`.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If an array is missing, or the arrays do not fit each other.
+        """
+        centres = {
+            int(name.partition(".")[2]): values for name, values in arrays.items() if name.startswith("centres.")
+        }
+        columns, axes = arrays["columns"], arrays.get("axes")
+        made = InputClusters(columns, arrays["mean"], arrays["scale"], axes, arrays.get("origin"), centres)
+        width = columns.shape if axes is None else axes.shape[:1]
+        shapes = {made.mean.shape, made.scale.shape, columns.shape if axes is None else axes.shape[1:]}
+        fits = all(values.shape == (scale, *width) for scale, values in centres.items())
+        if columns.dtype.kind not in "iu" or shapes != {columns.shape} or not fits:
+            raise ValueError("the arrays of the clusters do not fit each other")
+        return made
+
+
+def _blocks(values: np.ndarray) -> list[np.ndarray]:
+    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
+    return [values[start : start + step] for start in range(0, max(1, len(values)), step)]

@@ -1,0 +1,117 @@
+"""Whether a checkpoint holds the weights of its model, all of them and no others.
+
+What a checkpoint lacks is left at random numbers by transformers, with a warning; the answers then change with the seed
+of torch. Tensors without a place in the model mean that another model was saved than the configuration says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from miscal.base.arrays import SHOWN
+from miscal.base.errors import FileError
+
+if TYPE_CHECKING:
+    import torch
+
+_NOT_OF_TEXT = re.compile(r"(^|\.)(vision\w*|visual|audio\w*|image_newline|multi_?modal_projector|mm_projector)(\.|$)")
+"""Parts of multimodal checkpoints that no text reaches."""
+
+_BUFFERS = re.compile(r"(^|\.)(rotary_emb\.(\w+_)?inv_freq|position_ids|rope_freqs\.weight|rope_factors_\w+\.weight)$")
+"""Numbers that older checkpoints and GGUF files hold, and that a model works out from its configuration."""
+
+
+def refuse_incomplete(report: Mapping[str, Any], model: str) -> None:
+    """Refuse a checkpoint that was not loaded as it stands.
+
+    Parameters
+    ----------
+    report : mapping
+        What transformers says of a loading (``output_loading_info``); tensors that the configuration ties to others
+        are not missing there.
+    model : str
+        Its name, for the message.
+
+    Raises
+    ------
+    FileError
+        If tensors are missing, have another shape or have no place in the model.
+
+    Examples
+    --------
+    >>> refuse_incomplete({"missing_keys": {"lm_head.weight"}}, "m")
+    Traceback (most recent call last):
+    miscal.base.errors.FileError: model m: its checkpoint lacks 1 tensor that its configuration asks for \
+(lm_head.weight), whose numbers would be random: get the whole checkpoint, or mend config.json
+    """
+    missing = _counting(report.get("missing_keys", ()))
+    if missing:
+        raise FileError(
+            f"model {model}: its checkpoint lacks {_named(missing)} that its configuration asks for "
+            f"({_list(missing)}), whose numbers would be random: get the whole checkpoint, or mend config.json"
+        )
+    shapes = {key: (tuple(there), tuple(asked)) for key, there, asked in report.get("mismatched_keys", ())}
+    mismatched = _counting(shapes)
+    if mismatched:
+        there, asked = shapes[mismatched[0]]
+        raise FileError(
+            f"model {model}: {_named(mismatched)} of its checkpoint do not have the shape that its configuration asks "
+            f"for; the first, {mismatched[0]}, has {there} instead of {asked}: get the whole checkpoint, or mend "
+            "config.json"
+        )
+    refuse_unused(report.get("unexpected_keys", ()), model)
+
+
+def refuse_unused(names: Collection[str], model: str) -> None:
+    """Refuse a checkpoint with tensors that have no place in the model.
+
+    Raises
+    ------
+    FileError
+        Naming them.
+    """
+    unused = [name for name in _counting(names) if not _BUFFERS.search(name)]
+    if unused:
+        raise FileError(
+            f"model {model}: its checkpoint holds {_named(unused)} that its configuration has no place for "
+            f"({_list(unused)}), so that another model would be computed than was saved: get the config.json that "
+            "belongs to it"
+        )
+
+
+def refuse_unused_gguf(path: Path, network: torch.nn.Module, model: str) -> None:
+    """Refuse a GGUF file with more tensors than the model has, some of which transformers would leave out in silence.
+
+    A file with experts is not counted, because it stacks them.
+
+    Raises
+    ------
+    FileError
+        Naming both numbers.
+    """
+    import gguf
+
+    names = [tensor.name for tensor in gguf.GGUFReader(path).tensors if not _BUFFERS.search(tensor.name)]
+    held = network.state_dict()
+    parameters = dict(network.named_parameters(remove_duplicate=False))
+    n_places = len(dict(network.named_parameters())) + sum(name not in parameters for name in held)
+    if len(names) > n_places and not any("_exps" in name for name in names):
+        raise FileError(
+            f"model {model}: the file holds {len(names):,} tensors, but the model that it describes has places for "
+            f"{n_places:,}, so that some would be left out: give a file of a model that transformers reads whole"
+        )
+
+
+def _counting(names: Collection[str]) -> list[str]:
+    return sorted(name for name in names if not _NOT_OF_TEXT.search(name))
+
+
+def _named(names: Collection[str]) -> str:
+    return f"{len(names):,} tensor{'s' if len(names) > 1 else ''}"
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")

@@ -1,0 +1,108 @@
+"""Discover, calibrate, monitor and plans read a file alike, and refuse the same."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.base.errors import InputError
+from miscal.data.readers import read_triples
+from miscal.data.readers.pieces import open_pieces
+from miscal.runs.correct import calibrate_file
+from miscal.study.run import read_plan
+
+from .new_rows import rows
+
+FEATURES = "age,count,one,kind"
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    from miscal.data.readers import pieces
+    from miscal.runs.correct import command
+
+    monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
+    monkeypatch.setattr(pieces, "_TYPED_ROWS", 50)
+
+
+@pytest.mark.promise("D3")
+@pytest.mark.parametrize("words", [("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("tRUE", "FALSE")])
+@pytest.mark.parametrize("where", ["flag = true", "not flag", "flag and count > 2"])
+def test_truth_values_are_read_alike_in_any_case(words, where, calibrate, tmp_path, small_pieces):
+    data = rows().with_columns(flag=pl.Series([words[i % 2] for i in range(len(rows()))]))
+    # a piece of missing values tells no type
+    data = data.with_columns(flag=pl.when(pl.int_range(pl.len()) < 32).then(None).otherwise("flag"))
+    data.write_csv(tmp_path / "new.csv")
+    told = calibrate("features", tmp_path / "new.csv", "--where", where)
+    assert told.status == 0, told.err
+    triples = read_triples(tmp_path / "new.csv", features=FEATURES, where=where)
+    np.testing.assert_array_equal(told.table["row"], triples.row)
+
+
+@pytest.mark.promise("D3")
+@pytest.mark.parametrize(
+    "values",
+    [["TRUE", "False"], ["1", "2"], ["1", "2.5"], ["1", "x"], ["true", "1"], ["", "3"], ["nan", "1"], [" 5", "1"]],
+)
+def test_types_are_those_of_the_whole_file(values, tmp_path, small_pieces):
+    column = ["", *([values[0]] * 120), *([values[1]] * 60)]
+    (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{value},1\n" for value in column))
+    whole = read_whole(tmp_path / "a.csv")
+    source = open_pieces(tmp_path / "a.csv")
+    parts = pl.concat([source.load_typed(piece, ["a"]) for piece in source.pieces(7)])["a"]
+    assert parts.dtype == whole.dtype
+    assert parts.equals(whole)
+
+
+def read_whole(path):
+    from miscal.data.readers.registry import open_table
+
+    return open_table(path).load(["a"])["a"]
+
+
+@pytest.mark.promise("D3")
+@pytest.mark.parametrize("word", ["TRUE", "True", "true"])
+def test_a_number_that_is_a_truth_value_is_corrected(word, calibrate, tmp_path):
+    data = rows().with_columns(one=pl.lit(1.0))
+    data.write_csv(tmp_path / "numbers.csv")
+    data.with_columns(one=pl.lit(word)).write_csv(tmp_path / "words.csv")
+    numbers, words = (calibrate("features", tmp_path / name) for name in ("numbers.csv", "words.csv"))
+    assert numbers.status == words.status == 0, words.err
+    assert numbers.table.equals(words.table)
+
+
+@pytest.mark.promise("D3")
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("expression", ["confidence > avg(confidence)", "row_number() over (order by age) > 5"])
+def test_conditions_on_other_rows_are_refused_everywhere(ending, expression, models, tmp_path, small_pieces):
+    path = tmp_path / f"new{ending}"
+    {".csv": rows().write_csv, ".parquet": rows().write_parquet}[ending](path)
+    with pytest.raises(InputError, match="must be decided by each row alone"):
+        read_triples(path, features=FEATURES, where=expression)
+    with pytest.raises(InputError, match="must be decided by each row alone"):
+        calibrate_file(models["features"], path, tmp_path / "out.csv", where=expression)
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.promise("F10")
+def test_escaped_quotation_marks_lose_no_row(calibrate, tmp_path, small_pieces):
+    data = rows()
+    data = data.with_columns(text=pl.when(pl.int_range(pl.len()) % 150 == 7).then(pl.lit('5" pipe')).otherwise("text"))
+    data.write_csv(tmp_path / "sound.csv", quote_style="non_numeric")
+    text = (tmp_path / "sound.csv").read_text()
+    assert text.count('5"" pipe') == 2
+    (tmp_path / "spark.csv").write_text(text.replace('5"" pipe', '5\\" pipe'))
+    sound, refused = (calibrate("text", tmp_path / name) for name in ("sound.csv", "spark.csv"))
+    assert refused.status == 2
+    assert "line 9" in refused.err
+    assert "--csv-escape" in refused.err
+    escaped = calibrate("text", tmp_path / "spark.csv", "--csv-escape", "\\")
+    assert escaped.status == 0, escaped.err
+    assert escaped.table.equals(sound.table)
+    triples = read_triples(tmp_path / "spark.csv", text="text", embed_model="tfidf", csv_escape="\\")
+    assert list(triples.text) == data["text"].to_list()
+    assert triples.source["options"]["csv_escape"] == "\\"
+
+
+def test_a_plan_may_name_the_escape():
+    pair = {"dataset": "d", "model": "m", "data": "a.csv", "features": "x", "csv_escape": "\\"}
+    assert read_plan({"pairs": [pair]}).pairs[0].csv_escape == "\\"

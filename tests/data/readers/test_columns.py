@@ -1,0 +1,158 @@
+"""Which columns are taken: exact names, names with commas, roles that would leak, and frames with odd names."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from miscal.base.arrays import nearest
+from miscal.base.checks import check_features
+from miscal.base.errors import FileError, InputError
+from miscal.data.readers import read_triples
+from miscal.data.readers.columns import match, split_names
+from miscal.data.readers.pieces import open_pieces
+from miscal.data.readers.registry import open_table
+from miscal.data.readers.table import existing
+
+N = 200
+
+
+def table(**more):
+    rng = np.random.default_rng(0)
+    f = rng.uniform(0.3, 0.7, N)
+    return pl.DataFrame({"confidence": f, "correct": (rng.random(N) < f).astype(int), "x": rng.normal(size=N), **more})
+
+
+ODD = {"^x$": np.arange(N), "*": np.arange(N) % 7, "^.*$": ["a", "b"] * (N // 2), "last, first": np.arange(N) / N}
+
+
+def written(data, ending, folder):
+    path = folder / f"a{ending}"
+    {".parquet": data.write_parquet, ".csv": data.write_csv, ".jsonl": data.write_ndjson}[ending](path)
+    return path
+
+
+@pytest.mark.promise("F1")
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_names_that_look_like_patterns_are_names(ending, tmp_path):
+    data = table(**ODD)
+    path = written(data, ending, tmp_path)
+    for source in (path, data, data.to_pandas(), data.to_dict(as_series=False)):
+        found = open_table(source).load(["*", "^x$", "^.*$"])
+        assert found.columns == ["*", "^x$", "^.*$"]
+        assert [found[:, 0].to_list(), found[:, 1].to_list()] == [ODD["*"].tolist(), ODD["^x$"].tolist()]
+    source = open_pieces(path)
+    parts = [source.load(piece, ["^.*$", "*"]) for piece in source.pieces(30)]
+    assert pl.concat(parts)[:, 0].to_list() == ODD["^.*$"]
+    asked = {"metadata": '^.*$,"last, first"', "where": '"^x$" >= 10 and "*" < 6', "features": "^x$,*"}
+    triples = read_triples(path, **asked)
+    kept = (ODD["^x$"] >= 10) & (ODD["*"] < 6)
+    np.testing.assert_array_equal(triples.row, np.flatnonzero(kept))
+    np.testing.assert_array_equal(triples.X, np.column_stack([ODD["^x$"], ODD["*"]])[kept])
+    assert list(triples.metadata) == ["^.*$", "last, first"]
+
+
+@pytest.mark.promise("F1")
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("a,b", ("a", "b")),
+        (' a , "b, c" ,x y', ("a", "b, c", "x y")),
+        ('" a",b ', (" a", "b")),
+        ('5" pipe,"6"" pipe"', ('5" pipe', '6" pipe')),
+        (("a, b", " c"), ("a, b", " c")),
+        ("", ()),
+    ],
+)
+def test_names_are_written_as_in_csv(given, names):
+    assert split_names(given) == names
+
+
+@pytest.mark.parametrize("given", ['"a, b', 'x,"a" b', '"'])
+def test_a_quotation_mark_that_is_not_closed_is_refused(given):
+    with pytest.raises(InputError, match=r"names: .* not closed"):
+        split_names(given)
+
+
+@pytest.mark.promise("F1")
+def test_patterns_pass_over_the_row_index_that_pandas_writes(tmp_path):
+    columns = ["", "Unnamed: 0", "__index_level_0__", "x", "Unnamed"]
+    assert match("*", columns, {}) == ("x", "Unnamed")
+    assert match("*,Unnamed: 0", columns, {}) == ("x", "Unnamed", "Unnamed: 0")
+    table().to_pandas().to_csv(tmp_path / "a.csv")
+    assert read_triples(tmp_path / "a.csv", features="*").source["columns"]["x"] == ["x"]
+
+
+@pytest.mark.promise("V4")
+@pytest.mark.parametrize("role", ["metadata", "features", "text", "group", "weight", "split", "embedding_rows"])
+def test_the_outcome_plays_no_second_part(role):
+    asked = {"features": "x"} if role not in ("features", "text", "embedding_rows") else {}
+    asked |= {"embeddings": np.zeros((N, 2))} if role == "embedding_rows" else {}
+    with pytest.raises(InputError, match=f"{role}: 'correct' is the outcome, which can play no other part"):
+        read_triples(table(), **asked, **{role: "correct"})
+
+
+def test_the_confidence_names_no_finding():
+    with pytest.raises(InputError, match="metadata: 'confidence' is the confidence"):
+        read_triples(table(), features="x", metadata="x,confidence")
+
+
+@pytest.mark.promise("F1")
+@pytest.mark.parametrize(
+    ("there", "asked", "said"),
+    [
+        ("uni.csv", "new.csv", "does not exist$"),
+        ("nan.csv", "run.csv", "does not exist$"),
+        ("answers.csv", "anwsers.csv", "did you mean answers.csv"),
+        ("answers.parquet", "answers.csv", "did you mean answers.parquet"),
+    ],
+)
+def test_only_a_near_file_is_suggested(there, asked, said, tmp_path):
+    (tmp_path / there).write_text("x")
+    with pytest.raises(FileError, match=said):
+        existing(tmp_path / asked)
+    assert nearest("Confidense", ["id", "confidence"]) == "confidence"
+
+
+LEVELS = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+
+
+@pytest.mark.promise("I15")
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (LEVELS, r"several levels \(a MultiIndex\).*frame\.columns ="),
+        (["a", "a"], "distinct; these occur more than once: 'a'"),
+        ([1, "1"], "distinct; these occur more than once: '1'"),
+        (["a", None], "column names must be text; 1 of 2"),
+    ],
+)
+@pytest.mark.parametrize("use", [open_table, check_features])
+def test_frames_with_names_that_name_nothing_are_refused(columns, said, use):
+    with pytest.raises(InputError, match=said):
+        use(pd.DataFrame(np.zeros((3, 2)), columns=columns))
+
+
+@pytest.mark.promise("I15")
+def test_repeated_names_of_arrow_are_refused():
+    with pytest.raises(InputError, match="distinct"):
+        open_table(pa.table([[1.0], [2.0]], names=["a", "a"]))
+
+
+@pytest.mark.promise("I15")
+def test_integer_names_name_columns_not_rows():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    frame = pd.DataFrame(X)
+    np.testing.assert_array_equal(check_features(frame), X.astype(np.float32))
+    np.testing.assert_array_equal(open_table(frame).load(["2", "0"]).to_numpy(), X[:, [2, 0]])
+    assert list(frame.columns) == [0, 1, 2]
+
+
+@pytest.mark.promise("F3")
+def test_a_npy_header_with_a_truth_value_for_a_size_is_damage(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((N, 1000)))
+    content = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(content.replace(b"(200, 1000)", b"(200, True)"))
+    with pytest.raises(FileError, match=r"x\.npy cannot be read as a \.npy file: its header claims the shape"):
+        read_triples(table(), embeddings=tmp_path / "x.npy")

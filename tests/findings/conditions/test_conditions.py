@@ -1,0 +1,255 @@
+"""Laws of every kind of condition: what it says is what its rows are, it is stored exactly, and it can be redacted."""
+
+import json
+import sys
+from dataclasses import dataclass
+from datetime import date
+from types import ModuleType
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.findings import conditions
+from miscal.findings.conditions import (
+    Alike,
+    Condition,
+    Frame,
+    Mixed,
+    Mostly,
+    TermNumbers,
+    TermShare,
+    described,
+    phrase,
+    read_condition,
+)
+from miscal.findings.conditions import kinds as kinds_package
+from miscal.findings.conditions.condition import Wording, kinds
+from miscal.findings.conditions.kinds.any_of import AnyOf
+from miscal.findings.conditions.kinds.both import Both
+from miscal.findings.conditions.kinds.span import Span
+from miscal.findings.conditions.kinds.term import Term
+from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.input_clusters import InputClusters
+from miscal.findings.ledger import SequentialField, clusters_of, named_groups
+from miscal.findings.ledger.cuts import condition_of, judged_cuts
+from miscal.findings.ledger.settings import LedgerSettings
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+SECRET = "quokka"
+
+
+def any_value(kind):
+    """Any value of a kind, made from the types of its fields: a new kind needs no entry here."""
+    return st.builds(kind)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def types_of_fields():
+    st.register_type_strategy(float, FINITE)
+    simple = [any_value(kind) for name, kind in kinds().items() if name not in ("both", "any_of")]
+    st.register_type_strategy(Condition, st.one_of(simple))
+    yield
+    st.register_type_strategy(float, st.floats())
+
+
+@pytest.mark.parametrize("kind", kinds())
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_condition_of_any_kind_is_stored_exactly_and_says_what_it_lacks(kind, data):
+    one = data.draw(any_value(kinds()[kind]).filter(lambda one: getattr(one, "conditions", True)))
+    stored = json.dumps(one.to_dict(), allow_nan=False)
+    again = read_condition(json.loads(stored))
+    assert again == one
+    assert hash(again) == hash(one)
+    assert json.dumps(again.to_dict()) == stored
+    assert one.words
+    assert one.words in one.phrase
+    # of a table that has nothing, no rows can be told
+    assert one.lacks(Frame(3))
+    assert all(isinstance(name, str) for name in one.columns)
+
+
+@pytest.mark.parametrize("kind", kinds())
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_redacted_condition_of_any_kind_tells_no_text(kind, data):
+    one = data.draw(any_value(kinds()[kind]))
+    redacted = one.redacted(TermNumbers())
+    assert not redacted.tells_texts
+    assert redacted.redacted(TermNumbers()) == redacted
+    assert redacted.kind == one.kind
+
+
+@given(st.sampled_from(["alone", "both", "any_of", "nested"]), st.integers(0, 3))
+def test_redacted_words_and_json_hold_nothing_of_a_term(where, place):
+    term, other = Term(SECRET), Value("year", "2001", "text")
+    condition = {
+        "alone": term,
+        "both": Both((term, other)),
+        "any_of": AnyOf((other, term)),
+        "nested": AnyOf((Both((term,)), other)),
+    }[where]
+    made = [None, Alike(term, 0.8), Mostly(condition, 0.7), Mixed(terms=(TermShare(term, 0.6, 0.1),))][place]
+    number = TermNumbers()
+    redacted, rest = condition.redacted(number), None if made is None else made.redacted(number)
+    assert SECRET in described(condition, made)
+    told = [described(redacted, rest), phrase(redacted, rest), json.dumps(redacted.to_dict()), repr((redacted, rest))]
+    assert not any(SECRET in one for one in told)
+    assert "term 1" in described(redacted, rest)
+
+
+def test_the_same_term_has_the_same_number_everywhere():
+    number = TermNumbers()
+    words = [Term(term).redacted(number).words for term in ("court", "jury", "court")]
+    assert words[0] == words[2] != words[1]
+
+
+@pytest.mark.parametrize(
+    "content", [None, 3, {}, {"kind": "unheard of"}, {"kind": "span", "column": "a"}, {"kind": "term"}]
+)
+def test_what_is_no_condition_is_refused(content):
+    with pytest.raises(ValueError, match=r"kind|low|term"):
+        read_condition(content)
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------
+
+N = 90
+DAYS = [date(1960, 1, 1), date(2001, 2, 28), date(2001, 3, 1), date(2039, 12, 31), None]
+
+
+def table(rng, many):
+    """Columns of every type that a file may hold, with values that words do not tell apart, and with holes."""
+    instants = rng.integers(-(10**9), 2 * 10**9, N) // (1 if many else 86_400) * (1 if many else 86_400)
+    numbers = rng.choice([0.1, 0.1000001, 2.0, np.nan, np.inf], N)
+    return {
+        "text": rng.choice(np.array(["law", "art = law", "(missing)", " and year = 2", None], object), N),
+        "number": np.where(rng.random(N) < 0.8, rng.normal(0, 10.0 ** rng.integers(-9, 9), N), numbers)
+        if many
+        else numbers,
+        "whole": rng.integers(-50, 50, N) if many else rng.integers(0, 3, N),
+        "flag": rng.random(N) < 0.3,
+        "day": rng.choice(np.array(DAYS, object), N),
+        "moment": np.where(rng.random(N) < 0.1, np.datetime64("NaT"), instants.astype("M8[s]")),
+    }
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_the_rows_of_every_named_group_are_those_of_its_condition(seed, many):
+    rng = np.random.default_rng(seed)
+    every = table(rng, many)
+    columns = {name: every[name] for name in rng.permutation(sorted(every))[:3].tolist()}
+    text = [" ".join(rng.choice(["Court", "jury's", "law"], rng.integers(0, 3))) for _ in range(N)]
+    groups = named_groups(columns, text, LedgerSettings(min_rows=3, bins=8, pair_bins=4, max_pairs=60))
+    frame = Frame(N, columns, text)
+    for place in range(len(groups)):
+        for one in (groups.conditions[place], *groups.also[place]):
+            # and after a round trip through JSON
+            again = read_condition(json.loads(json.dumps(one.to_dict())))
+            assert again.lacks(frame) is None
+            np.testing.assert_array_equal(again.rows(frame), groups.rows(place), err_msg=one.words)
+
+
+@pytest.mark.parametrize("width", [3, 40])
+@pytest.mark.parametrize("own_units", [False, True])
+def test_the_rows_of_every_cluster_are_those_of_its_condition(width, own_units):
+    rng = np.random.default_rng(width)
+    X = (rng.normal(size=(6, width))[rng.integers(0, 6, 600)] + 0.3 * rng.normal(size=(600, width))).astype(np.float32)
+    made = clusters_of(X, own_units=own_units)
+    assert len(made.found) > 5
+    arrays = {name: values.copy() for name, values in made.space.state().items()}
+    frame = Frame(len(X), X=X, clusters=InputClusters.from_state(arrays))
+    for one in made.found:
+        np.testing.assert_array_equal(one.condition.rows(frame), one.rows)
+    # a row by itself is placed as it is among others
+    alone = [one.condition.rows(Frame(1, X=X[:1], clusters=made.space))[0] for one in made.found]
+    assert alone == [bool(one.rows[0]) for one in made.found]
+
+
+def test_arrays_of_clusters_that_do_not_fit_are_refused():
+    state = clusters_of(np.random.default_rng(0).normal(size=(300, 30))).space.state()
+    for name in ("columns", "mean", "axes"):
+        with pytest.raises((ValueError, KeyError)):
+            InputClusters.from_state({**state, name: state[name][:-1]})
+    with pytest.raises(KeyError):
+        InputClusters.from_state({})
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2))
+def test_the_rows_of_every_cut_are_those_of_its_condition_with_ties_too(seed, digits):
+    rng = np.random.default_rng(seed)
+    n = 600
+    hidden = np.round(rng.normal(0, 0.3, n), digits)
+    block = rng.integers(-1, 4, n)
+    y = (rng.random(n) < np.clip(0.5 + hidden, 0, 1)).astype(float)
+    field = SequentialField(np.where(block < 0, np.nan, hidden), block)
+    row = rng.permutation(n)
+    half = np.full(n, 0.5)
+    for cut in judged_cuts(y, half, half, field):
+        one = read_condition(json.loads(json.dumps(condition_of(cut, field, hidden, row).to_dict())))
+        np.testing.assert_array_equal(one.rows(Frame(n, hidden=field.hidden, block=block, row=row)), cut.rows)
+        # new rows are told by one bound, the quantile of the honest field
+        share = one.rows(Frame(n, hidden=hidden)).mean()
+        assert share >= cut.quantile - 1 / n
+
+
+def test_a_value_is_found_in_a_column_that_another_file_stores_otherwise():
+    for one, values in [
+        (Value("year", 2001.0, "number"), ["2001", "2002"]),
+        (Value("year", "2001", "text"), [2001, 2002]),
+        (Value("day", "2021-03-01", "date"), ["2021-03-01", "2021-03-02"]),
+    ]:
+        assert one.rows(Frame(2, {one.column: np.array(values)})).tolist() == [True, False]
+    assert "no numbers" in Span("age", 1.0, None).lacks(Frame(1, {"age": np.array(["old"], object)}))
+
+
+def test_bounds_are_exact_where_words_round_them():
+    low, high = 0.12345678, 0.12345699
+    groups = named_groups({"x": np.repeat([low, high], 30)})
+    assert len(set(groups.descriptions)) == 1
+    assert groups.conditions[0].rows(Frame(2, {"x": np.array([low, high])})).tolist() == [False, True]
+
+
+# --- a new kind ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Even(Condition):
+    kind: ClassVar[str] = "even"
+    column: str
+
+    @property
+    def columns(self):
+        return (self.column,)
+
+    @property
+    def wording(self):
+        return Wording("", f"even {self.column}")
+
+    def lacks(self, frame):
+        return frame.lacks(self.column)
+
+    def rows(self, frame):
+        return frame.columns[self.column] % 2 == 0
+
+
+def test_a_new_kind_is_one_module(monkeypatch, tmp_path):
+    (tmp_path / "even.py").touch()
+    module = ModuleType(f"{kinds_package.__name__}.even")
+    monkeypatch.setattr(Even, "__module__", module.__name__)
+    module.Even = Even
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(kinds_package, "__path__", [*kinds_package.__path__, str(tmp_path)])
+    kinds.cache_clear()
+    try:
+        one = conditions.read_condition({"kind": "even", "column": "year"})
+        assert one == Even("year")
+        assert one.rows(Frame(2, {"year": np.array([2, 3])})).tolist() == [True, False]
+        assert read_condition(Both((one,)).to_dict()).words == "even year"
+    finally:
+        kinds.cache_clear()
