@@ -28,20 +28,20 @@ from _validity_worlds import (
     rows_in,
 )
 from miscal.base.folds import assign_folds
-from miscal.calibration.dependence import Dependence, average, effect_of_mean, shares
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
 from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
 from miscal.calibration.metrics.population import merge, observed, smece_statistic
 from miscal.calibration.metrics.rows import take_groups
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
+from miscal.calibration.survey_design import SurveyDesign, average, effect_of_mean, shares
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.betting import Capital, of_units, running_interval, shift_log_factors
 from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence
+from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EvidenceSettings
-from miscal.evidence.stated import rare_values_warning
 from miscal.findings import cut
 from miscal.findings.conditions import Frame
 from miscal.findings.judging import judge
@@ -108,9 +108,9 @@ class Asked:
         return assign_folds(unit, FOLDS, np.random.default_rng(self.seed))
 
     @cached_property
-    def dependence(self) -> Dependence | None:
+    def design(self) -> SurveyDesign | None:
         """How strongly the outcomes of a group hang together, and how much each row counts."""
-        return Dependence.given(self.rows.group, self.rows.correct, self.expected, self.rows.weight)
+        return SurveyDesign.given(self.rows.group, self.rows.correct, self.expected, self.rows.weight)
 
     @property
     def warned(self) -> bool:
@@ -142,7 +142,7 @@ def residuals(asked: Asked) -> Told:
     rows, told = asked.rows, Told()
     regions = [cut(rows.delta) == "over", cut(rows.hidden) == "under"]
     known = rows.correct, rows.confidence, asked.expected
-    over, under = judge(*known, regions, [-1, 1], dependence=asked.dependence)
+    over, under = judge(*known, regions, [-1, 1], design=asked.design)
     for name, said, region, error, hypothesis in (
         ("residual", over.residual, regions[0], rows.rate - rows.confidence, asked.calibrated),
         ("visible residual", over.visible, regions[0], rows.visible - rows.confidence, asked.calibrated),
@@ -235,7 +235,7 @@ def findings(asked: Asked) -> Told:
     """
     rows, told = asked.rows, Told()
     groups, n = named_groups(rows.columns), len(rows.correct)
-    witnesses = Witnesses(rows.correct, rows.confidence, asked.expected, rows.hidden, np.arange(n), asked.dependence)
+    witnesses = Witnesses(rows.correct, rows.confidence, asked.expected, rows.hidden, np.arange(n), asked.design)
     order = SequentialField(rows.hidden, np.zeros(n, int) if asked.block is None else asked.block)
     found = find(witnesses, groups, field=order, seed=asked.seed)
     least = min((one.p_adjusted for one in found.findings), default=1.0)
@@ -262,7 +262,7 @@ def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float,
     found = []
     for place, level in enumerate(levels.tolist()):
         inside = groups.rows(place)
-        effect = effect_of_mean(rows.correct, expected, inside, asked.dependence)
+        effect = effect_of_mean(rows.correct, expected, inside, asked.design)
         weight = take_groups(rows.weight, inside)
         found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect, weight), inside))
     return found

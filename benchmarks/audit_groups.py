@@ -67,7 +67,7 @@ def one_part(design: str, n: int, size: str, rho: float, part: int) -> dict:
         drawn = draw(design, n, size, rho, rng)
         triples = Triples.of(drawn["field"][:, None], confidence=drawn["f"], correct=drawn["y"], group=drawn["group"])
         named, alone = Refitting(triples, seed=seed), Refitting(replace(triples, group=None), seed=seed)
-        correlations.append(named.dependence.correlation if named.dependence is not None else 0.0)
+        correlations.append(named.design.correlation if named.design is not None else 0.0)
         for null in NULLS:
             for name, rows in (("named", named), ("not named", alone)):
                 counts[f"{null}, {name}"] += int(p_value(null, rows, drawn["kinds"][-1]) <= LEVEL)

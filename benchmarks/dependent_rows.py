@@ -27,8 +27,8 @@ import numpy as np
 from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
-from miscal.calibration.dependence import Dependence
 from miscal.calibration.metrics import METRICS, measure_gap, measure_smece
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.certificates import certificate
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
@@ -80,9 +80,9 @@ def judged(rows: dict[str, np.ndarray], group: np.ndarray | None, seed: int) -> 
     """Which statements are false."""
     y, f, field, n = rows["y"], rows["f"], np.clip(rows["field"], -1, 1), len(rows["y"])
     proof = certificate(y, f, field, field, expected=f, groups=group, settings=SETTINGS, random_state=seed)
-    known = Dependence.of(group, y - f, f * (1 - f))
+    known = SurveyDesign.of(group, y - f, f * (1 - f))
     regime = np.where(field < 0, "over", "under")
-    [over] = judge(y, f, f, [field < 0], [-1], dependence=known)
+    [over] = judge(y, f, f, [field < 0], [-1], design=known)
     error, gap = (
         measure(y, f, *rest, groups=group, n_draws=DRAWS, random_state=seed)
         for measure, rest in ((measure_smece, ()), (measure_gap, (regime,)))

@@ -223,7 +223,7 @@ def fitted_draw(world: str, size: float, after: int, draw: int) -> dict:
         new, members = rows_of(rng, LOOK, "calm")
         told = field.estimate(new.X, new.confidence)
         visible = np.clip(new.confidence + told.visible, 0, 1)
-        regime = cut(told.delta, supported=told.supported)
+        regime = cut(told.delta, local=told.local)
         told_of = told.corrected, visible, regime, told.supported
         rows = NewLabelled(new.X, new.correct, new.confidence, *told_of, new.unit, None, {}, None)
         watch = watch.after(rows, {"finding:0": members["finding:0"], "regime:over": regime == "over",

@@ -28,10 +28,12 @@ import torch
 
 from _floors import operations, rate
 from _script import options, show, target
+from miscal.base.written import duration
 from miscal.synthetic.cells import RESREG, Record, cells_of
-from miscal.synthetic.numbers import brief, duration
+from miscal.synthetic.folder import ExperimentFolder
+from miscal.synthetic.numbers import brief
 from miscal.synthetic.output import costs
-from miscal.synthetic.run import Folder, run
+from miscal.synthetic.run import run
 from miscal.synthetic.sections import BUILDERS, over_lambda
 from miscal.synthetic.settings import AMPLITUDES, CAPACITIES, EXPERIMENTS, Settings, n_parameters
 from miscal.synthetic.tables import choice_of
@@ -134,7 +136,7 @@ def main() -> None:
     for settings in asked if not args.print else ():
         done = run(settings, args.cache, n_jobs=args.jobs)
         print(f"{settings.experiment}: {done.n_computed} of {done.n_cells} cells computed", file=sys.stderr, flush=True)
-    folder = Folder(args.cache)
+    folder = ExperimentFolder(args.cache)
     # a search that was broken off tells something too; the other experiments must be whole
     records = {
         s.experiment: [folder.load(c) for c in cells_of(s) if s.experiment != "selection" or c in folder.store]

@@ -33,7 +33,7 @@ def test_both_engines_write_the_same_bytes(models, tmp_path, ending, monkeypatch
         )
         for engine in ("local", "ray")
     }
-    assert done["local"].told == done["ray"].told
+    assert done["local"].tally == done["ray"].tally
     assert done["local"].warnings == done["ray"].warnings
     assert (tmp_path / f"local{ending}").read_bytes() == (tmp_path / f"ray{ending}").read_bytes()
 

@@ -9,7 +9,7 @@ import pytest
 
 from miscal.base import errors
 from miscal.cli import main
-from miscal.cli.outcome import guarded, one_line, verdict_on
+from miscal.cli.exit_status import guarded, one_line, verdict_on
 
 from .conftest import run
 

@@ -6,7 +6,7 @@ from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
 from miscal.calibration.calibrators import Isotonic
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import beyond_confidence, outcome_given_confidence, strata
@@ -76,8 +76,8 @@ def test_copies_of_rows_prove_no_more_than_the_rows():
     assert as_new.total.low > once.total.low + 0.02
     region = sign > 0
     [first] = judge(y, f, f, [region], [1])
-    known = Dependence.of(copies, (y - f)[copies], (f * (1 - f))[copies])
-    [second] = judge(y[copies], f[copies], f[copies], [region[copies]], [1], dependence=known)
+    known = SurveyDesign.of(copies, (y - f)[copies], (f * (1 - f))[copies])
+    [second] = judge(y[copies], f[copies], f[copies], [region[copies]], [1], design=known)
     for one, other in ((first.residual, second.residual), (first.hidden, second.hidden)):
         assert other.value == pytest.approx(one.value)
         assert other.interval[0] <= one.interval[0] + 1e-9
@@ -150,7 +150,7 @@ def test_replicates_of_a_bootstrap_vary_more_where_rows_hang_together():
 
 
 def findings(y, f, group, kinds):
-    known = Dependence.of(group, y - f, f * (1 - f))
+    known = SurveyDesign.of(group, y - f, f * (1 - f))
     candidates = named_groups({"kind": kinds.astype(str).astype(object)})
     return find(Witnesses(y, f, f, np.zeros(len(y)), np.arange(len(y)), known), candidates).findings
 
@@ -179,8 +179,8 @@ def test_nothing_is_claimed_too_often(correlation, size, one_confidence):
         counts["total"] += proof.total.p_value <= 0.05
         counts["hidden"] += proof.hidden.p_value <= 0.05
         counts["blocks"] += prove(y, f, sign, group, group % 4, seed).hidden.p_value <= 0.05
-        known = Dependence.of(group, y - f, f * (1 - f))
-        [over] = judge(y, f, f, [sign < 0], [-1], dependence=known)
+        known = SurveyDesign.of(group, y - f, f * (1 - f))
+        [over] = judge(y, f, f, [sign < 0], [-1], design=known)
         counts["residual"] += over.residual.p_value <= 0.05
         counts["found"] += bool(findings(y, f, group, np.random.default_rng(seed).integers(0, 5, 400)[group]))
         counts["unnamed"] += prove(y, f, sign, None, seed=seed).total.p_value <= 0.05

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.null import bernoulli_outcomes, null_audit, permuted_outcomes
 
 DRAWS = 2_000
@@ -24,7 +24,7 @@ def drawn(resample, n_draws=DRAWS, seed=0):
 )
 def test_every_row_keeps_its_rate(rows, correlation):
     group, rate = (np.array(column) for column in zip(*rows, strict=True))
-    found = drawn(bernoulli_outcomes(rate, Dependence(group, correlation))).mean(0)
+    found = drawn(bernoulli_outcomes(rate, SurveyDesign(group, correlation))).mean(0)
     assert np.all(np.abs(found - rate) <= 5 * np.sqrt(rate * (1 - rate) / DRAWS))
 
 
@@ -35,7 +35,7 @@ def test_the_products_of_residuals_add_up_to_what_the_correlation_says(correlati
     rng = np.random.default_rng(0)
     group = np.arange(400) // size
     rate = rng.uniform(0.2, 0.9, 400) if not one_confidence else rng.uniform(0.2, 0.9, 400 // size)[group]
-    left = drawn(bernoulli_outcomes(rate, Dependence(group, correlation)), 400) - rate
+    left = drawn(bernoulli_outcomes(rate, SurveyDesign(group, correlation)), 400) - rate
     member = (group[:, None] == np.arange(400 // size)).astype(float)
     sums, spread = left @ member, np.sqrt(rate * (1 - rate))
     products = (sums**2).sum(1) - (left**2).sum(1)
@@ -50,7 +50,7 @@ def test_the_products_of_residuals_add_up_to_what_the_correlation_says(correlati
 
 def test_a_correlation_out_of_reach_gives_outcomes_that_hang_together_as_closely_as_their_rates_allow():
     rate = np.tile([0.1, 0.9], 50)
-    found = drawn(bernoulli_outcomes(rate, Dependence(np.arange(100) // 2, 0.9)), 50)
+    found = drawn(bernoulli_outcomes(rate, SurveyDesign(np.arange(100) // 2, 0.9)), 50)
     # if the less likely of two is right, so is the other
     assert np.all(found[:, ::2] <= found[:, 1::2])
     assert 0 < found[:, ::2].mean() < found[:, 1::2].mean() < 1
@@ -61,13 +61,13 @@ def test_rows_that_do_not_hang_together_are_drawn_as_ever():
     rate, y = rng.random(60), rng.integers(0, 2, 60).astype(float)
     part = np.repeat(["train", "val", "test"], 20)
     alone, pairs = np.arange(60), np.arange(60) // 2
-    assert Dependence.given(alone, y, rate) is None
+    assert SurveyDesign.given(alone, y, rate) is None
     for resample in (lambda known: bernoulli_outcomes(rate, known), lambda known: permuted_outcomes(y, part, known)):
         plain = drawn(resample(None), 5)
-        np.testing.assert_array_equal(drawn(resample(Dependence(pairs, 0.0)), 5), plain)
+        np.testing.assert_array_equal(drawn(resample(SurveyDesign(pairs, 0.0)), 5), plain)
     # beside groups that hang together, too
     some = np.where(alone < 30, alone, 30 + alone // 5)
-    found = drawn(bernoulli_outcomes(rate, Dependence(some, 0.7)), 5)
+    found = drawn(bernoulli_outcomes(rate, SurveyDesign(some, 0.7)), 5)
     plain = drawn(bernoulli_outcomes(rate), 5)
     np.testing.assert_array_equal(found[:, :30], plain[:, :30])
     assert np.any(found[:, 30:] != plain[:, 30:])
@@ -90,13 +90,13 @@ def test_outcomes_dealt_in_groups_keep_their_number_and_correlate(size):
     n = len(group)
     y = (rng.random(n) < 0.7).astype(float)
     part = np.array(["train", "train", "val", "test"])[np.arange(200) % 4][group]
-    found = drawn(permuted_outcomes(y, part, Dependence(group, 0.4)), 300)
+    found = drawn(permuted_outcomes(y, part, SurveyDesign(group, 0.4)), 300)
     np.testing.assert_array_equal(found[:, part == "test"], np.tile(y[part == "test"], (300, 1)))
     for name in ("train", "val"):
         assert np.all(found[:, part == name].sum(1) == y[part == name].sum())
     train = part == "train"
     rate = np.full(int(train.sum()), y[train].mean())
-    estimated = [Dependence.given(group[train], one[train], rate).correlation for one in found]
+    estimated = [SurveyDesign.given(group[train], one[train], rate).correlation for one in found]
     assert np.mean(estimated) == pytest.approx(0.4, abs=0.03)
 
 
@@ -114,14 +114,14 @@ def rows(n, size, correlation, one_confidence, alike, seed):
     return (number < f).astype(float), f, group, rng.integers(0, 8, many)[group]
 
 
-def p_value(y, f, kind, dependence, seed):
+def p_value(y, f, kind, design, seed):
     """Of the spread of the mean residuals of eight kinds, in place of a field that is learned again."""
     counts = np.maximum(np.bincount(kind, minlength=8), 1)
 
     def statistics(outcomes):
         return {"spread": float(np.sum(np.bincount(kind, outcomes - f, minlength=8) ** 2 / counts))}
 
-    return null_audit(statistics, bernoulli_outcomes(f, dependence), y, n_draws=39, random_state=seed)["spread"].p_value
+    return null_audit(statistics, bernoulli_outcomes(f, design), y, n_draws=39, random_state=seed)["spread"].p_value
 
 
 def rejections(n_sets, *of):
@@ -129,7 +129,7 @@ def rejections(n_sets, *of):
     named = alone = 0
     for seed in range(n_sets):
         y, f, group, kind = rows(*of, seed)
-        named += p_value(y, f, kind, Dependence.given(group, y, f), seed) <= 0.05
+        named += p_value(y, f, kind, SurveyDesign.given(group, y, f), seed) <= 0.05
         alone += p_value(y, f, kind, None, seed) <= 0.05
     return named, alone
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import Dependence, effect_of_mean
+from miscal.calibration.survey_design import SurveyDesign, effect_of_mean
 from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import UnseenRows
@@ -37,11 +37,11 @@ def prove(y, f, sign, weights, *, block=None, groups=None, seed=0):
 
 
 def known(y, f, weight, group=None):
-    return Dependence.given(group, y, f, weight)
+    return SurveyDesign.given(group, y, f, weight)
 
 
 def unseen(y, f, sign, weight):
-    return UnseenRows(y, f, 0.2 * sign, 0.2 * sign, f, dependence=known(y, f, weight))
+    return UnseenRows(y, f, 0.2 * sign, 0.2 * sign, f, design=known(y, f, weight))
 
 
 @pytest.mark.parametrize("blocks", [1, 4])
@@ -146,7 +146,7 @@ def test_the_regression_on_confidence_is_weighted():
 def test_means_of_regions_are_weighted_and_rest_on_fewer_rows():
     y, f, sign, weight = rows(hidden=0.1)
     region, mu = sign > 0, np.clip(f - 0.1, 0, 1)
-    [alike], [unequal] = (judge(y, f, mu, [region], [1], dependence=one) for one in (None, known(y, mu, weight)))
+    [alike], [unequal] = (judge(y, f, mu, [region], [1], design=one) for one in (None, known(y, mu, weight)))
     for part, values in (("residual", y - f), ("visible", mu - f), ("hidden", y - mu)):
         one, other = getattr(alike, part), getattr(unequal, part)
         assert other.value == pytest.approx(np.average(values[region], weights=weight[region]))
@@ -157,8 +157,8 @@ def test_means_of_regions_are_weighted_and_rest_on_fewer_rows():
 
 def test_mirrored_confidences_and_outcomes_mirror_the_residuals():
     y, f, sign, weight = rows(hidden=0.1)
-    [one] = judge(y, f, f, [sign > 0], [1], dependence=known(y, f, weight))
-    [other] = judge(1 - y, 1 - f, 1 - f, [sign > 0], [-1], dependence=known(1 - y, 1 - f, weight))
+    [one] = judge(y, f, f, [sign > 0], [1], design=known(y, f, weight))
+    [other] = judge(1 - y, 1 - f, 1 - f, [sign > 0], [-1], design=known(1 - y, 1 - f, weight))
     for part in ("residual", "hidden"):
         a, b = getattr(one, part), getattr(other, part)
         assert a.value == pytest.approx(-b.value)
@@ -246,7 +246,7 @@ def test_sizes_hold_with_weights(n, kind):
         y = (rng.random(n) < f).astype(float)
         weight = unequal(kind, f, field, rng)
         proof = certificate(y, f, field, field, expected=f, weights=weight, settings=FEW, random_state=seed)
-        [over] = judge(y, f, f, [field < 0], [-1], dependence=known(y, f, weight))
+        [over] = judge(y, f, f, [field < 0], [-1], design=known(y, f, weight))
         kinds = {f"column {k}": rng.integers(0, k, n).astype(str).astype(object) for k in (2, 4, 10)}
         found = find(Witnesses(y, f, f, f * 0, np.arange(n), known(y, f, weight)), named_groups(kinds), seed=seed)
         false += [

@@ -18,7 +18,7 @@ import pytest
 
 from miscal.base.files import replace_file
 from miscal.cli import main
-from miscal.cli.outcome import guarded
+from miscal.cli.exit_status import guarded
 from miscal.data.importers import import_log
 from miscal.data.readers import read_triples
 from miscal.data.writing import write_table

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     import sys
 
     with _stopping_while_importing():
-        from miscal.cli.outcome import guarded
+        from miscal.cli.exit_status import guarded
 
         arguments = list(sys.argv[1:] if argv is None else argv)
         debug = "--debug" in arguments

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from miscal.base.written import duration
-from miscal.cli.outcome import one_line
+from miscal.cli.exit_status import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Task

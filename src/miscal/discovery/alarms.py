@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.calibration.dependence import average, effect_of_groups
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
+from miscal.calibration.survey_design import average, effect_of_groups
 
 DISTANCE = 0.3
 """Mean confidence further than this from the accuracy is an alarm. A convention, not tuned: a larger distance overlooks
@@ -124,7 +124,7 @@ def ranking(
         Outcomes (0 or 1) and confidences (in [0, 1]).
     groups : ndarray of shape (n,), optional
         Rows of equal value may hang together: the variance is then larger by the design effect of the placements
-        (:mod:`miscal.calibration.dependence`).
+        (:mod:`miscal.calibration.survey_design`).
     weights : ndarray of float64, shape (n,), optional
         How much each row counts: a pair counts for the product of two. All alike by default.
 

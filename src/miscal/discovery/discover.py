@@ -12,20 +12,20 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
+from miscal.base.progress import progress_to
 from miscal.base.randomness import global_random_kept
-from miscal.base.telling import listening
 from miscal.base.threads import one_thread
-from miscal.calibration.dependence import average
 from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
-from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
+from miscal.discovery.run_rows import DescribedRows
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
@@ -170,7 +170,7 @@ def discover(
         testifying = evidence_of(triples, method, evidence)
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
-    with clock.stage("field") as part, listening(part.tell):
+    with clock.stage("field") as part, progress_to(part.tell):
         honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
         part.found = averages(*(average(values, triples.weight) for values in (triples.correct, triples.confidence)))
     # what follows is many small sums, which threads only slow down
@@ -182,17 +182,17 @@ def discover(
             )
             shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")
-            told = replace(honest, triples=without_texts(triples)) if redact_text else honest
+            shown = replace(honest, triples=without_texts(triples)) if redact_text else honest
             parts = [
-                _subregimes(told, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
+                _subregimes(shown, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
         with clock.stage("findings") as part:
             ledger = write_ledger(
                 honest, own_split=own_split, seed=seed, settings=replace(LEDGER_DEFAULTS, adjustment=adjustment)
             )
             ledger = without_terms(ledger) if redact_text else ledger
-            part.found = _told(ledger)
-            rows = DescribedRows(told, regime, hidden_regime, parts[0], parts[1], ledger)
+            part.found = _strongest(ledger)
+            rows = DescribedRows(shown, regime, hidden_regime, parts[0], parts[1], ledger)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
@@ -237,7 +237,7 @@ def _idle_device(method: str, device: str) -> tuple[str, ...]:
     return (f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it',)
 
 
-def _told(ledger: Ledger) -> str:
+def _strongest(ledger: Ledger) -> str:
     findings = ledger.findings
     if not findings:
         return "No finding."

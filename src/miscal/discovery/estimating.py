@@ -10,8 +10,8 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.calibrators import CALIBRATORS
-from miscal.calibration.dependence import Dependence
 from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
@@ -98,10 +98,10 @@ class HonestRows:
         return take_groups(self.triples.weight, self.testifies)
 
     @cached_property
-    def dependence(self) -> Dependence | None:
+    def design(self) -> SurveyDesign | None:
         """How rows that testify hang together, and how much each counts; None: all are independent and count alike."""
         testify = self.testifies
-        return Dependence.given(self.groups, self.triples.correct[testify], self.expected[testify], self.weights)
+        return SurveyDesign.given(self.groups, self.triples.correct[testify], self.expected[testify], self.weights)
 
     @property
     def teaches(self) -> np.ndarray:

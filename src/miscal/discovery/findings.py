@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
 from miscal.discovery.json_values import plain
 from miscal.discovery.summary import FindingNumbers, FindingsMethod
@@ -106,8 +106,8 @@ def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: Ledg
     clusters = clusters_of(triples.X, own_units=readable(names, settings), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
-    dependence = Dependence.given(triples.group, triples.correct, expected[witness], triples.weight)
-    witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row, dependence)
+    design = SurveyDesign.given(triples.group, triples.correct, expected[witness], triples.weight)
+    witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row, design)
     found = find(witnesses, groups, field=field, seed=seed, settings=settings)
     candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
     return Ledger(found.findings, candidates, evidence, len(triples), settings, found.accounted, clusters.space)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration import metrics
-from miscal.calibration.dependence import Dependence, average, effect_of_mean, spread
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.survey_design import SurveyDesign, average, effect_of_mean, spread
 from miscal.data.triples import Triples
 from miscal.discovery.json_values import interval, number
 from miscal.discovery.summary import (
@@ -88,7 +88,7 @@ def smooth_ece(
 
 
 def group_numbers(
-    correct: np.ndarray, expected: np.ndarray, dependence: Dependence | None, column: str | None = None
+    correct: np.ndarray, expected: np.ndarray, design: SurveyDesign | None, column: str | None = None
 ) -> GroupNumbers | None:
     """Say how strongly the rows of a group hang together, and for how many independent rows they count.
 
@@ -96,7 +96,7 @@ def group_numbers(
     ----------
     correct, expected : ndarray of float64, shape (n,)
         Outcomes of the rows that testify, and E[y | f] of each, learned from other rows.
-    dependence : Dependence or None
+    design : SurveyDesign or None
         Of these rows.
     column : str, optional
         That names the groups.
@@ -108,20 +108,20 @@ def group_numbers(
 
     Examples
     --------
-    >>> y, pairs = np.tile([1.0, 1.0, 0.0, 0.0], 250), Dependence(np.arange(1000) // 2, 1.0)
+    >>> y, pairs = np.tile([1.0, 1.0, 0.0, 0.0], 250), SurveyDesign(np.arange(1000) // 2, 1.0)
     >>> found = group_numbers(y, np.full(1000, 0.5), pairs)
     >>> found.n, found.largest, round(found.n_effective / 100)
     (500, 2, 5)
     """
-    if dependence is None or dependence.group is None:
+    if design is None or design.group is None:
         return None
-    sizes = np.bincount(dependence.group)
-    effect = effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), dependence)
+    sizes = np.bincount(design.group)
+    effect = effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), design)
     return GroupNumbers(
         column=column,
         n=len(sizes),
         largest=int(sizes.max()),
-        correlation=dependence.correlation,
+        correlation=design.correlation,
         effect=effect,
         n_effective=len(correct) / effect,
     )
@@ -233,7 +233,7 @@ def regime_numbers(
     regime: np.ndarray,
     *,
     seed: int | None,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
 ) -> tuple[Regime, ...]:
     """Measure each regime on rows that testify: over, good, under; the numbers of an empty one are null.
 
@@ -247,7 +247,7 @@ def regime_numbers(
         Regime of each, of the total field or of the hidden one.
     seed : int or None
         Of the bootstrap and of the null draws of smECE; None leaves smECE out.
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
@@ -255,25 +255,25 @@ def regime_numbers(
     tuple of Regime
         Three entries.
     """
-    judged = judge_regimes(correct, confidence, expected, regime, SLICES, dependence=dependence)
-    return tuple(_regime(name, correct, confidence, dependence, regime == name, judged[name], seed) for name in SLICES)
+    judged = judge_regimes(correct, confidence, expected, regime, SLICES, design=design)
+    return tuple(_regime(name, correct, confidence, design, regime == name, judged[name], seed) for name in SLICES)
 
 
 def _regime(
     name: str,
     correct: np.ndarray,
     confidence: np.ndarray,
-    dependence: Dependence | None,
+    design: SurveyDesign | None,
     rows: np.ndarray,
     judged: Judged,
     seed: int | None,
 ) -> Regime:
-    y, f, known = correct[rows], confidence[rows], None if dependence is None else dependence.take(rows)
+    y, f, known = correct[rows], confidence[rows], None if design is None else design.take(rows)
     groups, weights = (None, None) if known is None else (known.group, known.weight)
     return Regime(
         name=name,
         n=len(y),
-        share=average(rows, None if dependence is None else dependence.weight),
+        share=average(rows, None if design is None else design.weight),
         accuracy=_average(y, weights),
         confidence=_average(f, weights),
         **judged.to_dict(),

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.dependence import Dependence, effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.survey_design import SurveyDesign, effect_of_mean
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
-from miscal.discovery.claiming import claim_of
-from miscal.discovery.described import DescribedRows
 from miscal.discovery.estimating import ALL, HonestRows
 from miscal.discovery.json_values import clean_text, plain
+from miscal.discovery.run_claim import claim_of
+from miscal.discovery.run_rows import DescribedRows
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
@@ -31,8 +31,8 @@ from miscal.discovery.summary import (
 )
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
+from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.evidence.stated import rare_values_warning
 from miscal.findings import places
 
 _MUCH_WEIGHT = 0.05
@@ -79,7 +79,7 @@ def summarise(
     expected, hidden_regime = honest.expected[testify], rows.hidden_regime[testify]
     delta, visible, hidden = estimate.delta[testify], estimate.visible[testify], estimate.hidden[testify]
     predictions = {name: values[testify] for name, values in honest.corrections.items()}
-    known, weights = {"dependence": honest.dependence}, honest.weights
+    known, weights = {"design": honest.design}, honest.weights
     counted = {"groups": honest.groups, "weights": weights}
     regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed, **known)
     whole = measurements.global_numbers(correct, confidence, triples, seed=seed, **counted)
@@ -121,7 +121,7 @@ def summarise(
         accounted_for=rows.ledger.accounted_numbers(),
         places=_places(rows, regimes),
         findings_method=rows.ledger.method(),
-        groups=measurements.group_numbers(correct, expected, honest.dependence, columns.get("group")),
+        groups=measurements.group_numbers(correct, expected, honest.design, columns.get("group")),
         weights=measurements.weight_numbers(weights, columns.get("weight")),
         curves=measurements.curves(correct, confidence, predictions["miscal"], regime, min_rows=min_rows, **counted),
         histogram=measurements.histogram(delta, regime),
@@ -154,7 +154,7 @@ def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumber
         parts.name[testify] == one.name for parts in (rows.subregimes, rows.hidden_subregimes) for one in parts.table
     ]
     whole = [(one.name, regime == one.name) for one in regimes if one.name != "good"]
-    found = places(*known, list(enumerate(inside)), whole, dependence=honest.dependence)
+    found = places(*known, list(enumerate(inside)), whole, design=honest.design)
     return tuple(
         PlaceNumbers(part=one.name, hidden=one.hidden)
         if isinstance(one.name, int)
@@ -215,7 +215,7 @@ def _unnamed_groups(rows: HonestRows) -> list[str]:
         return []
     testify = rows.testifies
     correct, expected = rows.triples.correct[testify], rows.expected[testify]
-    alike = Dependence.given(own_ids(rows.triples)[testify], correct, expected)
+    alike = SurveyDesign.given(own_ids(rows.triples)[testify], correct, expected)
     if alike is None:
         return []
     wider = float(np.sqrt(effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), alike)))

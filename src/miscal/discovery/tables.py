@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from miscal.data.triples import Triples
-from miscal.discovery.described import DescribedRows
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
+from miscal.discovery.run_rows import DescribedRows
 from miscal.discovery.shown_text import told_apart
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date

@@ -12,7 +12,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names
+from sklearn.utils.validation import _check_feature_names  # pyrefly: ignore[missing-module-attribute]
 
 from miscal.base.checks import (
     check_confidence,

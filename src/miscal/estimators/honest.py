@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.folds import assign_folds, row_groups
-from miscal.base.telling import told
+from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers, one_thread
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
@@ -205,23 +205,23 @@ def estimate_in_blocks(
     def corrected(rows: np.ndarray) -> Correction:
         return field.correct(X[rows], confidence[rows])
 
-    told = {name: np.full(len(index), np.nan) for name in ("delta", "corrected", "mass")}
+    with_progress = {name: np.full(len(index), np.nan) for name in ("delta", "corrected", "mass")}
     supported, local = np.zeros((2, len(index)), bool)
     # threads share the inputs and the field; each block is computed on one of them, so that no number depends on how
     # many there are
     with one_thread(), ThreadPoolExecutor(n_workers(field.n_jobs, max(1, len(spans)))) as pool:
         for number, part in enumerate(_in_turn(pool, corrected, spans)):
             place = slice(number * _BLOCK_ROWS, number * _BLOCK_ROWS + len(part.delta))
-            told["delta"][place], told["corrected"][place] = part.delta, part.corrected
+            with_progress["delta"][place], with_progress["corrected"][place] = part.delta, part.corrected
             supported[place], local[place] = part.supported, part.local
             if part.mass is not None:
-                told["mass"][place] = part.mass
+                with_progress["mass"][place] = part.mass
     visible = np.clip(field.global_map_.apply(confidence[index]), 0.0, 1.0) - confidence[index]
     return FieldEstimate(
-        **told,
+        **with_progress,
         supported=supported,
         visible=visible,
-        hidden=told["delta"] - visible,
+        hidden=with_progress["delta"] - visible,
         coordinates=np.zeros((len(index), 0)),
         standard_error=np.full(len(index), np.nan),
         local=local,
@@ -280,7 +280,7 @@ def _in_parallel(field: MiscalibrationField, rows: Triples, tasks: Sequence[tupl
     work = [masks[0].sum() if masks else len(learned) for _, _, learned, *masks in tasks]
     # around all of them, as two threads that lift the limit after each other could leave one of theirs behind
     with one_thread():
-        return list(told(Parallel(n_jobs=workers, prefer=backend, return_as="generator")(calls), work))
+        return list(with_progress(Parallel(n_jobs=workers, prefer=backend, return_as="generator")(calls), work))
 
 
 def _one_thread(function: Callable, *arguments: Any) -> Any:

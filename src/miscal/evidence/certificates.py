@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import Dependence
 from miscal.calibration.metrics.rows import check_groups
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit, UnseenRows
 from miscal.evidence.power import Design, detectable_size
@@ -104,7 +104,7 @@ def certificate(
         from rows that are not here. By default one block, whose field was learned from none of these rows.
     groups : (n,) array, optional
         Rows of equal value may hang together, as answers to one question do; every group lies in one block. By default
-        all rows are independent. See :mod:`miscal.calibration.dependence`.
+        all rows are independent. See :mod:`miscal.calibration.survey_design`.
     weights : (n,) float >= 0, optional
         How much each row counts, as fixed before the outcomes: E|delta|, E|h| and both values are then weighted means.
         By default all count alike.
@@ -152,7 +152,7 @@ def certificate(
         _check_field(hidden, "hidden"),
         rate,
         None if block is None else _check_block(block, n),
-        Dependence.given(check_groups(groups, None, n), y, rate, check_weight(weights, n, name="weights")),
+        SurveyDesign.given(check_groups(groups, None, n), y, rate, check_weight(weights, n, name="weights")),
     )
     rng = np.random.default_rng(random_state)
     return Certificate(
@@ -168,13 +168,13 @@ def _detectable(rows: UnseenRows, settings: EvidenceSettings) -> float | None:
 
 
 def _design(rows: UnseenRows, settings: EvidenceSettings) -> Design:
-    if rows.dependence is None:
+    if rows.design is None:
         return Design(rows.expected, strata(rows.confidence, settings.stratum_rows))
     # without outcomes: what a field would meet that is alike in all rows of a group
     none, variance = np.zeros(len(rows.expected)), rows.expected * (1 - rows.expected)
     mass = np.ones(len(none)) if rows.weight is None else rows.weight
-    effect = rows.dependence.design_effect(mass, none, variance)
-    stratum = strata(rows.confidence, settings.stratum_rows, rows.dependence.group)
+    effect = rows.design.design_effect(mass, none, variance)
+    stratum = strata(rows.confidence, settings.stratum_rows, rows.design.group)
     return Design(rows.expected, stratum, effect, rows.weight)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr
 
 from miscal.calibration.calibrators import Isotonic
-from miscal.calibration.dependence import units_of
+from miscal.calibration.survey_design import units_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import near_normal
 

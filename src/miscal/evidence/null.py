@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 Floats = NDArray[np.float64]
@@ -56,13 +56,13 @@ class NullStatistic:
     p_value: float
 
 
-def bernoulli_outcomes(probability: Floats, dependence: Dependence | None = None) -> Resampler:
+def bernoulli_outcomes(probability: Floats, design: SurveyDesign | None = None) -> Resampler:
     """Outcomes y ~ Bernoulli(probability): the calibrated null with f, the visible null with g(f).
 
     Parameters
     ----------
     probability : (n,) float in [0, 1]
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together, and how strongly; by default none do. The law of a single row is the same either way,
         and a row that is alone in its group has the same outcomes.
 
@@ -75,23 +75,23 @@ def bernoulli_outcomes(probability: Floats, dependence: Dependence | None = None
     --------
     >>> bernoulli_outcomes([0.0, 1.0])(np.random.default_rng(0)).tolist()
     [0.0, 1.0]
-    >>> pairs = Dependence(np.array([0, 0, 1, 1]), 1.0)
+    >>> pairs = SurveyDesign(np.array([0, 0, 1, 1]), 1.0)
     >>> bernoulli_outcomes(np.full(4, 0.5), pairs)(np.random.default_rng(1)).tolist()
     [1.0, 1.0, 0.0, 0.0]
     """
     rate = check_confidence(probability, name="probability")
-    uniform = _uniform(len(rate), dependence, 0.0 if dependence is None else _both_join(rate, dependence))
+    uniform = _uniform(len(rate), design, 0.0 if design is None else _both_join(rate, design))
     return lambda rng: (uniform(rng) < rate).astype(np.float64)
 
 
-def permuted_outcomes(correct: Floats, split: NDArray[np.str_], dependence: Dependence | None = None) -> Resampler:
+def permuted_outcomes(correct: Floats, split: NDArray[np.str_], design: SurveyDesign | None = None) -> Resampler:
     """Outcomes permuted among the train rows and among the validation rows; test outcomes stay (the paper's audit).
 
     Parameters
     ----------
     correct : (n,) in {0, 1}
     split : (n,) of "train", "val", "test"
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together, and how strongly; by default none do, and all permutations are equally likely. With
         it those are likelier that give rows of a group the same outcome: as many rows as in the data are 1, those
         whose uniform numbers are the smallest.
@@ -111,7 +111,7 @@ def permuted_outcomes(correct: Floats, split: NDArray[np.str_], dependence: Depe
     check_lengths(correct=correct, split=split)
     y, names = check_correct(correct), np.asarray(split)
     parts = [np.flatnonzero(names == name) for name in ("train", "val")]
-    dealt = [_dealt(y[rows], None if dependence is None else dependence.take(rows)) for rows in parts]
+    dealt = [_dealt(y[rows], None if design is None else design.take(rows)) for rows in parts]
 
     def draw(rng: np.random.Generator) -> Floats:
         drawn = y.copy()
@@ -122,12 +122,12 @@ def permuted_outcomes(correct: Floats, split: NDArray[np.str_], dependence: Depe
     return draw
 
 
-def _dealt(correct: Floats, dependence: Dependence | None) -> Resampler:
+def _dealt(correct: Floats, design: SurveyDesign | None) -> Resampler:
     """Permutations of outcomes: all alike, or those likelier that give rows of a group the same."""
-    if dependence is None or dependence.correlation == 0:
+    if design is None or design.correlation == 0:
         return lambda rng: rng.permutation(correct)
     # all rates are one, so two rows of a group take its number as often as they correlate
-    uniform, falling = _uniform(len(correct), dependence, dependence.correlation), np.sort(correct)[::-1]
+    uniform, falling = _uniform(len(correct), design, design.correlation), np.sort(correct)[::-1]
 
     def draw(rng: np.random.Generator) -> Floats:
         drawn = np.empty(len(correct))
@@ -137,37 +137,37 @@ def _dealt(correct: Floats, dependence: Dependence | None) -> Resampler:
     return draw
 
 
-def _uniform(n: int, dependence: Dependence | None, both: float) -> Resampler:
+def _uniform(n: int, design: SurveyDesign | None, both: float) -> Resampler:
     """Uniform numbers, (n,): two rows of a group have the same one with the chance `both`."""
-    if dependence is None or both == 0:
+    if design is None or both == 0:
         return lambda rng: rng.random(n)
-    size = np.bincount(dependence.group)
-    with_others = size[dependence.group] > 1
+    size = np.bincount(design.group)
+    with_others = size[design.group] > 1
 
     def draw(rng: np.random.Generator) -> Floats:
         # numbers of groups come from a stream of their own, so that rows without others draw what they always drew
         own, apart = rng.random(n), rng.spawn(1)[0]
         joins = with_others & (apart.random(n) < np.sqrt(both))
-        return np.where(joins, apart.random(len(size))[dependence.group], own)
+        return np.where(joins, apart.random(len(size))[design.group], own)
 
     return draw
 
 
-def _both_join(rate: Floats, dependence: Dependence) -> float:
+def _both_join(rate: Floats, design: SurveyDesign) -> float:
     """Chance that two rows of a group both take its number, for their outcomes to correlate as they should.
 
     Over ordered pairs of a group, the sum of the covariances min(p, q) - p q, times this chance, is the sum of
     sqrt(p (1 - p) q (1 - q)), times the correlation. Where confidences of a group differ much, that may take more than
     certainty: then all rows take it, and no outcomes of these rates hang together more closely.
     """
-    order = np.lexsort((rate, dependence.group))
-    group, rising = dependence.group[order], rate[order]
+    order = np.lexsort((rate, design.group))
+    group, rising = design.group[order], rate[order]
     size = np.bincount(group)
     larger = np.cumsum(size)[group] - 1 - np.arange(len(group))
     spread = np.sqrt(rising * (1 - rising))
     # each row has the smaller rate of as many pairs as rows of its group come after it
     most = 2 * float(larger @ rising) - _pairs(group, rising)
-    return min(1.0, dependence.correlation * _pairs(group, spread) / most) if most > 0 else 0.0
+    return min(1.0, design.correlation * _pairs(group, spread) / most) if most > 0 else 0.0
 
 
 def _pairs(group: NDArray[np.int64], values: Floats) -> float:

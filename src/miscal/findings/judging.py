@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from miscal.calibration.dependence import Dependence, average, deflated, effect_of_mean, kish, shares
+from miscal.calibration.survey_design import SurveyDesign, average, deflated, effect_of_mean, kish, shares
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
 from miscal.evidence.sums import near_normal
 from miscal.findings.ledger.exact import exact_p_value
@@ -62,7 +62,7 @@ def judge(
     signs: Sequence[int],
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     *,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
 ) -> list[Judged]:
     """Test the residual of every region, its visible and its hidden part.
 
@@ -79,7 +79,7 @@ def judge(
         family and is never confirmed).
     settings : FindingsSettings, optional
         Significance and confidence level.
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
@@ -101,14 +101,14 @@ def judge(
     >>> judged.confirmed
     {'total': True, 'visible': False, 'hidden': True}
     """
-    stratum = strata_of(confidence, dependence, settings)
-    effects = [effect_of_mean(correct, expected, rows, dependence) for rows in regions]
-    weights = [_weight(dependence, rows) for rows in regions]
+    stratum = strata_of(confidence, design, settings)
+    effects = [effect_of_mean(correct, expected, rows, design) for rows in regions]
+    weights = [_weight(design, rows) for rows in regions]
     found = [
         (
             binomial_residual(correct[rows], confidence[rows], settings, effect=effect, weight=weight),
-            _visible(confidence, expected, rows, stratum, effect, settings, dependence),
-            hidden_residual(correct, expected, rows, stratum, settings, dependence=dependence),
+            _visible(confidence, expected, rows, stratum, effect, settings, design),
+            hidden_residual(correct, expected, rows, stratum, settings, design=design),
         )
         for rows, effect, weight in zip(regions, effects, weights, strict=True)
     ]
@@ -127,7 +127,7 @@ def judge_regimes(
     names: Sequence[str] = ("over", "good", "under"),
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     *,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
 ) -> dict[str, Judged]:
     """Test whole regimes, those of the total field or those of the hidden one.
 
@@ -141,7 +141,7 @@ def judge_regimes(
         The regimes to measure. Only ``"over"`` and ``"under"`` claim something; they are one family.
     settings : FindingsSettings, optional
         Significance and confidence level.
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         As for :func:`judge`.
 
     Returns
@@ -157,20 +157,20 @@ def judge_regimes(
     ({'total': True, 'visible': True, 'hidden': False}, None)
     """
     regions, signs = [regime == name for name in names], [SIGNS.get(name, 0) for name in names]
-    judged = judge(correct, confidence, expected, regions, signs, settings, dependence=dependence)
+    judged = judge(correct, confidence, expected, regions, signs, settings, design=design)
     return dict(zip(names, judged, strict=True))
 
 
 def strata_of(
-    confidence: np.ndarray, dependence: Dependence | None, settings: FindingsSettings = FINDINGS_DEFAULTS
+    confidence: np.ndarray, design: SurveyDesign | None, settings: FindingsSettings = FINDINGS_DEFAULTS
 ) -> np.ndarray:
     """Cut rows into strata of near-equal confidence, in which rows of one group and one confidence count once."""
-    return strata(confidence, settings.stratum_rows, None if dependence is None else dependence.group)
+    return strata(confidence, settings.stratum_rows, None if design is None else design.group)
 
 
-def _weight(dependence: Dependence | None, rows: np.ndarray) -> np.ndarray | None:
+def _weight(design: SurveyDesign | None, rows: np.ndarray) -> np.ndarray | None:
     """Weights of some rows, None where all rows count alike."""
-    return None if dependence is None or dependence.weight is None else dependence.weight[rows]
+    return None if design is None or design.weight is None else design.weight[rows]
 
 
 def _adjusted(residuals: Sequence[Residual], signs: Sequence[int]) -> np.ndarray:
@@ -205,13 +205,13 @@ def _visible(
     stratum: np.ndarray,
     effect: float,
     settings: FindingsSettings,
-    dependence: Dependence | None,
+    design: SurveyDesign | None,
 ) -> Residual:
     if not rows.any():
         return _NOTHING
-    own, inside = _weight(dependence, rows), int(rows.sum())
+    own, inside = _weight(design, rows), int(rows.sum())
     weight = shares(own, inside)
-    every = np.ones(len(rows)) if own is None else dependence.weight
+    every = np.ones(len(rows)) if own is None else design.weight
     share, total = np.bincount(stratum[rows], weight, minlength=stratum.max() + 1), np.bincount(stratum, every)
     # var(mean) = sum share^2 / size times the variance of an outcome, size the effective number of rows of a stratum;
     # what unequal weights take from the region itself is a part of that, and of its design effect
@@ -230,7 +230,7 @@ def hidden_residual(
     stratum: np.ndarray,
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     *,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
 ) -> Residual:
     """Test whether a region's rows are right as often as other rows of near-equal confidence.
 
@@ -255,7 +255,7 @@ def hidden_residual(
         From :func:`miscal.evidence.conditional.strata`.
     settings : FindingsSettings, optional
         The confidence level of the interval.
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
@@ -272,17 +272,17 @@ def hidden_residual(
     """
     if not rows.any():
         return _NOTHING
-    effect = effect_of_mean(correct, expected, rows, dependence)
-    weight = _weight(dependence, rows)
+    effect = effect_of_mean(correct, expected, rows, design)
+    weight = _weight(design, rows)
     taken_as_known = binomial_residual(correct[rows], expected[rows], settings, effect=effect, weight=weight)
-    excess, p_value = _shuffled(correct, expected, rows, stratum, dependence)
+    excess, p_value = _shuffled(correct, expected, rows, stratum, design)
     # an error of E[y | f] can turn the sign of the mean, and then it shows nothing
     agrees = excess * taken_as_known.value > 0
     return Residual(taken_as_known.value, taken_as_known.interval, p_value if agrees else 1.0)
 
 
 def _shuffled(
-    correct: np.ndarray, expected: np.ndarray, rows: np.ndarray, stratum: np.ndarray, dependence: Dependence | None
+    correct: np.ndarray, expected: np.ndarray, rows: np.ndarray, stratum: np.ndarray, design: SurveyDesign | None
 ) -> tuple[float, float]:
     """Sum of the centred outcomes of the region, and its two-sided p-value under shuffles within strata."""
     size, inside = np.bincount(stratum), np.bincount(stratum, rows)
@@ -292,13 +292,13 @@ def _shuffled(
         return 0.0, 1.0
     stratum = np.unique(stratum[telling], return_inverse=True)[1]
     y, member, rate = correct[telling], rows[telling].astype(np.float64), expected[telling]
-    weight = _weight(dependence, telling)
+    weight = _weight(design, telling)
     e = centred(y - rate, stratum)
     a = centred(member, stratum) if weight is None else weight * centred(member, stratum, weight)
     variances = shuffle_variances(e, a, stratum)
     excess, effect = float(e @ a), 1.0
-    if dependence is not None:
-        known = dependence.take(telling)
+    if design is not None:
+        known = design.take(telling)
         effect = known.design_effect(a, y - rate, rate * (1 - rate), independent=float(variances.sum()))
     normal = max(float(2.0 * ndtr(-abs(excess) / np.sqrt(effect * variances.sum()))), np.finfo(float).tiny)
     if near_normal(variances, shuffle_thirds(e, a, stratum)).all():

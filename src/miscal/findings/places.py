@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.residuals import holm
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
@@ -42,7 +42,7 @@ def places(
     whole: Sequence[Region] = (),
     settings: FindingsSettings = FINDINGS_DEFAULTS,
     *,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
 ) -> list[Place]:
     """Choose what the verdict names.
 
@@ -58,7 +58,7 @@ def places(
         Larger regions, told only where no part is.
     settings : FindingsSettings, optional
         The significance, and how many rows of near-equal confidence are compared.
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together; by default none do.
 
     Returns
@@ -77,10 +77,8 @@ def places(
     >>> [(place.name, round(place.hidden, 2)) for place in found]
     [('worse', -0.45), ('typical', 0.15)]
     """
-    stratum, regions = strata_of(confidence, dependence, settings), [*parts, *whole]
-    residuals = [
-        hidden_residual(correct, expected, rows, stratum, settings, dependence=dependence) for _, rows in regions
-    ]
+    stratum, regions = strata_of(confidence, design, settings), [*parts, *whole]
+    residuals = [hidden_residual(correct, expected, rows, stratum, settings, design=design) for _, rows in regions]
     adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in residuals]))
     kept = [
         (at >= len(parts), -abs(one.value) * rows.sum(), Place(name, one.value), rows)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.dependence import average
+from miscal.calibration.survey_design import average
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 
@@ -58,7 +58,7 @@ def binomial_residual(
     settings : FindingsSettings, optional
         The confidence level of the interval.
     effect : float, default 1
-        Design effect, where rows hang together (:mod:`miscal.calibration.dependence`): n rows count for n over it
+        Design effect, where rows hang together (:mod:`miscal.calibration.survey_design`): n rows count for n over it
         (Korn and Graubard, Survey Methodology 24, 1998), and the test is no longer exact. The same where they count
         unequally.
     weight : ndarray of shape (n,), optional

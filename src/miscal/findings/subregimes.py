@@ -9,8 +9,8 @@ import numpy as np
 
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import Dependence, average
 from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.survey_design import SurveyDesign, average
 from miscal.findings.cut import check_field
 from miscal.findings.enrichment import Enriched, encode, enrich
 from miscal.findings.judging import SIGNS, Judged, judge
@@ -417,9 +417,9 @@ def _judge(rows: _Rows, part: np.ndarray, parents: list[str], settings: Findings
     correct, expected = rows.correct[tested], rows.expected[tested]
     regions = [part[tested] == index for index in range(len(parents))]
     group, weight = take_groups(rows.group, tested), take_groups(rows.weight, tested)
-    dependence = Dependence.given(group, correct, expected, weight)
+    design = SurveyDesign.given(group, correct, expected, weight)
     signs = [SIGNS[parent] for parent in parents]
-    return judge(correct, rows.confidence[tested], expected, regions, signs, settings, dependence=dependence)
+    return judge(correct, rows.confidence[tested], expected, regions, signs, settings, design=design)
 
 
 def _mean(values: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> float | None:

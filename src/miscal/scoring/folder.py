@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -225,7 +225,8 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, p
     if not jobs:
         return 0
     if isinstance(executor, Processes) and getattr(text_side, "room", None):
-        executor = Local()  # a model that is spread over all GPUs leaves none for other processes
+        # a model that is spread over all GPUs leaves none for other processes
+        executor = cast("Executor", Local())
     model = _with_weights(text_side, elsewhere=executor.elsewhere)
     for index, result in executor.run(model, jobs):
         shards.write(index, result)

@@ -73,7 +73,7 @@ class Picker:
     def _narrow(self, module: torch.nn.Module, args: tuple) -> tuple | None:
         if self._where is None:
             return None
-        chosen = args[0][self._placed(args[0])]
+        chosen = args[0][_placed(self._where, args[0])]
         if not self._of_block:
             self.hidden = self._averaged(args[0]) if self._mean and self._tokens is not None else chosen
         return (chosen[:, None], *args[1:])
@@ -81,12 +81,7 @@ class Picker:
     def _remember(self, module: torch.nn.Module, args: tuple, output: Any) -> None:
         if self._where is not None:
             states = output[0] if isinstance(output, tuple) else output
-            self.hidden = states[self._placed(states)]
-
-    def _placed(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the positions on the device of the states; of a model that is spread, parts are on several."""
-        rows, columns = self._where
-        return rows.to(states.device), columns.to(states.device)
+            self.hidden = states[_placed(self._where, states)]
 
     def _averaged(self, states: torch.Tensor) -> torch.Tensor:
         # in float32: half precision would lose digits over hundreds of tokens
@@ -237,3 +232,9 @@ def _rest(
     targets = [longer[j][1][k + 1] for j, k in at]
     values = log_softmax_at(logits, range(len(at)), targets).cpu().numpy().astype(np.float64)
     return np.bincount([j for j, _ in at], weights=values, minlength=len(longer))
+
+
+def _placed(where: tuple[torch.Tensor, torch.Tensor], states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return positions on the device of the states; of a model that is spread, parts are on several."""
+    rows, columns = where
+    return rows.to(states.device), columns.to(states.device)

@@ -306,7 +306,8 @@ def _hearing(heard: list[str]) -> Iterator[None]:
     from transformers.utils import logging as theirs
 
     logger, listener, level = theirs.get_logger("transformers"), _Listener(heard), theirs.get_verbosity()
-    printers, logger.handlers = logger.handlers, [listener]
+    printers: list[logging.Handler] = logger.handlers
+    logger.handlers = [listener]
     theirs.set_verbosity_warning()
     try:
         yield

@@ -110,16 +110,16 @@ def answers_of_questions(seed, n=400, size=5, correlation=0.4):
 def test_draws_of_a_null_hang_together_as_the_data_do(fits):
     rows = answers_of_questions(0, n=4_000)
     settings = Refitting(rows)
-    assert settings.dependence.correlation == pytest.approx(0.4, abs=0.1)
+    assert settings.design.correlation == pytest.approx(0.4, abs=0.1)
     for null in refits.NULLS:
         draw = refits.outcomes_under(null, settings)
         rng = np.random.default_rng(0)
-        found = [Refitting(replace(rows, correct=draw(rng))).dependence.correlation for _ in range(20)]
-        assert np.mean(found) == pytest.approx(settings.dependence.correlation, abs=0.03), null
+        found = [Refitting(replace(rows, correct=draw(rng))).design.correlation for _ in range(20)]
+        assert np.mean(found) == pytest.approx(settings.design.correlation, abs=0.03), null
     named = Refitting(replace(rows, group=np.array([f"question {k}" for k in rows.group])))
-    assert named.dependence.correlation == pytest.approx(settings.dependence.correlation, abs=0.03)
+    assert named.design.correlation == pytest.approx(settings.design.correlation, abs=0.03)
     for group in (None, np.arange(4_000)):
-        assert Refitting(replace(rows, group=group)).dependence is None
+        assert Refitting(replace(rows, group=group)).design is None
         other = refits.outcomes_under("calibrated", Refitting(replace(rows, group=group)))
         plain = np.random.default_rng(0).random(4_000) < rows.confidence
         np.testing.assert_array_equal(other(np.random.default_rng(0)), plain)

@@ -16,8 +16,8 @@ from miscal.evidence.betting import Capital, clipped_logit
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.basis import Basis, reference_of
 from miscal.runs.monitor.bets import Watch, blocks, conditional_log_factors
+from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys, many_alike, more_than_chance, order_digest, refuse_counted
-from miscal.runs.monitor.learned import Learned
 from miscal.runs.monitor.questions import BETS, SHARES, Question, tolerance_of
 from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.state import MonitorState
@@ -203,7 +203,7 @@ def test_where_no_tilt_differs_nothing_is_bet():
 
 def test_what_was_learned_has_the_sign_of_what_was_seen():
     Z = np.column_stack([np.ones(500), np.linspace(-1, 1, 500)])
-    learned = Learned.nothing(2).after(Z, 0.2 * Z[:, 1], np.full(500, 0.25))
+    learned = DirectionSums.nothing(2).after(Z, 0.2 * Z[:, 1], np.full(500, 0.25))
     score = learned.score(Z)
     assert np.corrcoef(score, Z[:, 1])[0, 1] > 0.99
     assert 0 < score.max() < 0.8 / 1.0

@@ -17,10 +17,10 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import fewness
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
 from miscal.calibration.metrics.rows import check_groups, check_rows, drawn_counts
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
+from miscal.calibration.survey_design import fewness
 
 GAIN_COVERAGES = (0.5, 0.8, 0.9)
 """Coverages at which the gain is reported, beside the area: a convention."""
@@ -123,8 +123,8 @@ class DeferralGain:
     interval : (float, float)
         Of the gain: 2.5 % and 97.5 % quantiles over rows drawn with replacement, the same for both scores. With groups,
         these are drawn, and the ends are farther from the gain by what few groups cost
-        (:mod:`miscal.calibration.dependence`). Of the area it is too short all the same where groups are few: the rows
-        ranked first, which count most, are of even fewer.
+        (:mod:`miscal.calibration.survey_design`). Of the area it is too short all the same where groups are few: the
+        rows ranked first, which count most, are of even fewer.
     """
 
     at: float | None

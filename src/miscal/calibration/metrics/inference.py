@@ -22,7 +22,6 @@ import numpy as np
 
 from miscal.base.checks import check_confidence
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import effect_of_groups
 from miscal.calibration.metrics.population import (
     Population,
     Statistic,
@@ -36,6 +35,7 @@ from miscal.calibration.metrics.population import (
 from miscal.calibration.metrics.rows import check_groups, check_rows
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, student_mean_residual
 from miscal.calibration.metrics.smooth import smece_of_residuals
+from miscal.calibration.survey_design import effect_of_groups
 
 RandomState = int | np.random.Generator
 
@@ -299,7 +299,7 @@ def measure_smece(
     """Measure smECE with interval, floor and p-value, which share their draws. Parameters as for `smece_bootstrap`.
 
     `groups`, array-like of shape (n,), says which rows may hang together: those of equal value. The noise of the draws
-    is then larger by the root of the design effect (:mod:`miscal.calibration.dependence`).
+    is then larger by the root of the design effect (:mod:`miscal.calibration.survey_design`).
 
     Examples
     --------

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import effect_of_groups, kish
 from miscal.calibration.metrics.inference import DRAWS, RandomState, measure_ece, measure_smece
 from miscal.calibration.metrics.rows import check_groups, check_rows
 from miscal.calibration.metrics.scores import brier, ece, log_loss, log_losses, mean_interval, squared_errors, wilson
 from miscal.calibration.metrics.smooth import smece
+from miscal.calibration.survey_design import effect_of_groups, kish
 
 
 class Estimate(Protocol):

@@ -80,8 +80,8 @@ def print_correction(done: "Corrected", out: str) -> None:
         print(f"warning     {warning}")
     if done.resumed:
         print(f"resumed     {done.resumed:,} rows had been corrected before the command was stopped")
-    values = done.told.written - done.told.empty
-    share = f"{values:,}" if values == done.told.asked else f"{values:,} of {done.told.asked:,}"
+    values = done.tally.written - done.tally.empty
+    share = f"{values:,}" if values == done.tally.asked else f"{values:,} of {done.tally.asked:,}"
     print(f"{share} rows corrected, written to {out}")
 
 

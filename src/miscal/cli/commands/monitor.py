@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from miscal.cli import options
-from miscal.cli.outcome import ALARM, DONE
+from miscal.cli.exit_status import ALARM, DONE
 
 Rows = Annotated[
     str,

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from miscal.base.written import decimal
+from miscal.cli.exit_status import Stopped
 from miscal.cli.options import Seed, whole
-from miscal.cli.outcome import Stopped
 
 
 class Engine(StrEnum):

@@ -6,8 +6,8 @@ import typer
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
+from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
 from miscal.cli.options import Engine, names, whole
-from miscal.cli.outcome import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
 
 if TYPE_CHECKING:
     from miscal.study.run import StudyDone

@@ -37,7 +37,7 @@ def held_rows(X: Any) -> np.ndarray:
     if X.dtype == np.float32 and X.flags.c_contiguous:
         return np.asarray(X)
     with np.errstate(over="ignore"):
-        return in_blocks(lambda rows: X[rows], *X.shape, _enough(X))
+        return in_blocks(lambda rows: X[rows], len(X), X.shape[1], _enough(X))
 
 
 def _enough(X: Any) -> np.dtype:

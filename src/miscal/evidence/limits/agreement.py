@@ -50,9 +50,9 @@ class Agreement:
         claimed = sign != 0
         up, y, f = sign[claimed] > 0, rows.correct[claimed], rows.confidence[claimed]
         effect = 1.0
-        if rows.dependence is not None:
+        if rows.design is not None:
             rate = rows.expected
-            effect = rows.dependence.design_effect(sign, rows.correct - rate, rate * (1 - rate))
+            effect = rows.design.design_effect(sign, rows.correct - rate, rate * (1 - rate))
         return cls(np.where(up, f, 1 - f), int(np.sum(np.where(up, y, 1 - y))), len(sign), effect)
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from miscal.calibration.dependence import Dependence
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.blocks import spend
 from miscal.evidence.conditional import (
     beyond_confidence,
@@ -52,7 +52,7 @@ class Weighed:
     weight : (n,) float64
         Sign of the field on the rows that count, less its mean in the stratum, times what the row counts; all 0 where
         nothing is claimed.
-    dependence : Dependence, or None
+    design : SurveyDesign, or None
         Rows whose outcomes hang together.
     """
 
@@ -61,7 +61,7 @@ class Weighed:
     field: Floats
     stratum: Ints
     weight: Floats
-    dependence: Dependence | None = None
+    design: SurveyDesign | None = None
 
     @property
     def residual(self) -> Floats:
@@ -76,17 +76,17 @@ class Weighed:
     @property
     def effect(self) -> float:
         """Design effect of the sum that is shuffled: 1 where the rows are independent."""
-        if self.dependence is None:
+        if self.design is None:
             return 1.0
         a = centred(self.field, self.stratum)
         shuffled = float(shuffle_variances(centred(self.surprise, self.stratum), a, self.stratum).sum())
         variance = self.expected * (1 - self.expected)
-        return self.dependence.design_effect(a, self.residual, variance, independent=shuffled)
+        return self.design.design_effect(a, self.residual, variance, independent=shuffled)
 
     @property
     def missing_variance(self) -> float:
         """Variance of sum weight * outcome that `expected` does not account for."""
-        return _missing_variance(self.correct, self.weight, self.expected, self.dependence)
+        return _missing_variance(self.correct, self.weight, self.expected, self.design)
 
     @property
     def claims(self) -> bool:
@@ -125,7 +125,7 @@ def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> W
     -------
     Weighed
     """
-    group = None if rows.dependence is None else rows.dependence.group
+    group = None if rows.design is None else rows.design.group
     stratum = strata(rows.confidence, settings.stratum_rows, group)
     mass = np.ones(len(stratum)) if rows.weight is None else rows.weight
     sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings, mass=mass)
@@ -133,14 +133,14 @@ def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> W
     field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows, group)
     if rows.weight is not None:
         field = mass * centred(field, stratum, mass)
-    return Weighed(rows.correct, rows.expected, field, stratum, weight, rows.dependence)
+    return Weighed(rows.correct, rows.expected, field, stratum, weight, rows.design)
 
 
-def _missing_variance(correct: Floats, weight: Floats, centre: Floats, dependence: Dependence | None) -> float:
+def _missing_variance(correct: Floats, weight: Floats, centre: Floats, design: SurveyDesign | None) -> float:
     """Variance by which outcomes vary more than `centre` says: rows hang together, or were not split at random."""
     stated = centre * (1 - centre)
     expected, shown = float(weight**2 @ stated), float(weight**2 @ (correct - centre) ** 2)
-    effect = 1.0 if dependence is None else dependence.design_effect(weight, correct - centre, stated)
+    effect = 1.0 if design is None else design.design_effect(weight, correct - centre, stated)
     return max(0.0, shown - expected, (effect - 1) * expected)
 
 
@@ -185,7 +185,7 @@ def _uniform_p_value(block: Weighed, settings: EvidenceSettings, rng: np.random.
 def _limit(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
     if len(blocks) == 1:
         (one,) = blocks
-        return shift_limit(one.correct, one.weight, one.expected, rng=rng, settings=settings, dependence=one.dependence)
+        return shift_limit(one.correct, one.weight, one.expected, rng=rng, settings=settings, design=one.design)
     return common_limit(blocks, rng=rng, settings=settings)
 
 
@@ -243,7 +243,7 @@ def shift_limit(
     *,
     rng: np.random.Generator,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
 ) -> float:
     """Lower limit of the mean of weight * (p - centre), where y ~ Bernoulli(p).
 
@@ -268,7 +268,7 @@ def shift_limit(
     rng : numpy.random.Generator
     settings : EvidenceSettings, optional
         Of which the confidence level and the draws are used.
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Rows whose outcomes hang together.
 
     Returns
@@ -284,7 +284,7 @@ def shift_limit(
     True
     """
     drawn, alpha = len(weight) <= settings.drawn_rows, 1 - settings.confidence_level
-    missing = _missing_variance(correct, weight, centre, dependence)
+    missing = _missing_variance(correct, weight, centre, design)
     tail = tail_of(correct, weight, centre, rng, settings, drawn=drawn, missing=missing)
 
     def shifted(size: float) -> Floats:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.calibration.dependence import Dependence, shares
+from miscal.calibration.survey_design import SurveyDesign, shares
 from miscal.evidence.blocks import in_turn
 from miscal.evidence.settings import EvidenceSettings
 
@@ -62,7 +62,7 @@ class UnseenRows:
     block : int64, or None
         Rows with a smaller number were tested before, and the field of a block was learned from earlier blocks only
         (and from rows that are not here): see :mod:`miscal.evidence.blocks`. None: one block.
-    dependence : Dependence, or None
+    design : SurveyDesign, or None
         Rows whose outcomes hang together, each group within one block, and how much each counts. None: all rows are
         independent and count alike.
     """
@@ -73,14 +73,14 @@ class UnseenRows:
     hidden: Floats
     expected: Floats
     block: Ints | None = None
-    dependence: Dependence | None = None
+    design: SurveyDesign | None = None
 
     @property
     def weight(self) -> Floats | None:
         """How much each row counts, 1 on average; None where all count alike."""
-        if self.dependence is None or self.dependence.weight is None:
+        if self.design is None or self.design.weight is None:
             return None
-        return shares(self.dependence.weight, len(self.correct)) * len(self.correct)
+        return shares(self.design.weight, len(self.correct)) * len(self.correct)
 
     def in_turn(self) -> list[UnseenRows]:
         """Return the rows of each block, the blocks in the order in which they are tested."""
@@ -91,8 +91,8 @@ class UnseenRows:
 
     def _take(self, rows: Ints) -> UnseenRows:
         arrays = ("correct", "confidence", "delta", "hidden", "expected")
-        dependence = None if self.dependence is None else self.dependence.take(rows)
-        return replace(self, **{name: getattr(self, name)[rows] for name in arrays}, block=None, dependence=dependence)
+        design = None if self.design is None else self.design.take(rows)
+        return replace(self, **{name: getattr(self, name)[rows] for name in arrays}, block=None, design=design)
 
 
 class Limit(Protocol):

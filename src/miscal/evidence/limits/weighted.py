@@ -94,10 +94,10 @@ class _Block:
 
 def _missing_variance(rows: UnseenRows, factor: Floats) -> float:
     """Variance of sum factor * outcome that comes from rows that hang together."""
-    if rows.dependence is None:
+    if rows.design is None:
         return 0.0
     variance = rows.expected * (1 - rows.expected)
-    effect = rows.dependence.design_effect(factor, rows.correct - rows.expected, variance)
+    effect = rows.design.design_effect(factor, rows.correct - rows.expected, variance)
     return (effect - 1) * float(factor**2 @ variance)
 
 

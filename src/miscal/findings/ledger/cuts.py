@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from miscal.calibration.dependence import Dependence, shares
+from miscal.calibration.survey_design import SurveyDesign, shares
 from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.conditions.kinds.cut import Cut
 from miscal.findings.ledger.exact import law_of_right, strata_within
@@ -124,7 +124,7 @@ def judged_cuts(
     *,
     seed: int = 0,
     error: float = 1.0,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> list[JudgedCut]:
     """Judge the ends of the hidden field: at most one cut of each sign, the one with the smallest p-value.
@@ -142,7 +142,7 @@ def judged_cuts(
         Of ties.
     error : float, default 1.0
         Share of the family-wise error that the cuts may spend, in (0, 1].
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together, and how much each counts; by default none do, and all count alike. Scores of a block
         are divided by the root of its design effect.
     settings : LedgerSettings, optional
@@ -167,7 +167,7 @@ def judged_cuts(
     blocks = _blocks(field, settings)
     if not blocks:
         return []
-    test = _Test(correct, expected, confidence, apart, blocks, rng, settings, dependence)
+    test = _Test(correct, expected, confidence, apart, blocks, rng, settings, design)
     level = settings.significance * error / number_of_cuts(settings)
     best: dict[bool, JudgedCut] = {}
     for lowest in (True, False):
@@ -206,13 +206,13 @@ def _end(hidden: np.ndarray, quantile: float, lowest: bool, rng: np.random.Gener
 class _Test:
     """The same rows are asked about several groups: strata are cut once."""
 
-    def __init__(self, correct, expected, confidence, apart, blocks, rng, settings, dependence) -> None:
+    def __init__(self, correct, expected, confidence, apart, blocks, rng, settings, design) -> None:
         self.correct, self.blocks, self.rng, self.settings = correct, blocks, rng, settings
         self.residual, self.variance = correct - expected, expected * (1 - expected)
-        self.dependence = dependence
-        own = None if dependence is None else dependence.weight
+        self.design = design
+        own = None if design is None else design.weight
         self.mass = len(correct) * shares(own, len(correct))
-        more = 1 if dependence is None else dependence.rows_per_unit(confidence)
+        more = 1 if design is None else design.rows_per_unit(confidence)
         self.strata, self.narrow = (
             [
                 strata_within(confidence[inside], [group[inside] for group in apart], more * width(len(inside)), rng)
@@ -239,10 +239,10 @@ class _Test:
         return float(weights @ scores / np.linalg.norm(weights))
 
     def _effect(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
-        if self.dependence is None:
+        if self.design is None:
             return 1.0
         a = self._factor(place, inside, group)
-        return self.dependence.take(inside).design_effect(a, self.residual[inside], self.variance[inside])
+        return self.design.take(inside).design_effect(a, self.residual[inside], self.variance[inside])
 
     def _normal(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         stratum = self.strata[place]

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import hypergeom
 
-from miscal.evidence.stated import round_numbers
+from miscal.evidence.rounded_confidences import round_numbers
 
 _RAREST = 1e-3
 _MOST_PATTERNS = 60

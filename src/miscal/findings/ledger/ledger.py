@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.dependence import Dependence, average, effect_of_mean
+from miscal.calibration.survey_design import SurveyDesign, average, effect_of_mean
 from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, described, phrase
 from miscal.findings.conditions.composition import composition_dict
 from miscal.findings.ledger.cuts import JudgedCut, SequentialField, condition_of, judged_cuts
@@ -174,7 +174,7 @@ class Witnesses:
         Honest estimates of the hidden field.
     row : int64 array of shape (n,)
         Row numbers in the source.
-    dependence : Dependence or None
+    design : SurveyDesign or None
         Which rows hang together, and how much each counts; None: none do, and all count alike.
     """
 
@@ -183,7 +183,7 @@ class Witnesses:
     expected: np.ndarray
     hidden_field: np.ndarray
     row: np.ndarray
-    dependence: Dependence | None = None
+    design: SurveyDesign | None = None
 
 
 def find(
@@ -224,7 +224,7 @@ def find(
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
     known = rows.correct, rows.expected, rows.confidence
-    alike = {"seed": seed, "dependence": rows.dependence, "settings": settings}
+    alike = {"seed": seed, "design": rows.design, "settings": settings}
     scanned = scan(*known, groups, error=1 - for_cuts, **alike)
     picked = [_picked(one, rows, groups, settings) for one in scanned.chosen]
     if field is not None:
@@ -284,10 +284,10 @@ def _picked_cut(
 def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
     inside = one.inside
     correct, confidence, expected = rows.correct[inside], rows.confidence[inside], rows.expected[inside]
-    own = None if rows.dependence is None else rows.dependence.weight
+    own = None if rows.design is None else rows.design.weight
     weight = None if own is None else own[inside]
     accuracy, sure, rate = (average(values, weight) for values in (correct, confidence, expected))
-    effect = effect_of_mean(rows.correct, rows.expected, inside, rows.dependence)
+    effect = effect_of_mean(rows.correct, rows.expected, inside, rows.design)
     sign = "over" if one.z < 0 else "under"
     return Finding(
         condition=one.condition,

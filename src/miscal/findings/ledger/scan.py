@@ -22,7 +22,7 @@ A small p-value is recomputed by the law of the number of right answers in the g
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
 rows of a stratum are right. A candidate that this refuses is tried again once another group has been chosen.
 
-Where rows hang together (:mod:`miscal.calibration.dependence`), every candidate's standard scores are divided by the
+Where rows hang together (:mod:`miscal.calibration.survey_design`), every candidate's standard scores are divided by the
 root of its own design effect. Where row i counts for w_i, the sum is of w_i times the difference of e_i from the
 weighted mean of its stratum, so that a factor w_i (g_i - weighted mean of g in the stratum) of e_i stands in place of
 the centred indicator; the exact law stays that of the rows themselves, for it is of the same hypothesis.
@@ -43,7 +43,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from miscal.calibration.dependence import Dependence, deflated, shares
+from miscal.calibration.survey_design import SurveyDesign, deflated, shares
 from miscal.evidence.conditional import centred
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
@@ -90,7 +90,7 @@ def scan(
     *,
     seed: int = 0,
     error: float = 1.0,
-    dependence: Dependence | None = None,
+    design: SurveyDesign | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values accounted for.
@@ -107,7 +107,7 @@ def scan(
         Of the order of rows of equal confidence.
     error : float, default 1.0
         Share of the family-wise error that the scan may spend, in (0, 1].
-    dependence : Dependence, optional
+    design : SurveyDesign, optional
         Which rows hang together, and how much each counts; by default none do, and all count alike.
     settings : LedgerSettings, optional
 
@@ -128,7 +128,7 @@ def scan(
     """
     if len(groups) == 0:
         return Scanned()
-    table = _Scan(correct, expected, confidence, groups, seed, settings, error, dependence)
+    table = _Scan(correct, expected, confidence, groups, seed, settings, error, design)
     chosen = tuple(table.choose())
     return Scanned(chosen, tuple(table.accounted(chosen)))
 
@@ -203,16 +203,16 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
 
 
 class _Scan:
-    def __init__(self, correct, expected, confidence, groups, seed, settings, error=1.0, dependence=None) -> None:
+    def __init__(self, correct, expected, confidence, groups, seed, settings, error=1.0, design=None) -> None:
         self.correct, self.expected, self.confidence = correct, expected, confidence
         self.groups, self.settings = groups, settings
         self.rng = np.random.default_rng((seed, 31))
         self.width = settings.stratum_width(len(correct))
-        self.width *= 1 if dependence is None else dependence.rows_per_unit(confidence)
+        self.width *= 1 if design is None else design.rows_per_unit(confidence)
         self.stratum = cut_into_strata(confidence, self.width, self.rng)
         self.size = np.bincount(self.stratum)
         residual = correct - expected
-        own = None if dependence is None else dependence.weight
+        own = None if design is None else design.weight
         # how much each row counts, 1 on average
         self.mass = len(correct) * shares(own, len(correct))
         self.residual = centred(residual, self.stratum)
@@ -221,9 +221,9 @@ class _Scan:
         self.total = groups.member.T @ (self.mass * centred(residual, self.stratum, self.mass))
         self.variance = self._variances()
         self.effect = np.ones(len(groups))
-        if dependence is not None:
+        if design is not None:
             factors = self.mass * residual, self.mass**2 * expected * (1 - expected)
-            self.effect = dependence.design_effects(groups.member, *factors)
+            self.effect = design.design_effects(groups.member, *factors)
         self.counts = np.asarray(groups.member.sum(0)).ravel()
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []

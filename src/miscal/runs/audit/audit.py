@@ -104,7 +104,7 @@ def audit_run(
     return Audit(
         null=null,
         null_question=NULL_QUESTIONS[null],
-        null_correlation=None if rows.dependence is None else rows.dependence.correlation,
+        null_correlation=None if rows.design is None else rows.design.correlation,
         nulls=nulls,
         proxy_curves=curves,
         seeds=seeds,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import Dependence, average, spread
 from miscal.calibration.metrics import MIN_ROWS, clipped, worst_slice_gap
 from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again, testifying
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
@@ -125,10 +125,10 @@ class Refitting:
         return expected_outcome(replace(self.triples, split=None), self.seed)
 
     @cached_property
-    def dependence(self) -> Dependence | None:
+    def design(self) -> SurveyDesign | None:
         """How strongly the rows of a named group hang together, given E[y | f]; None where all are independent."""
         group = self.triples.group
-        return None if group is None else Dependence.given(group, self.triples.correct, self.expected)
+        return None if group is None else SurveyDesign.given(group, self.triples.correct, self.expected)
 
     def fit(self, correct: np.ndarray, seed: int) -> Refit:
         """Learn the field from outcomes, (n,) of 0 and 1."""
@@ -271,6 +271,6 @@ def outcomes_under(null: str, rows: Refitting) -> Resampler:
     triples = rows.triples
     if null == "permuted":
         together = np.full(len(triples), "train") if triples.split is None else triples.split
-        return permuted_outcomes(triples.correct, together, rows.dependence)
+        return permuted_outcomes(triples.correct, together, rows.design)
     rate = triples.confidence if null == "calibrated" else rows.expected
-    return bernoulli_outcomes(rate, rows.dependence)
+    return bernoulli_outcomes(rate, rows.design)

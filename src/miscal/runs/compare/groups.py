@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr
 
-from miscal.calibration.dependence import average
 from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.survey_design import average
 from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull
 from miscal.evidence.conditional import centred

@@ -18,11 +18,9 @@ from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
 from miscal.discovery.corrected_rows import SCHEMA
 from miscal.discovery.saved_model import model_folder
-from miscal.estimators.input_profile import refusal
-from miscal.estimators.saved import SavedEstimator
 from miscal.runs.correct.engines import ENGINES, Job, forget, opened
 from miscal.runs.correct.parts import Parts
-from miscal.runs.correct.tally import Tally, likeness, total, warnings
+from miscal.runs.correct.tally import Tally, refuse_foreign, total, warnings
 
 # a piece: as many rows as have this many numbers, some copies of which are in memory for each thread
 _PIECE_VALUES = 1 << 22
@@ -37,7 +35,7 @@ class Corrected:
     ----------
     out : Path
         The table.
-    told : Tally
+    tally : Tally
         Counts of rows.
     warnings : list of str
         Sentences.
@@ -48,7 +46,7 @@ class Corrected:
     """
 
     out: Path
-    told: Tally
+    tally: Tally
     warnings: list[str]
     columns: dict[str, Any]
     resumed: int
@@ -117,13 +115,13 @@ def calibrate_file(
         job = replace(job, rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
         with _kept_if_stopped(parts):
-            told, resumed = _run(job, parts, pieces, engine, progress)
-            _refuse_nothing(told, source)
-            _refuse_foreign(told, source, saved.estimator)
+            tally, resumed = _run(job, parts, pieces, engine, progress)
+            _refuse_nothing(tally, source)
+            refuse_foreign(tally, source, saved.estimator)
             progress("writing")
             parts.join([piece.number for piece in pieces], SCHEMA, place)
         parts.remove()
-    return Corrected(place, told, warnings(told, source, saved.estimator), source.columns, resumed)
+    return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, resumed)
 
 
 @contextlib.contextmanager
@@ -139,20 +137,13 @@ def _kept_if_stopped(parts: Parts) -> Iterator[None]:
         raise
 
 
-def _refuse_nothing(told: Tally, source: NewSource) -> None:
-    if told.asked == 0:
+def _refuse_nothing(tally: Tally, source: NewSource) -> None:
+    if tally.asked == 0:
         raise InputError(
-            f"where: {source.where!r} keeps none of the {told.read} rows; correct the condition, or leave it out"
+            f"where: {source.where!r} keeps none of the {tally.read} rows; correct the condition, or leave it out"
         )
-    if told.written == 0:
-        raise InputError(f"no row is left: all {told.asked} were dropped as invalid ({_reasons(told)})")
-
-
-def _refuse_foreign(told: Tally, source: NewSource, saved: SavedEstimator) -> None:
-    """Refuse embeddings of which no row is plausible; columns that are found by their names are only warned of."""
-    found = likeness(told, saved) if source.inputs.kind == "embeddings" else None
-    if found is not None and found.impossible is not None:
-        raise InputError(refusal(found, "embeddings"))
+    if tally.written == 0:
+        raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({_reasons(tally)})")
 
 
 def _absolute(options: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
@@ -190,12 +181,12 @@ def _run(
 ) -> tuple[Tally, int]:
     tallies = _still_true(parts, opened(job)[1], pieces)
     left = [piece for piece in pieces if piece.number not in tallies]
-    n, resumed = sum(piece.rows for piece in pieces), sum(told.read for told in tallies.values())
+    n, resumed = sum(piece.rows for piece in pieces), sum(tally.read for tally in tallies.values())
     began, done = time.perf_counter(), 0
     # arithmetic on one thread: the threads of the engine have a piece each
     with one_thread():
-        for piece, told in ENGINES[engine](job, left):
-            tallies[piece.number] = told
+        for piece, tally in ENGINES[engine](job, left):
+            tallies[piece.number] = tally
             done += piece.rows
             progress(_said(resumed, done, n, time.perf_counter() - began))
     return total(tallies[piece.number] for piece in pieces), resumed
@@ -203,8 +194,8 @@ def _run(
 
 def _still_true(parts: Parts, source: NewSource, pieces: Sequence[Piece]) -> dict[int, Tally]:
     """Tallies of the parts that are done, by piece, where the files hold today what those were made from."""
-    found = {piece: told for piece in pieces if (told := parts.told(piece.number)) is not None}
-    return {piece.number: told for piece, told in found.items() if source.digest(piece) == told.digest}
+    found = {piece: tally for piece in pieces if (tally := parts.tally(piece.number)) is not None}
+    return {piece.number: tally for piece, tally in found.items() if source.digest(piece) == tally.digest}
 
 
 def _said(resumed: int, done: int, n: int, seconds: float) -> str:
@@ -221,5 +212,5 @@ def _said(resumed: int, done: int, n: int, seconds: float) -> str:
     return f"correcting: {resumed + done:,} of {n:,} rows, {rate:,.0f} rows a second, {shown} left"
 
 
-def _reasons(told: Tally) -> str:
-    return ", ".join(f"{reason}: {n}" for reason, n in told.faults.items())
+def _reasons(tally: Tally) -> str:
+    return ", ".join(f"{reason}: {n}" for reason, n in tally.faults.items())

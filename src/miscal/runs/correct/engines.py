@@ -132,7 +132,7 @@ def ray(job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Tally]]:
         items = ray.data.from_items([asdict(piece) for piece in pieces], override_num_blocks=max(len(pieces), 1))
         done = items.map(_task, fn_kwargs={"job": job})
         for row in done.iter_rows():
-            yield known[row["number"]], Tally(**_result(row["told"]))
+            yield known[row["number"]], Tally(**_result(row["result"]))
     finally:
         if started:
             ray.shutdown()
@@ -143,14 +143,14 @@ def _task(row: dict[str, Any], job: Job) -> dict[str, Any]:
     with one_thread():
         piece = Piece(**row)
         try:
-            told = asdict(job.run(piece))
+            result = asdict(job.run(piece))
         except MiscalError as error:
-            told = {"error": type(error).__name__, "message": str(error)}
-    return {"number": piece.number, "told": json.dumps(told)}
+            result = {"error": type(error).__name__, "message": str(error)}
+    return {"number": piece.number, "result": json.dumps(result)}
 
 
-def _result(told: str) -> dict[str, Any]:
-    content = json.loads(told)
+def _result(text: str) -> dict[str, Any]:
+    content = json.loads(text)
     if "error" in content:
         raise getattr(errors, content["error"])(content["message"])
     return content

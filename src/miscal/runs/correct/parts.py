@@ -54,7 +54,7 @@ class Parts:
     def _path(self, number: int, ending: str) -> Path:
         return self.folder / f"{number:07}{ending}"
 
-    def told(self, number: int) -> Tally | None:
+    def tally(self, number: int) -> Tally | None:
         """Return the counts of a part that is done; None if it is not."""
         try:
             content = json.loads(self._path(number, ".json").read_text(encoding="utf-8"))
@@ -75,10 +75,10 @@ class Parts:
         import hashlib
 
         content = part_bytes(table, self.ending)
-        told = asdict(tally) | {"sha256": hashlib.sha256(content).hexdigest()}
+        record = asdict(tally) | {"sha256": hashlib.sha256(content).hexdigest()}
         with disk_errors(f"folder {self.folder}"):
             replace_file(self._path(number, self.ending), content)
-            replace_file(self._path(number, ".json"), json.dumps(told).encode())
+            replace_file(self._path(number, ".json"), json.dumps(record).encode())
 
     def join(self, numbers: Sequence[int], schema: Mapping[str, Any], out: Path) -> None:
         """Put the table together, and in its place when it is whole."""

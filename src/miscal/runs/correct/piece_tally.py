@@ -59,9 +59,9 @@ def _differences(rows: NewRows, field: Estimator, encoder: Encoder) -> tuple[dic
     unlike, names = getattr(field, "unlike", None), _number_names(encoder)
     if unlike is None or not names or not len(rows.X):
         return {}, {}
-    told = unlike(rows.X)
+    tally = unlike(rows.X)
     count = lambda values: {name: int(values[i]) for i, name in names.items() if values[i]}  # noqa: E731
-    return count(told.far), count(told.changed)
+    return count(tally.far), count(tally.changed)
 
 
 def _looked_at(rows: NewRows, saved: SavedEstimator, encoder: Encoder, n: int) -> list[list[float]]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from miscal.base.arrays import SHOWN
 from miscal.base.checks import CLIP_TOLERANCE
+from miscal.base.errors import InputError
 from miscal.data.readers import NewSource
-from miscal.estimators.input_profile import MOST_ROWS, Likeness, warning
+from miscal.estimators.input_profile import MOST_ROWS, Likeness, refusal, warning
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.saved import SavedEstimator
 
@@ -98,12 +99,12 @@ def _plus(a: object, b: object) -> object:
     return {key: a[key] if key not in b else b[key] if key not in a else _plus(a[key], b[key]) for key in {**a, **b}}  # type: ignore[operator,index]
 
 
-def warnings(told: Tally, source: NewSource, saved: SavedEstimator) -> list[str]:
+def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str]:
     """Say in sentences what whoever uses the table must know.
 
     Parameters
     ----------
-    told : Tally
+    tally : Tally
         Of all rows.
     source : NewSource
     saved : SavedEstimator
@@ -114,71 +115,83 @@ def warnings(told: Tally, source: NewSource, saved: SavedEstimator) -> list[str]
     """
     return [
         *source.notes,
-        *_about_rows(told),
-        *_about_support(told),
-        *_about_columns(told, source, saved.fitted),
-        *_about_likeness(told, source, saved),
+        *_about_rows(tally),
+        *_about_support(tally),
+        *_about_columns(tally, source, saved.fitted),
+        *_about_likeness(tally, source, saved),
     ]
 
 
-def _about_rows(told: Tally) -> Iterator[str]:
-    if told.undecided:
-        yield f"where: {_rows(told.undecided)} left out, because the value that decides is missing"
-    if told.clipped:
-        yield f"{told.clipped:,} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
-    for reason, n in told.faults.items():
-        done = "left out" if told.dropped else "kept without a value" if "confidence" in reason else "kept"
-        what = "" if told.dropped or "confidence" in reason else " with the global correction only"
-        yield f"{reason} in {n:,} of {told.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"
+def _about_rows(tally: Tally) -> Iterator[str]:
+    if tally.undecided:
+        yield f"where: {_rows(tally.undecided)} left out, because the value that decides is missing"
+    if tally.clipped:
+        yield f"{tally.clipped:,} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
+    for reason, n in tally.faults.items():
+        done = "left out" if tally.dropped else "kept without a value" if "confidence" in reason else "kept"
+        what = "" if tally.dropped or "confidence" in reason else " with the global correction only"
+        yield f"{reason} in {n:,} of {tally.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"
 
 
-def _about_support(told: Tally) -> Iterator[str]:
-    for what, values in told.unknown.items():
-        n = told.unknown_rows[what]
+def _about_support(tally: Tally) -> Iterator[str]:
+    for what, values in tally.unknown.items():
+        n = tally.unknown_rows[what]
         yield (
-            f"{n:,} of {told.asked:,} rows hold {'an unseen' if what.startswith('cat') else 'only unseen'} {what}: "
+            f"{n:,} of {tally.asked:,} rows hold {'an unseen' if what.startswith('cat') else 'only unseen'} {what}: "
             f"{_named(values)}; they get the global correction only"
         )
-    if told.far:
+    if tally.far:
         yield (
-            f"{told.far:,} of {told.asked:,} rows are far from all rows the model was fitted on; they get the global "
+            f"{tally.far:,} of {tally.asked:,} rows are far from all rows the model was fitted on; they get the global "
             "correction only"
         )
 
 
-def _about_columns(told: Tally, source: NewSource, field: Estimator) -> Iterator[str]:
+def _about_columns(tally: Tally, source: NewSource, field: Estimator) -> Iterator[str]:
     names = list(source.encoder.names or ())
-    for name, n in told.far_values.items():
-        if n > _FAR_SHARE * told.written:
+    for name, n in tally.far_values.items():
+        if n > _FAR_SHARE * tally.written:
             mean, deviation = field.spread(names.index(name))  # type: ignore[attr-defined]
             yield (
-                f"column {name!r} lies more than 10 standard deviations from its mean in {n:,} of {told.asked:,} rows "
+                f"column {name!r} lies more than 10 standard deviations from its mean in {n:,} of {tally.asked:,} rows "
                 f"(mean {mean:.4g}, standard deviation {deviation:.4g} in the rows the model was fitted on): is it in "
                 "the same unit?"
             )
-    for name, n in told.changed.items():
+    for name, n in tally.changed.items():
         mean, _ = field.spread(names.index(name))  # type: ignore[attr-defined]
         yield (
             f"column {name!r} was {mean:.4g} in every row the model was fitted on, and is not in {n:,} of "
-            f"{told.asked:,} rows; what other values mean was never learned, so they change nothing"
+            f"{tally.asked:,} rows; what other values mean was never learned, so they change nothing"
         )
 
 
-def likeness(told: Tally, saved: SavedEstimator) -> Likeness | None:
+def likeness(tally: Tally, saved: SavedEstimator) -> Likeness | None:
     """Compare the inputs that were looked at with those of the fit; None where nothing could be told."""
-    n = len(told.looked_at)
+    n = len(tally.looked_at)
     if saved.inputs is None or saved.inputs.allowed(n) >= 1:
         return None
-    return saved.inputs.compare(told.measures)
+    return saved.inputs.compare(tally.measures)
 
 
-def _about_likeness(told: Tally, source: NewSource, saved: SavedEstimator) -> Iterator[str]:
+def refuse_foreign(tally: Tally, source: NewSource, saved: SavedEstimator) -> None:
+    """Refuse embeddings of which no row is plausible; columns that are found by their names are only warned of.
+
+    Raises
+    ------
+    InputError
+    """
+    found = likeness(tally, saved) if source.inputs.kind == "embeddings" else None
+    if found is not None and found.impossible is not None:
+        raise InputError(refusal(found, "embeddings"))
+
+
+def _about_likeness(tally: Tally, source: NewSource, saved: SavedEstimator) -> Iterator[str]:
     if saved.inputs is None and source.inputs.kind == "embeddings":
         yield (
             "the saved model does not describe the inputs that it was fitted on, so embeddings of another model cannot "
             "be noticed; `miscal discover` run again saves such a description"
         )
-    found = likeness(told, saved)
+    found = likeness(tally, saved)
     if found is not None and found.unlike:
         yield warning(found)
 

@@ -19,7 +19,7 @@ from miscal.evidence.assignments import tilted_log_factor
 from miscal.evidence.betting import Capital, clipped_logit, of_units, rate_log_factors, shift_log_factors
 from miscal.evidence.conditional import strata
 from miscal.runs.monitor.basis import Basis
-from miscal.runs.monitor.learned import Learned
+from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.questions import (
     FINDING,
     HIDDEN,
@@ -108,7 +108,7 @@ class Watch:
     basis : Basis
     reference : (m, k) float32
         Coordinates of rows of the run that were not yet compared with.
-    learned : dict of str to Learned
+    learned : dict of str to DirectionSums
         By question.
     sums : dict of str to Sums
         By question, of those about groups.
@@ -119,7 +119,7 @@ class Watch:
     questions: tuple[Question, ...]
     basis: Basis
     reference: NDArray[np.float32]
-    learned: dict[str, Learned]
+    learned: dict[str, DirectionSums]
     sums: dict[str, Sums]
 
     @staticmethod
@@ -129,7 +129,7 @@ class Watch:
         """Start with nothing learned."""
         k = len(basis.spread) + 1
         columns = {RAW_TOTAL: 2, TOTAL: 2, HIDDEN: k + 2, INPUTS: 2 * k}
-        learned = {key: Learned.nothing(width) for key, width in columns.items()}
+        learned = {key: DirectionSums.nothing(width) for key, width in columns.items()}
         sums = {one.key: Sums() for one in questions if one.kind in (REGIME, FINDING)}
         return Watch(alpha, tolerance, questions, basis, reference, learned, sums)
 
@@ -199,7 +199,7 @@ def beyond(shifts: tuple[float, ...], tolerance: float) -> Floats:
     return given + np.sign(given) * tolerance
 
 
-def total(asked: Question, rows: NewLabelled, p: Floats, learned: Learned) -> tuple[Capital, Learned]:
+def total(asked: Question, rows: NewLabelled, p: Floats, learned: DirectionSums) -> tuple[Capital, DirectionSums]:
     """Bet that outcomes differ from confidences: by a shift, by a slope, or as earlier rows did.
 
     Parameters
@@ -209,12 +209,12 @@ def total(asked: Question, rows: NewLabelled, p: Floats, learned: Learned) -> tu
     rows : NewLabelled
     p : (n,) float64 in [0, 1]
         The confidences that are tested.
-    learned : Learned
+    learned : DirectionSums
         Shift and slope of earlier rows.
 
     Returns
     -------
-    Capital, Learned
+    Capital, DirectionSums
     """
     capital, odds = asked.capital, clipped_logit(p)
     columns = np.column_stack([np.ones(len(p)), odds])
@@ -274,8 +274,8 @@ def raw_hidden(asked: Question, rows: NewLabelled) -> Capital:
 
 
 def hidden(
-    asked: Question, rows: NewLabelled, z: Floats, learned: Learned, tolerance: float
-) -> tuple[Capital, Learned]:
+    asked: Question, rows: NewLabelled, z: Floats, learned: DirectionSums, tolerance: float
+) -> tuple[Capital, DirectionSums]:
     """Bet that at equal corrected confidence the rows differ by their inputs as earlier rows did.
 
     Parameters
@@ -372,10 +372,10 @@ def inputs(
     asked: Question,
     rows: NewLabelled,
     z: Floats,
-    learned: Learned,
+    learned: DirectionSums,
     reference: NDArray[np.float32],
     tolerance: float,
-) -> tuple[Capital, Learned, NDArray[np.float32]]:
+) -> tuple[Capital, DirectionSums, NDArray[np.float32]]:
     """Bet on which rows are new and which are the run's, as earlier rows taught to tell them apart.
 
     One row of each group. The rows of the run are used once each. Given how many rows of a block are new, all

@@ -21,7 +21,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings import EPSILON, cut
 from miscal.runs.correct.piece_tally import tally_of
-from miscal.runs.correct.tally import warnings
+from miscal.runs.correct.tally import refuse_foreign, warnings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -155,6 +155,8 @@ def read_labelled(
         _refuse_no_ids(beside.take(keep), roles.id)
     field = model.estimator.fitted
     told = correct_rows(field, new)
+    tally = tally_of(new, told, model.estimator, opened.encoder, piece.rows)
+    refuse_foreign(tally, opened, model.estimator)
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
     made = {"X": new.X, "confidence": new.confidence, "visible": visible}
     made |= {name: told[name].to_numpy() for name in ("corrected", "supported", "delta")}
@@ -167,7 +169,7 @@ def read_labelled(
         rows,
         {**opened.columns, "correct": roles.correct, "group": group},
         new.counts["dropped"] + unlabelled,
-        (*warnings(tally_of(new, told, field, opened.encoder), opened, field), *said),
+        (*warnings(tally, opened, model.estimator), *said),
     )
 
 

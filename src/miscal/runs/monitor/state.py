@@ -18,8 +18,8 @@ from miscal.discovery.saved_model import model_folder
 from miscal.evidence.betting import Capital
 from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.bets import Watch
+from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys
-from miscal.runs.monitor.learned import Learned
 from miscal.runs.monitor.questions import Question
 from miscal.runs.monitor.state_schema import Kept, KeptQuestion, Look, check_arrays
 
@@ -118,7 +118,7 @@ def load(folder: Path) -> MonitorState:
     try:
         kept, seen = Kept.model_validate(content), RowKeys(**under("seen", tensors))
         gram, moment = under("gram", tensors), under("moment", tensors)
-        learned = {key: Learned(gram[key], moment[key]) for key in gram}
+        learned = {key: DirectionSums(gram[key], moment[key]) for key in gram}
         basis, reference = Basis(**under("basis", tensors)), tensors["reference"]
         check_arrays(basis, learned, reference, vars(seen).values())
     except (KeyError, TypeError, ValueError) as error:

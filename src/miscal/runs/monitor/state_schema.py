@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from miscal.discovery.summary import Part, Share
 from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.bets import Sums
-from miscal.runs.monitor.learned import Learned
+from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.questions import BETS, FINDING, HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, REGIME, TOTAL
 
 _MOST = 1e15
@@ -139,7 +139,7 @@ def _require(true: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def check_arrays(basis: Basis, learned: dict[str, Learned], reference: NDArray, seen: Iterable[NDArray]) -> None:
+def check_arrays(basis: Basis, learned: dict[str, DirectionSums], reference: NDArray, seen: Iterable[NDArray]) -> None:
     """Refuse arrays that do not fit together.
 
     Parameters

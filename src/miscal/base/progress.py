@@ -13,7 +13,7 @@ _LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("listener", d
 
 
 @contextmanager
-def listening(listener: Callable[[float], None]) -> Iterator[None]:
+def progress_to(listener: Callable[[float], None]) -> Iterator[None]:
     """Have the share of the work that is done told to a function, for the length of a ``with`` block.
 
     Parameters
@@ -28,7 +28,7 @@ def listening(listener: Callable[[float], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def told(results: Iterable[Result], sizes: Sequence[float]) -> Iterator[Result]:
+def with_progress(results: Iterable[Result], sizes: Sequence[float]) -> Iterator[Result]:
     """Pass results on as they come, and tell what share of the work they were.
 
     Parameters
@@ -46,8 +46,8 @@ def told(results: Iterable[Result], sizes: Sequence[float]) -> Iterator[Result]:
     Examples
     --------
     >>> shares = []
-    >>> with listening(shares.append):
-    ...     list(told(["first", "second"], [3, 1]))
+    >>> with progress_to(shares.append):
+    ...     list(with_progress(["first", "second"], [3, 1]))
     ['first', 'second']
     >>> shares
     [0.75, 1.0]

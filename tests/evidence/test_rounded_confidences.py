@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from miscal.evidence.stated import rare_values_warning
+from miscal.evidence.rounded_confidences import rare_values_warning
 
 
 def stated(n, values, seed=0):

@@ -46,7 +46,7 @@ _TWO_SIDED = 0.975
 
 
 @dataclass(frozen=True, eq=False)
-class Dependence:
+class SurveyDesign:
     """Rows in groups, how strongly the outcomes of a group hang together, and how much each row counts.
 
     Attributes
@@ -66,7 +66,7 @@ class Dependence:
     @classmethod
     def of(
         cls, group: NDArray | None, residual: Floats, variance: Floats, weight: NDArray | None = None
-    ) -> Dependence | None:
+    ) -> SurveyDesign | None:
         """Estimate how strongly the rows of a group hang together.
 
         Parameters
@@ -82,14 +82,14 @@ class Dependence:
 
         Returns
         -------
-        Dependence or None
+        SurveyDesign or None
             None where every group has one row and all weights are equal.
 
         Examples
         --------
         >>> e = np.repeat([0.5, -0.5, 0.5, -0.5], 50)
-        >>> one = Dependence.of(np.arange(200) // 2, e, np.full(200, 0.25))
-        >>> one.correlation, Dependence.of(np.arange(200), e, np.full(200, 0.25)) is None
+        >>> one = SurveyDesign.of(np.arange(200) // 2, e, np.full(200, 0.25))
+        >>> one.correlation, SurveyDesign.of(np.arange(200), e, np.full(200, 0.25)) is None
         (1.0, True)
         """
         weight = None if weight is None or len(weight) == 0 or np.ptp(weight) == 0 else np.asarray(weight, np.float64)
@@ -103,17 +103,17 @@ class Dependence:
     @classmethod
     def given(
         cls, groups: NDArray | None, correct: Floats, expected: Floats, weight: NDArray | None = None
-    ) -> Dependence | None:
+    ) -> SurveyDesign | None:
         """Estimate how strongly the outcomes of a group hang together, given their rates; all of shape (n,).
 
         Examples
         --------
-        >>> Dependence.given(np.arange(4) // 2, np.array([1.0, 1.0, 0.0, 0.0]), np.full(4, 0.5)).correlation
+        >>> SurveyDesign.given(np.arange(4) // 2, np.array([1.0, 1.0, 0.0, 0.0]), np.full(4, 0.5)).correlation
         1.0
         """
         return cls.of(groups, correct - expected, expected * (1 - expected), weight)
 
-    def take(self, rows: NDArray) -> Dependence:
+    def take(self, rows: NDArray) -> SurveyDesign:
         """Return the groups and weights of some rows, by number or by a boolean mask; the correlation stays."""
         parts = {name: None if (v := getattr(self, name)) is None else v[rows] for name in ("group", "weight")}
         return replace(self, **parts)
@@ -141,7 +141,7 @@ class Dependence:
 
         Examples
         --------
-        >>> pairs = Dependence(np.arange(1000) // 2, 0.3)
+        >>> pairs = SurveyDesign(np.arange(1000) // 2, 0.3)
         >>> e = np.tile([0.5, 0.5, 0.5, -0.5, -0.5, -0.5, -0.5, 0.5], 125)
         >>> round(pairs.design_effect(np.ones(1000), e, np.full(1000, 0.25)), 2)
         1.31
@@ -162,7 +162,7 @@ class Dependence:
 
         Examples
         --------
-        >>> pairs, half = Dependence(np.arange(1000) // 2, 0.3), np.full(1000, 0.5)
+        >>> pairs, half = SurveyDesign(np.arange(1000) // 2, 0.3), np.full(1000, 0.5)
         >>> sets = csc_array(np.column_stack([np.ones(1000), np.arange(1000) % 2]))
         >>> pairs.design_effects(sets, half * 0, half**2).round(2).tolist()
         [1.31, 1.0]
@@ -196,7 +196,7 @@ class Dependence:
         return int(np.ceil(len(confidence) / len(units_of(self.group, confidence)[0])))
 
 
-def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], dependence: Dependence | None) -> float:
+def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], design: SurveyDesign | None) -> float:
     """Design effect of the (weighted) mean outcome of some rows; 1 where rows are independent, or there are none.
 
     Parameters
@@ -204,7 +204,7 @@ def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], d
     correct, expected : (n,) float64
         Outcomes and their rates.
     rows : (n,) bool
-    dependence : Dependence or None
+    design : SurveyDesign or None
 
     Returns
     -------
@@ -214,13 +214,13 @@ def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], d
     Examples
     --------
     >>> y, half, every = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.ones(1000, dtype=bool)
-    >>> pairs = Dependence(np.arange(1000) // 2, 0.0)
+    >>> pairs = SurveyDesign(np.arange(1000) // 2, 0.0)
     >>> effect_of_mean(y, half, every, None), round(effect_of_mean(y, half, every, pairs), 1)
     (1.0, 2.0)
     """
-    if dependence is None or not rows.any():
+    if design is None or not rows.any():
         return 1.0
-    known, rate, left = dependence.take(rows), expected[rows], (correct - expected)[rows]
+    known, rate, left = design.take(rows), expected[rows], (correct - expected)[rows]
     variance, weight = rate * (1 - rate), shares(known.weight, len(left))
     # what the rows have in common is the residual that is measured, no noise
     return kish(weight, variance) * known.design_effect(weight, left - weight @ left, variance)
@@ -314,7 +314,7 @@ def effect_of_groups(residual: Floats, groups: NDArray | None, weight: Floats | 
     >>> round(effect_of_groups(np.tile([0.5, 0.5, -0.5, -0.5], 250), np.arange(1000) // 2), 1)
     2.0
     """
-    known = Dependence.of(groups, residual, residual**2)
+    known = SurveyDesign.of(groups, residual, residual**2)
     if known is None:
         return 1.0
     return known.design_effect(np.ones(len(residual)) if weight is None else weight, residual, residual**2)

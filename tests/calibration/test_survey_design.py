@@ -8,7 +8,6 @@ from scipy.sparse import csc_array
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.dependence import Dependence, deflated, effect_of_groups, fewness, units_of
 from miscal.calibration.metrics import (
     global_scores,
     mean_interval,
@@ -17,6 +16,7 @@ from miscal.calibration.metrics import (
     measure_smece,
     reliability_curve,
 )
+from miscal.calibration.survey_design import SurveyDesign, deflated, effect_of_groups, fewness, units_of
 
 
 def rows(n=300, size=5, correlation=0.5, seed=0):
@@ -29,16 +29,16 @@ def rows(n=300, size=5, correlation=0.5, seed=0):
     return y.astype(float), f, group
 
 
-def by_loops(dependence, weight, residual, variance):
+def by_loops(design, weight, residual, variance):
     """Compute the two variances of sum a e pair by pair, and their larger one over that of independent rows."""
     model = seen = independent = 0.0
     parts = {}
     for i, a in enumerate(weight):
         independent += a**2 * variance[i]
-        parts[dependence.group[i]] = parts.get(dependence.group[i], 0.0) + a**2 * variance[i]
+        parts[design.group[i]] = parts.get(design.group[i], 0.0) + a**2 * variance[i]
         for j, b in enumerate(weight):
-            if dependence.group[i] == dependence.group[j]:
-                rho = 1.0 if i == j else dependence.correlation
+            if design.group[i] == design.group[j]:
+                rho = 1.0 if i == j else design.correlation
                 model += rho * a * b * np.sqrt(variance[i] * variance[j])
                 seen += a * b * residual[i] * residual[j]
     groups = sum(parts.values()) ** 2 / sum(part**2 for part in parts.values())
@@ -49,34 +49,34 @@ def by_loops(dependence, weight, residual, variance):
 def test_the_design_effect_equals_two_nested_loops(seed):
     rng = np.random.default_rng(seed)
     n = 12
-    dependence = Dependence(rng.integers(0, 5, n), rng.random())
+    design = SurveyDesign(rng.integers(0, 5, n), rng.random())
     weight, residual, variance = rng.normal(size=n), rng.uniform(-1, 1, n), rng.uniform(0.01, 0.25, n)
-    assert dependence.design_effect(weight, residual, variance) == pytest.approx(
-        by_loops(dependence, weight, residual, variance)
+    assert design.design_effect(weight, residual, variance) == pytest.approx(
+        by_loops(design, weight, residual, variance)
     )
     member = (rng.random((n, 3)) < 0.7).astype(float)
     member[0] = 1.0
-    many = dependence.design_effects(csc_array(member), residual, variance)
-    assert many == pytest.approx([by_loops(dependence, one, residual, variance) for one in member.T])
+    many = design.design_effects(csc_array(member), residual, variance)
+    assert many == pytest.approx([by_loops(design, one, residual, variance) for one in member.T])
 
 
 def test_the_correlation_is_that_of_the_outcomes_given_their_rates():
     y, f, group = rows(n=20_000, correlation=0.3)
-    assert Dependence.of(group, y - f, f * (1 - f)).correlation == pytest.approx(0.3, abs=0.03)
+    assert SurveyDesign.of(group, y - f, f * (1 - f)).correlation == pytest.approx(0.3, abs=0.03)
     y, f, group = rows(n=20_000, correlation=0.0)
-    assert Dependence.of(group, y - f, f * (1 - f)).correlation < 0.02
+    assert SurveyDesign.of(group, y - f, f * (1 - f)).correlation < 0.02
 
 
 def test_where_wrong_answers_are_too_rare_to_show_it_rows_are_taken_to_hang_together():
     f = np.full(100, 0.999)
-    assert Dependence.of(np.arange(100) // 2, 1 - f, f * (1 - f)).correlation > 0.9
+    assert SurveyDesign.of(np.arange(100) // 2, 1 - f, f * (1 - f)).correlation > 0.9
 
 
 def test_groups_of_one_row_are_no_groups():
     y, f, _ = rows()
     every = np.arange(len(y))
-    assert Dependence.of(every, y - f, f * (1 - f)) is None
-    assert Dependence.of(None, y - f, f * (1 - f)) is None
+    assert SurveyDesign.of(every, y - f, f * (1 - f)) is None
+    assert SurveyDesign.of(None, y - f, f * (1 - f)) is None
     assert effect_of_groups(y - f, every) == 1.0
     assert deflated(0.01, 1.0) == 0.01
     first, unit = units_of(every, f)

@@ -22,7 +22,7 @@ EXPECTED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class DirectionSums:
     """What earlier rows taught.
 
     Attributes
@@ -37,11 +37,11 @@ class Learned:
     moment: Floats
 
     @staticmethod
-    def nothing(columns: int) -> Learned:
+    def nothing(columns: int) -> DirectionSums:
         """Nothing was seen yet."""
-        return Learned(np.zeros((columns, columns)), np.zeros(columns))
+        return DirectionSums(np.zeros((columns, columns)), np.zeros(columns))
 
-    def after(self, Z: Floats, residual: Floats, weight: Floats) -> Learned:
+    def after(self, Z: Floats, residual: Floats, weight: Floats) -> DirectionSums:
         """Learn from rows.
 
         Parameters
@@ -63,7 +63,7 @@ class Learned:
         [0.38]
         """
         kept = REMEMBERED / (REMEMBERED + len(Z))
-        return Learned(kept * self.gram + (Z * weight[:, None]).T @ Z, kept * self.moment + Z.T @ residual)
+        return DirectionSums(kept * self.gram + (Z * weight[:, None]).T @ Z, kept * self.moment + Z.T @ residual)
 
     def score(self, Z: Floats, skipped: int = 0) -> Floats:
         """Shift in log-odds that rows are expected to have.
