@@ -349,7 +349,8 @@ def metadata_clause(
     lift = needed_lift(part_share, settings)
     found = [_column_clause([item for item in items if item.column == name], lift, settings) for name in names]
     best = max((telling for telling, _ in found), default=0.0)
-    return next((clause for telling, clause in found if clause and telling >= settings.nearly_best * best), None)
+    # values that are as common everywhere tell nothing
+    return next((clause for telling, clause in found if clause and telling >= settings.nearly_best * best > 0), None)
 
 
 def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSettings) -> tuple[float, Clause | None]:
