@@ -269,7 +269,7 @@ def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
         "null", "null_question", "null_correlation", "nulls", "proxy_curves", "seeds", "by_seed", "thresholds",
         "thresholds_by_brier", "bootstrap",
     ]  # fmt: skip
-    assert content["null_question"].startswith("Would as much be found")
+    assert content["null_question"].startswith("Would miscal find as much")
     assert list(content["nulls"]) == ["delta_std", "std_hidden", "share_miscalibrated", "gap", "gap_clipped"]
     found = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert content["null_correlation"] == found["groups"]["correlation"]

@@ -25,7 +25,7 @@ def test_terminal_and_page_say_that_rows_count_unequally(weighed, tmp_path):
     out = tmp_path / "run"
     ended = run("discover", weighed, "--out", out, "--features", "x_*", "--weight", "w", "--map", "pca")
     assert ended.status == 0, ended.err
-    assert "Rows count by their weight (w) in every mean and share, and say as much of a mean as" in " ".join(
+    assert "Rows count by their weight (w) in every mean and share; means are as precise as those of" in " ".join(
         ended.out.split()
     )
     assert "Rows count by their weight (w)" in (out / "report.html").read_text()

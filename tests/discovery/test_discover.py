@@ -1,6 +1,7 @@
 """The pipeline around the estimator: splits, honesty, tables, files. A quick ridge stands in for the field here;
 the real one goes the same way in tests/cli/test_discover.py."""
 
+import re
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -127,6 +128,14 @@ def test_the_field_tells_every_fit_and_the_time_left(found):
     assert all(now.left is not None and now.left >= 0 for now in TOLD)
     assert field[-1].found.startswith("The model says")
     assert TOLD[-1].left < TOLD[0].left
+
+
+def test_the_columns_of_the_field_are_those_of_the_docs(found):
+    page = (Path(__file__).parents[2] / "docs" / "outputs.md").read_text()
+    section = page.split("\n## field.parquet\n")[1].split("\n## ")[0]
+    first_cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    listed = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(listed) == sorted(found.table.columns)
 
 
 ESTIMATED = ("delta", "mass", "corrected", "visible", "hidden", "supported")

@@ -18,11 +18,12 @@ from miscal.report.source import read_source
 from .read_page import Page, page_of
 
 
-def test_the_page_holds_every_panel_in_order(make_run):
+def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run):
     run = make_run(500, edit=lambda summary: summary.update(alarms=["Far too sure."]))
-    text = render(run).read_text(encoding="utf-8")
-    places = [text.index(f'<section id="{panel.name}"') for panel in PANELS]
-    assert places == sorted(places)
+    source = read_source(run)
+    speaking = [panel.name for panel in PANELS if panel.view(source) is not None]
+    assert {"alarms", "verdict", "findings", "atlas", "glossary"} <= set(speaking)
+    assert re.findall(r'<section id="([^"]+)"', render(run).read_text(encoding="utf-8")) == speaking
 
 
 def test_a_new_panel_is_one_object_in_the_list(make_run, monkeypatch):

@@ -1,4 +1,4 @@
-"""Starting processes so that a signal which comes meanwhile is answered by the one that starts them."""
+"""Hold Ctrl-C back while a worker process starts: the parent answers it, and the worker prints no traceback."""
 
 from __future__ import annotations
 

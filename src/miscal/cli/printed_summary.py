@@ -101,8 +101,8 @@ def _findings(summary: Summary) -> list[str]:
     if (more := len(summary.findings) - len(lines)) > 0:
         wrapped.append(f"            and {more} more in the report and in findings.parquet")
     if alone := summary.accounted_for:
-        what = "one more value differs" if len(alone) == 1 else f"{len(alone)} more values differ"
-        wrapped.append(f"            {what} alone, but not clearly beyond these findings: see the report")
+        what = "1 more value of a column differs" if len(alone) == 1 else f"{len(alone)} more values of columns differ"
+        wrapped += _wrapped(f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the report")
     return wrapped
 
 

@@ -204,8 +204,8 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     if found is None or found.largest < _MUCH_WEIGHT:
         return []
     return [
-        f"a single row has {found.largest:.0%} of all weight, so that all {len(weights):,} rows say as much of a mean "
-        f"as {found.n_effective:,.0f} that count alike: intervals and tests are rough"
+        f"a single row has {found.largest:.0%} of all weight, so that means over all {len(weights):,} rows are only as "
+        f"precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
     ]
 
 

@@ -256,7 +256,7 @@ class GroupNumbers(Part):
 class WeightNumbers(Part):
     """How unequally the rows that testify count, where ``--weight`` names how much.
 
-    ``n_effective`` is the number of rows that count alike and say as much of a mean, (sum w)^2 / sum w^2 (Kish, 1965);
+    ``n_effective`` is the number of rows of equal weight whose mean is as precise, (sum w)^2 / sum w^2 (Kish, 1965);
     ``largest`` the share of all weight that one row has at most.
     """
 

@@ -99,7 +99,7 @@ def weighed(summary: Summary) -> str:
     >>> from types import SimpleNamespace
     >>> weights = SimpleNamespace(column="w", n_effective=812.4, largest=0.004)
     >>> weighed(SimpleNamespace(weights=weights))
-    'Rows count by their weight (w) in every mean and share, and say as much of a mean as 812 rows that count alike.'
+    'Rows count by their weight (w) in every mean and share; means are as precise as those of 812 rows of equal weight.'
     >>> weighed(SimpleNamespace(weights=None))
     ''
     """
@@ -108,8 +108,8 @@ def weighed(summary: Summary) -> str:
         return ""
     named = "" if weights.column is None else f" ({weights.column})"
     return (
-        f"Rows count by their weight{named} in every mean and share, and say as much of a mean as "
-        f"{weights.n_effective:,.0f} rows that count alike."
+        f"Rows count by their weight{named} in every mean and share; means are as precise as those of "
+        f"{weights.n_effective:,.0f} rows of equal weight."
     )
 
 

@@ -127,8 +127,8 @@ def kinds() -> dict[str, type[Condition]]:
 
     Examples
     --------
-    >>> sorted(kinds())
-    ['any_of', 'both', 'cluster', 'cut', 'missing', 'period', 'span', 'term', 'value']
+    >>> {"term", "value"} <= set(kinds())
+    True
     """
     from miscal.findings.conditions import kinds as package
 

@@ -19,10 +19,10 @@ from miscal.evidence.stability import Stability, seed_stability
 from miscal.findings import EPSILON, cut
 
 NULL_QUESTIONS = {
-    "visible": "Would as much be found if right and wrong answers depended on the confidence alone, in whatever way a "
-    "reliability diagram shows?",
-    "calibrated": "Would as much be found if every confidence were the chance of being right?",
-    "permuted": "Would as much be found if the rows that are learned from had each other's outcomes at random, so that "
+    "visible": "Would miscal find as much if right and wrong answers depended on the confidence alone, in whatever way "
+    "a reliability diagram shows?",
+    "calibrated": "Would miscal find as much if every confidence were the chance of being right?",
+    "permuted": "Would miscal find as much if outcomes were shuffled among the rows that are learned from, so that "
     "neither inputs nor confidences say anything about them? (the null of the paper)",
 }
 """What a null stands for, as the question that its p-values answer.

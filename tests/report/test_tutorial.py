@@ -1,0 +1,39 @@
+"""The tutorial reads the report of `miscal demo`: what it quotes is what that command prints and writes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from miscal.cli import main
+
+from .read_page import Page
+
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+NUMBER = r"[+\N{MINUS SIGN}]?\d[\d,]*(?:\.\d+)?"
+ABOUT_THE_DEMO = {"135"}
+"""Numbers that describe the model, which the run does not know."""
+
+
+def numbers(text: str) -> set[str]:
+    return {number.strip(",").lstrip("+\N{MINUS SIGN}") for number in re.findall(NUMBER, text)}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_tutorial_quotes_the_demo(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
+    printed = capsys.readouterr().out
+    page = Page((tmp_path / "demo" / "report.html").read_text(encoding="utf-8")).visible
+    check_quotes(TUTORIAL.read_text(encoding="utf-8"), printed, page)
+
+
+def check_quotes(tutorial: str, printed: str, page: str) -> None:
+    (quoted,) = re.findall(r"```text\n(.*?)```", tutorial, re.DOTALL)
+    assert quoted in printed
+    assert numbers(tutorial) - numbers(printed) - numbers(page) <= ABOUT_THE_DEMO
+
+
+def test_a_number_that_the_demo_does_not_have_is_noticed():
+    with pytest.raises(AssertionError):
+        check_quotes("```text\nx\n```\nat least 9.9 points", "x\n", "at least 3.7 points")
