@@ -144,7 +144,9 @@ def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(r
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([*rows[:at], wrong, *rows[at + 1 :]])
     data, begin = out.getvalue().encode(), len(written(rows[:at])) - len(written([]))
     blocks = [data[i : i + size] for i in range(0, len(data), size)]
-    with pytest.raises(CorruptFile, match=f"line {begin}: the header has 2 fields, but the record here has {len(wrong)}"):
+    with pytest.raises(
+        CorruptFile, match=f"line {begin}: the header has 2 fields, but the record here has {len(wrong)}"
+    ):
         [*ends_of(blocks, Dialect(","), "f.csv", lambda place: place, fields=2)]
 
 

@@ -1,4 +1,4 @@
-"""Where the records of a csv file end, found without its parser; quotation marks and numbers of fields that are wrong."""
+"""Where the records of a csv file end, found without its parser; wrong quotation marks and wrong numbers of fields."""
 
 from __future__ import annotations
 
