@@ -1,6 +1,8 @@
 """`miscal calibrate`: what is said of every way in which new rows may differ from those the model was fitted on."""
 
 import re
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,6 +13,7 @@ from miscal.base.errors import InputError
 from miscal.data.readers import read_triples
 from miscal.discovery.saved_model import save_model
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.saved import load_estimator
 
 from .new_rows import N, embedded, rows, set_cells
 
@@ -349,6 +352,25 @@ def test_what_is_said_of_other_embeddings_does_not_depend_on_pieces(name, wide, 
         told = calibrate(wide, rows(2_000, seed=1)[: len(X)], "--embeddings", tmp_path / "x.npy")
         said.append((told.status, told.out, told.err))
     assert said[0] == said[1]
+
+
+def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_line(wide, calibrate, tmp_path):
+    # as models of earlier versions were saved
+    shutil.copytree(wide, tmp_path / "model")
+    replace(load_estimator(wide, beside=("input",)), inputs=None).save(tmp_path / "model")
+    X = drawn(2_000, 1)
+    np.save(tmp_path / "x.npy", OTHERS["rotated"][0](X))
+    told = calibrate(tmp_path / "model", rows(2_000, seed=1), "--embeddings", tmp_path / "x.npy")
+    assert told.status == 0, told.out + told.err
+    assert len(told.table) == 2_000
+    said = " ".join((told.out + told.err).split())
+    assert said.count("does not describe the inputs that it was fitted on, so embeddings of another model cannot") == 1
+    assert "`miscal discover` run again saves such a description" in said
+    # in Python, too, rows are corrected
+    field, f = MiscalibrationField.load(tmp_path / "model", beside=("input",)), rows(2_000, seed=1)["confidence"]
+    np.testing.assert_array_equal(
+        field.calibrate(X, f.to_numpy()), MiscalibrationField.load(wide, beside=("input",)).calibrate(X, f.to_numpy())
+    )
 
 
 def test_python_says_the_same_of_other_embeddings(wide):

@@ -110,6 +110,67 @@ def test_an_escaped_mark_outside_of_a_quoted_field_is_refused(tmp_path):
         open_table(tmp_path / "a.csv", csv_escape="\\")
 
 
+RAGGED = {
+    "too few": (b"a,b,c\n1,2,3\n1,2\n1,2,3\n", "line 3: the header has 3 fields, but the record here has 2"),
+    "too many": (b"a,b\n1,2\n1,2,3\n", "line 3: the header has 2 fields, but the record here has 3"),
+    "one column": (b"a\n1\n\n1,2\n", "line 4: the header has 1 field, but the record here has 2"),
+    "spaces alone": (b"a,b\n1,2\n \n1,2\n", "line 3: .* has 1;"),
+    "a break in a field": (b'a,b\n"x\ny",2\n"x,\ny"\n1,2\n', "line 4: .* has 1;"),
+    "a break in the header": (b'"a\nb",c\n1\n1,2\n', "line 3: .* has 1;"),
+    "carriage returns": (b"a,b\r\n1,2\r\n1\r\n1,2\r\n", "line 3: .* has 1;"),
+    "at the end": (b"a,b\n1,2\n1", "cut short: line 3 at its end has 1 of 2 fields"),
+    "quoted, at the end": (b'a,b\n1,2\n"1,2"', "cut short: line 3 at its end has 1 of 2 fields"),
+    "too many at the end": (b"a,b\n1,2\n1,2,3", "line 3: .* has 3;"),
+}
+
+
+@pytest.mark.promise("F10")
+@pytest.mark.parametrize("kind", RAGGED)
+@pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(1)])
+def test_records_with_another_number_of_fields_are_refused_with_their_line(opened, kind, tmp_path):
+    content, said = RAGGED[kind]
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(CorruptFile, match=said):
+        opened(tmp_path / "a.csv")
+
+
+@pytest.mark.promise("F10")
+@settings(max_examples=60, deadline=None)
+@given(rows=TABLES, at=st.integers(0, 5), more=st.booleans(), size=st.integers(1, 9))
+def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(rows, at, more, size):
+    at = min(at, len(rows) - 1)
+    out = io.StringIO()
+    wrong = (*rows[at], "x") if more else rows[at][:1]
+    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([*rows[:at], wrong, *rows[at + 1 :]])
+    data, begin = out.getvalue().encode(), len(written(rows[:at])) - len(written([]))
+    blocks = [data[i : i + size] for i in range(0, len(data), size)]
+    with pytest.raises(
+        CorruptFile, match=f"line {begin}: the header has 2 fields, but the record here has {len(wrong)}"
+    ):
+        [*ends_of(blocks, Dialect(","), "f.csv", lambda place: place, fields=2)]
+
+
+@pytest.mark.parametrize("text", ["a,b\n\n1,2\n\n", "a,b\r\n\r\n1,2\r\n\r\n"])
+def test_a_blank_line_is_a_record_of_missing_values(text, tmp_path):
+    (tmp_path / "a.csv").write_text(text, newline="")
+    assert both_ways(tmp_path / "a.csv") == [[("", ""), ("1", "2"), ("", "")]] * 2
+
+
+def test_blank_lines_of_a_single_column_are_missing_values(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n1\n\n3\n\n")
+    source = open_pieces(tmp_path / "a.csv")
+    pieces = pl.concat([source.load(piece, ["a"]) for piece in source.pieces(2)])
+    assert open_table(tmp_path / "a.csv").load(["a"])["a"].to_list() == [1, None, 3, None]
+    assert pieces["a"].to_list() == ["1", None, "3", None]
+
+
+@pytest.mark.parametrize("opened", [open_table, open_pieces])
+def test_a_blank_line_is_no_header(opened, tmp_path):
+    (tmp_path / "a.csv").write_text("\na,b\n1,2\n")
+    with pytest.raises(CorruptFile, match="first line is blank; it must hold the names"):
+        opened(tmp_path / "a.csv")
+
+
 @pytest.mark.parametrize("escape", ["", "\\\\", "a", " ", '"', ",", "\n", "ü", "5"])
 def test_an_escape_is_one_mark(escape, tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.clusters import ClusterRecipe, crossfit_shifts, nearest, posterior_shifts
+from miscal.estimators.auto.clusters import (
+    ClusterMember,
+    ClusterRecipe,
+    ClusterShifts,
+    crossfit_shifts,
+    nearest,
+    posterior_shifts,
+)
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.member import LearningRows, Query
 from miscal.estimators.auto.ridge import negative_log_likelihood
@@ -107,3 +114,14 @@ def test_few_rows_of_one_place_have_one_cluster():
     fitted = ClusterRecipe().crossfit(rows)
     assert fitted.settings == {"clusters": [1]}
     assert fitted.member.shift(rows.at) == pytest.approx(np.full(60, np.log(2)), abs=0.06)
+
+
+def test_half_precision_moves_the_shift_of_rows_between_two_centres_and_of_no_others():
+    x = np.random.default_rng(0).uniform(-1, 2, (100_000, 2)).astype(np.float32)
+    half = x.astype(np.float16).astype(np.float32)
+    member = ClusterMember((ClusterShifts(CENTRES, SHIFTS, False),))
+    moved = np.abs(np.subtract(*(member.shift(learning(rows, *[np.zeros(len(x))] * 3).at) for rows in (x, half))))
+    first, second = np.sort(np.linalg.norm(x[:, None] - CENTRES, axis=2), axis=1)[:, :2].T
+    between = second - first < 4 * np.abs(x - half).max()
+    assert moved[between].max() >= np.diff(np.sort(SHIFTS)).min()
+    assert not moved[~between].any()

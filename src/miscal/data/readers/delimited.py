@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from miscal.base.arrays import column_of, value_list
 from miscal.base.errors import CorruptFile, InputError
 from miscal.data.readers.records import Dialect, ends_of
 from miscal.data.readers.table import Table, damage
-from miscal.data.readers.text_file import line_of, text_of
+from miscal.data.readers.text_file import text_of
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# bytes whose line breaks are looked for together
+_BLOCK = 1 << 24
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -32,12 +34,17 @@ def read(path: Path, *, encoding: str = "utf-8", csv_escape: str | None = None) 
     """Open a delimited file: a header, then one row per record; types are taken from the whole file."""
     dialect = Dialect(SEPARATORS[path.suffix.lower()], csv_escape)
     data = text_of(path, encoding).encode("utf-8", "replace")
-    found = ends_of([data], dialect, str(path), lambda place: data.count(b"\n", 0, place) + 1)
-    ends = np.concatenate([*found, np.zeros(0, np.int64)])
-    body, last = (int(ends[0]), int(ends[-1])) if len(ends) else (len(data), 0)
+
+    def ends_from(begin: int, fields: int | None = None) -> Iterator[np.ndarray]:
+        blocks = (data[i : i + _BLOCK] for i in range(begin, len(data), _BLOCK))
+        return ends_of(blocks, dialect, str(path), lambda place: data.count(b"\n", 0, place) + 1, begin, fields)
+
+    body = int(next(ends_from(0), np.array([len(data)]))[0])
     columns = header_of(dialect.doubled(data[:body].decode()), dialect.separator, path)
-    check_end(data[last:].decode(), dialect.separator, columns, path, last)
-    n_rows = max(len(ends) - 1, 0) + (body <= last < len(data))
+    n_rows, last = 0, body
+    for ends in ends_from(body, len(columns)):
+        n_rows, last = n_rows + len(ends), int(ends[-1])
+    n_rows += last < len(data)
     rows = Records(columns, dialect.separator)
     content = memoryview(data)[body:] if csv_escape is None else dialect.doubled(data[body:].decode()).encode()
 
@@ -119,6 +126,8 @@ def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
         raise CorruptFile(
             f"{path}: the header cannot be read ({told}): end its lines by a newline, with or without a carriage return"
         ) from None
+    if not columns:
+        raise CorruptFile(f"{path}: the first line is blank; it must hold the names of the columns, so remove it")
     repeated = [name for name, n in Counter(columns).items() if n > 1]
     if repeated:
         raise InputError(
@@ -129,16 +138,6 @@ def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
             f"{path} is separated by semicolons; save it with commas between fields and a point as decimal mark"
         )
     return tuple(columns)
-
-
-def check_end(last: str, separator: str, columns: Sequence[str], path: Path, begin: int) -> None:
-    """Refuse a last line, from byte `begin` on, without newline and with too few fields: the file was cut."""
-    # a quoted field may hold separators, so such a line tells nothing
-    if last and '"' not in last and len(columns) > 1 and last.count(separator) < len(columns) - 1:
-        raise CorruptFile(
-            f"{path} is cut short: line {line_of(path, begin)} at its end has {last.count(separator) + 1} of "
-            f"{len(columns)} fields"
-        )
 
 
 def as_booleans(series: pl.Series) -> pl.Series:

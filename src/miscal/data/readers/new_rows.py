@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of, row_list, value_list
-from miscal.base.checks import looks_like_percentages, non_finite_rows, outside_unit
+from miscal.base.arrays import column_of
+from miscal.base.checks import non_finite_rows, outside_unit
 from miscal.base.errors import InputError
 from miscal.base.precision import held
 from miscal.data.encoders import Encoder, Unknown
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
+from miscal.data.readers.content_digest import content_digest
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
+from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_in, refuse_other_unit
 from miscal.data.readers.rows import (
     XSource,
     choose_inputs,
@@ -32,10 +33,6 @@ from miscal.data.readers.rows import (
 ON_INVALID = ("error", "drop", "null")
 """What may be done about rows without a usable confidence or x: stop, leave them out, or keep them with a reason."""
 
-_REMEDY = (
-    "correct them, or leave such rows out with --on-invalid drop, or keep them, with the global map's value, with "
-    "--on-invalid null (in Python: on_invalid='drop' or 'null')"
-)
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -63,7 +60,7 @@ class NewRows:
     faults : dict of str to int
         Number of rows by what is wrong with them, the first fault of a row alone.
     digest : str
-        SHA-256 of everything that was read for them, the same whatever the time and name of a file.
+        Of everything that was read for them, by :func:`~miscal.data.readers.content_digest.content_digest`.
     """
 
     row: np.ndarray
@@ -149,32 +146,28 @@ class NewSource:
         """Digest of everything that :meth:`read` reads for a piece, without turning it into numbers."""
         return self._taken(piece)[-1]
 
-    def _taken(self, piece: Piece) -> tuple[pl.DataFrame, _Faults, np.ndarray | None, dict[str, int], str]:
+    def _taken(self, piece: Piece) -> tuple[pl.DataFrame, RowFaults, np.ndarray | None, dict[str, int], str]:
         """Columns and embeddings of the rows of a piece that meet the condition."""
         asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
         names = dict.fromkeys([self.confidence, *_x_columns(self.inputs), *asked])
-        frame = self.source.load(piece, list(names))
-        # the hash of a row depends on its values alone, not on how they lie in memory
-        sha = hashlib.sha256(frame.hash_rows().to_numpy())
+        frame = loaded = self.source.load(piece, list(names))
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
             kept, counts["undecided"] = conditions.decided(self.where, self._typed(piece, frame, asked))
             frame, row = frame.filter(kept), row[kept]
-        faults, X = _Faults(row), None
+        faults, X = RowFaults(row), None
         if self.inputs.rows is not None:
             X = self._picked(frame, self.inputs.rows, faults)
         elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = held(X if kept.all() else X[kept])
-        if X is not None:
-            sha.update(np.ascontiguousarray(X))
-        return frame, faults, X, counts | {"asked": len(row)}, sha.hexdigest()
+        return frame, faults, X, counts | {"asked": len(row)}, content_digest(loaded, X)
 
-    def _picked(self, frame: pl.DataFrame, column: str, faults: _Faults) -> np.ndarray:
+    def _picked(self, frame: pl.DataFrame, column: str, faults: RowFaults) -> np.ndarray:
         """Embeddings of the rows that a column names, NaN where it names none."""
         name, (n, width) = label("embedding_rows", column), matrix_shape(self.inputs.embeddings)
-        number = _numbers(column_of(frame, column), name, self.source.typed, faults, repr(column))
+        number = numbers_in(column_of(frame, column), name, self.source.typed, faults, repr(column))
         there = (number >= 0) & (number < n) & (number == np.floor(number))
         reason = f"{column!r} is no row number of the embeddings, from 0 to {n - 1}"
         faults.add(name, ~there & ~np.isnan(number), f"no row numbers of the embeddings, from 0 to {n - 1}", reason)
@@ -188,7 +181,7 @@ class NewSource:
         typed = getattr(self.source, "load_typed", None)
         return frame if typed is None else typed(piece, names)
 
-    def _checked(self, frame: pl.DataFrame, faults: _Faults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
+    def _checked(self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
         row = faults.row
         f, counts["clipped"] = self._confidences(column_of(frame, self.confidence), faults)
         frame = self._inputs(frame, X, faults)
@@ -205,19 +198,19 @@ class NewSource:
         unknown = tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else ()
         return NewRows(row[kept], f[kept], positions, encoded, unknown, faults.reasons()[kept], counts, faults.counts())
 
-    def _confidences(self, series: pl.Series, faults: _Faults) -> tuple[np.ndarray, int]:
+    def _confidences(self, series: pl.Series, faults: RowFaults) -> tuple[np.ndarray, int]:
         name = label("confidence", self.confidence)
-        f = _numbers(series, name, self.source.typed, faults, "the confidence")
+        f = numbers_in(series, name, self.source.typed, faults, "the confidence")
         known = np.isfinite(f)
         faults.add(name, np.isinf(f), "infinite", "the confidence is infinite")
         outside = known & outside_unit(np.where(known, f, 0.0))
-        _refuse_unit(name, f[known], outside, faults.row)
+        refuse_other_unit(name, f[known], outside, faults.row)
         faults.add(name, outside, "outside [0, 1]", "the confidence lies outside [0, 1]")
         f[~known | outside] = np.nan
         clipped = int(((f < 0) | (f > 1)).sum())
         return np.clip(f, 0.0, 1.0), clipped
 
-    def _inputs(self, frame: pl.DataFrame, X: np.ndarray | None, faults: _Faults) -> pl.DataFrame:
+    def _inputs(self, frame: pl.DataFrame, X: np.ndarray | None, faults: RowFaults) -> pl.DataFrame:
         """Find rows whose x is not complete, and turn text that stands for numbers into numbers."""
         if X is not None:
             bad = non_finite_rows(X)
@@ -237,126 +230,19 @@ class NewSource:
         ]
         return frame.with_columns(changed)
 
-    def _feature(self, series: pl.Series, name: str, kind: str, faults: _Faults) -> pl.Series:
+    def _feature(self, series: pl.Series, name: str, kind: str, faults: RowFaults) -> pl.Series:
         shown, said = f"column {name!r}", repr(name)
         if kind != "number":
             faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
             if kind == "list":
-                faults.add(shown, _bad_lists(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
+                faults.add(shown, lists_not_finite(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
             return series
-        values = _numbers(series, shown, self.source.typed, faults, said)
+        values = numbers_in(series, shown, self.source.typed, faults, said)
         too_large = np.abs(np.where(np.isnan(values), 0.0, values)) > _LARGEST
         faults.add(
             shown, too_large, "infinite or too large for float32", f"{said} is infinite or too large for float32"
         )
         return pl.Series(name, values)
-
-
-@dataclass
-class _Faults:
-    """What is wrong with which rows; the first fault of a row is its reason."""
-
-    row: np.ndarray
-    found: list[tuple[str, np.ndarray, str, str]] = field(default_factory=list)
-
-    def add(self, name: str, bad: np.ndarray, what: str, reason: str) -> None:
-        """Note rows: what they are in a message about column `name`, and the reason that a row of its own is given."""
-        if bad.any():
-            self.found.append((name, bad, what, reason))
-
-    def any(self) -> np.ndarray:
-        """Rows with a fault, bool (n,)."""
-        return np.logical_or.reduce([bad for _, bad, *_ in self.found]) if self.found else np.zeros(len(self.row), bool)
-
-    def refuse(self) -> None:
-        """Raise for the first fault."""
-        for name, bad, what, _ in self.found[:1]:
-            raise InputError(
-                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); {_REMEDY}"
-            )
-
-    def reasons(self) -> np.ndarray:
-        """Reason by row, (n,) of str, None where there is no fault."""
-        out = np.full(len(self.row), None, dtype=object)
-        for _, bad, _, reason in reversed(self.found):
-            out[bad] = reason
-        return out
-
-    def counts(self) -> dict[str, int]:
-        """Rows by reason."""
-        left, out = np.full(len(self.row), True), {}
-        for _, bad, _, reason in self.found:
-            own = int((bad & left).sum())
-            if own:
-                out[reason] = own
-            left &= ~bad
-        return out
-
-
-def _numbers(series: pl.Series, name: str, typed: bool, faults: _Faults, said: str) -> np.ndarray:
-    """Read a column as float64, NaN where it holds no number."""
-    dtype = series.dtype
-    if dtype == pl.String and not typed:
-        return _parsed(series, name, faults, said)
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        raise InputError(f"{name} must be numbers; got {_kind(series)}{_remove_quotes(series)}")
-    faults.add(name, series.is_null().to_numpy() | _nans(series), "missing", f"{said} is missing")
-    return series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
-
-
-def _parsed(series: pl.Series, name: str, faults: _Faults, said: str) -> np.ndarray:
-    # truth values in any case: pandas writes True, R and Excel TRUE
-    text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
-    values = text.cast(pl.Float64, strict=False)
-    missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
-    words = values.is_null().to_numpy() & ~missing
-    if words.sum() > len(words) / 2:
-        found = value_list(series.filter(words).to_list())
-        raise InputError(
-            f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} "
-            f"({row_list(words, faults.row)})"
-        )
-    faults.add(name, missing, "missing", f"{said} is missing")
-    faults.add(
-        name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
-    )
-    return values.fill_null(np.nan).to_numpy().copy()
-
-
-def _kind(series: pl.Series) -> str:
-    return "text" if series.dtype in (pl.String, pl.Categorical, pl.Enum) else str(series.dtype)
-
-
-def _remove_quotes(series: pl.Series) -> str:
-    if series.dtype != pl.String or series.str.strip_chars().cast(pl.Float64, strict=False).null_count() == len(series):
-        return f" ({value_list(series.head(3).to_list())})" if series.dtype == pl.String else ""
-    return f" that looks like numbers ({value_list(series.head(3).to_list())}): store it as numbers"
-
-
-def _nans(series: pl.Series) -> np.ndarray:
-    return series.is_nan().fill_null(False).to_numpy() if series.dtype.is_float() else np.zeros(len(series), bool)
-
-
-def _bad_lists(series: pl.Series) -> np.ndarray:
-    inner = series.cast(pl.List(pl.Float64)).fill_null([])
-    return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
-
-
-def _refuse_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray) -> None:
-    """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
-    if not len(values) or not (looks_like_percentages(values) or outside.sum() > len(values) / 2):
-        return
-    if looks_like_percentages(values):
-        remedy = "these look like percentages: divide by 100"
-    elif values.min() < 0:
-        remedy = "these look like log-odds: turn them into probabilities, 1 / (1 + exp(-x))"
-    else:
-        remedy = "correct them, or name another column with --confidence"
-    found = f"from {values.min():.6g} to {values.max():.6g}"
-    raise InputError(
-        f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "
-        f"({row_list(outside, row)}); {remedy}"
-    )
 
 
 def _x_columns(inputs: XSource) -> tuple[str, ...]:

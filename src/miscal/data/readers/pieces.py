@@ -260,21 +260,19 @@ class DelimitedPieces(_TextPieces):
         self._types: dict[str, pl.DataType] = {}
         self._lock = Lock()
 
-    def _ends(self, begin: int) -> Iterator[np.ndarray]:
+    def _ends(self, begin: int, fields: int | None = None) -> Iterator[np.ndarray]:
         """Places after the line breaks that end records, array by array."""
         return ends_of(
-            self._blocks(begin), self.dialect, str(self.path), lambda place: line_of(self.path, place), begin
+            self._blocks(begin), self.dialect, str(self.path), lambda place: line_of(self.path, place), begin, fields
         )
 
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many records, blank lines among them."""
         size, n, bounds, last = self.path.stat().st_size, 0, [self.body], self.body
-        for ends in self._ends(self.body):
+        for ends in self._ends(self.body, len(self.columns)):
             bounds += ends[rows - 1 - n % rows :: rows].tolist()
             n, last = n + len(ends), int(ends[-1])
-        if last < size:
-            n += 1
-            delimited.check_end(self._text(last, size), self.dialect.separator, self.columns, self.path, last)
+        n += last < size
         found = _counted(n, rows)
         ends = [*bounds[1 : len(found)], size]
         places = zip(found, bounds, ends, strict=False)

@@ -1,4 +1,4 @@
-"""Where the records of a csv file end, found without its parser; and quotation marks that csv does not allow."""
+"""Where the records of a csv file end, found without its parser; wrong quotation marks and wrong numbers of fields."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -60,7 +61,12 @@ def _meant(found: re.Match[str]) -> str:
 
 
 def ends_of(
-    blocks: Iterable[bytes], dialect: Dialect, name: str, line_of: Callable[[int], int], begin: int = 0
+    blocks: Iterable[bytes],
+    dialect: Dialect,
+    name: str,
+    line_of: Callable[[int], int],
+    begin: int = 0,
+    fields: int | None = None,
 ) -> Iterator[np.ndarray]:
     r"""Find the places after the line breaks that end records, array by array.
 
@@ -75,6 +81,8 @@ def ends_of(
     line_of : callable
         Returns the number of the line that a byte of the file lies in.
     begin : int, default 0
+    fields : int, optional
+        Of each record, which is not looked at by default. A blank line is a record of missing values.
 
     Yields
     ------
@@ -86,6 +94,7 @@ def ends_of(
     CorruptFile
         If a quotation mark stands where RFC 4180 allows none, or is never closed. Parsers read on there in ways of
         their own, and a parser that takes it for an opening mark puts all records up to the next one into one field.
+        If a record has another number of fields: parsers fill it up in silence.
 
     Examples
     --------
@@ -93,18 +102,23 @@ def ends_of(
     [[4, 12]]
     """
     opened: int | None = None
+    counted = None if fields is None else _FieldCount(fields, begin, name, line_of)
     for place, block in _lines(blocks, begin):
         values = np.frombuffer(block, np.uint8)
-        ends = np.flatnonzero(values == _NEWLINE)
+        ends, separators = (np.flatnonzero(values == mark) for mark in (_NEWLINE, ord(dialect.separator)))
         inside = opened is not None
         if inside or b'"' in block:
             quotes, escaped = _quotes(values, dialect)
             wrong = _misplaced(values, quotes, escaped, dialect, inside=inside)
             if wrong is not None:
                 raise CorruptFile(f"{name}, line {line_of(place + wrong)}: {_told(block, wrong, dialect)}")
-            ends = ends[(np.searchsorted(quotes, ends) + inside) % 2 == 0]
+            ends, separators = (
+                marks[(np.searchsorted(quotes, marks) + inside) % 2 == 0] for marks in (ends, separators)
+            )
             if len(quotes):
                 opened = place + int(quotes[-1]) if (len(quotes) + inside) % 2 else None
+        if counted:
+            counted.check(values, place, ends, separators)
         if len(ends):
             yield ends + (place + 1)
     if opened is not None:
@@ -112,6 +126,56 @@ def ends_of(
             f"{name}, line {line_of(opened)}: the quotation mark that begins a field there is never closed; the file "
             f"is cut short, or {_REMEDY}"
         )
+    if counted:
+        counted.check_rest()
+
+
+class _FieldCount:
+    """Refuses records with another number of fields than the header; no more of a file than a block is looked at."""
+
+    def __init__(self, fields: int, begin: int, name: str, line_of: Callable[[int], int]) -> None:
+        self.fields, self.name, self.line_of = fields, name, line_of
+        # of the record that no line break has ended yet
+        self.begin, self.seen_to, self.separators = begin, begin, 0
+
+    def check(self, values: np.ndarray, place: int, ends: np.ndarray, separators: np.ndarray) -> None:
+        """Look at a block that lies at `place`, and at the line breaks and separators in it that no field holds."""
+        self.seen_to = place + len(values)
+        if not len(ends):
+            self.separators += len(separators)
+            return
+        before = np.searchsorted(separators, ends)
+        counts = np.diff(before, prepend=-self.separators) + 1
+        begins = np.concatenate([[self.begin - place], ends[:-1] + 1])
+        length = ends - begins
+        blank = (length == 0) | ((length == 1) & (values[ends - 1] == _RETURN))
+        wrong = np.flatnonzero((counts != self.fields) & ~blank)
+        if len(wrong):
+            self._refuse(place + int(begins[wrong[0]]), int(counts[wrong[0]]))
+        self.begin, self.separators = place + int(ends[-1]) + 1, len(separators) - int(before[-1])
+
+    def check_rest(self) -> None:
+        """Look at what follows the last line break."""
+        found = self.separators + 1
+        if self.begin == self.seen_to or found == self.fields:
+            return
+        if found > self.fields:
+            self._refuse(self.begin, found)
+        raise CorruptFile(
+            f"{self.name} is cut short: line {self.line_of(self.begin)} at its end has {found} of "
+            f"{_fields(self.fields)}"
+        )
+
+    def _refuse(self, place: int, found: int) -> NoReturn:
+        raise CorruptFile(
+            f"{self.name}, line {self.line_of(place)}: the header has {_fields(self.fields)}, but the record here has "
+            f"{found}; write as many as in the header in every record, empty ones included, and put a field that holds "
+            "the separator into quotation marks"
+        )
+
+
+def _fields(n: int) -> str:
+    return f"{n} field" + "s" * (n != 1)
 
 
 def _lines(blocks: Iterable[bytes], begin: int) -> Iterator[tuple[int, bytes]]:

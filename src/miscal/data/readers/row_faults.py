@@ -1,0 +1,133 @@
+"""What is wrong with new rows, in words: noted row by row, or refused as a whole where a column is in another unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import row_list, value_list
+from miscal.base.checks import looks_like_percentages
+from miscal.base.errors import InputError
+
+_REMEDY = (
+    "correct them, or leave such rows out with --on-invalid drop, or keep them, with the global map's value, with "
+    "--on-invalid null (in Python: on_invalid='drop' or 'null')"
+)
+
+
+@dataclass
+class RowFaults:
+    """What is wrong with which rows; the first fault of a row is its reason.
+
+    Attributes
+    ----------
+    row : int64 array of shape (n,)
+        Row numbers in the source, from 0, for messages.
+    found : list of (str, bool array of shape (n,), str, str)
+        As :meth:`add` takes them.
+    """
+
+    row: np.ndarray
+    found: list[tuple[str, np.ndarray, str, str]] = field(default_factory=list)
+
+    def add(self, name: str, bad: np.ndarray, what: str, reason: str) -> None:
+        """Note rows: what they are in a message about column `name`, and the reason that a row of its own is given."""
+        if bad.any():
+            self.found.append((name, bad, what, reason))
+
+    def any(self) -> np.ndarray:
+        """Rows with a fault, bool (n,)."""
+        return np.logical_or.reduce([bad for _, bad, *_ in self.found]) if self.found else np.zeros(len(self.row), bool)
+
+    def refuse(self) -> None:
+        """Raise for the first fault."""
+        for name, bad, what, _ in self.found[:1]:
+            raise InputError(
+                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); {_REMEDY}"
+            )
+
+    def reasons(self) -> np.ndarray:
+        """Reason by row, (n,) of str, None where there is no fault."""
+        out = np.full(len(self.row), None, dtype=object)
+        for _, bad, _, reason in reversed(self.found):
+            out[bad] = reason
+        return out
+
+    def counts(self) -> dict[str, int]:
+        """Rows by reason."""
+        left, out = np.full(len(self.row), True), {}
+        for _, bad, _, reason in self.found:
+            own = int((bad & left).sum())
+            if own:
+                out[reason] = own
+            left &= ~bad
+        return out
+
+
+def numbers_in(series: pl.Series, name: str, typed: bool, faults: RowFaults, said: str) -> np.ndarray:
+    """Read a column as float64, NaN where it holds no number."""
+    dtype = series.dtype
+    if dtype == pl.String and not typed:
+        return _parsed(series, name, faults, said)
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise InputError(f"{name} must be numbers; got {_kind(series)}{_remove_quotes(series)}")
+    faults.add(name, series.is_null().to_numpy() | _nans(series), "missing", f"{said} is missing")
+    return series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+
+
+def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str) -> np.ndarray:
+    # truth values in any case: pandas writes True, R and Excel TRUE
+    text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
+    values = text.cast(pl.Float64, strict=False)
+    missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
+    words = values.is_null().to_numpy() & ~missing
+    if words.sum() > len(words) / 2:
+        found = value_list(series.filter(words).to_list())
+        raise InputError(
+            f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} "
+            f"({row_list(words, faults.row)})"
+        )
+    faults.add(name, missing, "missing", f"{said} is missing")
+    faults.add(
+        name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
+    )
+    return values.fill_null(np.nan).to_numpy().copy()
+
+
+def _kind(series: pl.Series) -> str:
+    return "text" if series.dtype in (pl.String, pl.Categorical, pl.Enum) else str(series.dtype)
+
+
+def _remove_quotes(series: pl.Series) -> str:
+    if series.dtype != pl.String or series.str.strip_chars().cast(pl.Float64, strict=False).null_count() == len(series):
+        return f" ({value_list(series.head(3).to_list())})" if series.dtype == pl.String else ""
+    return f" that looks like numbers ({value_list(series.head(3).to_list())}): store it as numbers"
+
+
+def _nans(series: pl.Series) -> np.ndarray:
+    return series.is_nan().fill_null(False).to_numpy() if series.dtype.is_float() else np.zeros(len(series), bool)
+
+
+def lists_not_finite(series: pl.Series) -> np.ndarray:
+    """Rows whose list holds NaN or infinity, bool (n,)."""
+    inner = series.cast(pl.List(pl.Float64)).fill_null([])
+    return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
+
+
+def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray) -> None:
+    """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
+    if not len(values) or not (looks_like_percentages(values) or outside.sum() > len(values) / 2):
+        return
+    if looks_like_percentages(values):
+        remedy = "these look like percentages: divide by 100"
+    elif values.min() < 0:
+        remedy = "these look like log-odds: turn them into probabilities, 1 / (1 + exp(-x))"
+    else:
+        remedy = "correct them, or name another column with --confidence"
+    found = f"from {values.min():.6g} to {values.max():.6g}"
+    raise InputError(
+        f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "
+        f"({row_list(outside, row)}); {remedy}"
+    )
