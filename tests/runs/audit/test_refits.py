@@ -235,6 +235,7 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
         "seeds": {
             **{name: {"mean": new(), "std": new()} for name in ("correlation", "sign_agreement", "field_std", "gap")},
             "n_seeds": 2,
+            "n_undefined": 0,
             "pairs": [],
         },
         "by_seed": [{**slices, "seed": 7}],

@@ -42,6 +42,7 @@ def side(n=120):
 def group(name, *, b=True, **more):
     return GroupPair(
         description=f"subject = {name}",
+        condition={"kind": "value", "column": "subject", "value": name, "of": "text"},
         columns=(name,),
         share=0.1,
         a=side(),

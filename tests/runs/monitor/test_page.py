@@ -39,6 +39,7 @@ def group(key, text="", *, rows=120):
     return GroupNumbers(
         key=key,
         description=f"subject = {text}",
+        phrase=f"rows with subject = {text}",
         kind=key.partition(":")[0],
         sign="over",
         n=rows,
