@@ -13,11 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
-from miscal.study.numbers import raw_against_learned
-from miscal.study.numbers.choosing import LEARNED, METHODS, of_method
+from miscal.study.aggregates import raw_against_learned
+from miscal.study.methods import LEARNED, METHODS, of_method
 from miscal.study.pages.summary import StudySummary, summarise
-from miscal.study.stored import read_tables
-from miscal.study.tables import TABLES, schema
+from miscal.study.tables import TABLES, read_tables, schema
 from miscal.study.verdict import certificates
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies"
