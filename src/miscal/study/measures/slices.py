@@ -1,4 +1,4 @@
-"""The tables ``curves``, ``regions``, ``thresholds`` and ``histograms``: slices of the rows, and values of the field."""
+"""The tables ``curves``, ``regions``, ``thresholds``, ``histograms``: slices of the rows, and values of the field."""
 
 from __future__ import annotations
 

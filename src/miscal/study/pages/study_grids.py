@@ -1,4 +1,4 @@
-"""The tables of a study's page that the paper lacks: pairs, methods, certificates, failures, deferral, transfer, neighbours."""
+"""The tables of a study's page that the paper lacks: pairs, certificates, failures, deferral, transfer, neighbours."""
 
 from __future__ import annotations
 
