@@ -224,9 +224,6 @@ def _apart(found: Association) -> Direction:
     return enough(found.low > 0, found.n)
 
 
-_NO_NUMBERS = "a figure without numbers"
-
-
 def purity(tables: Tables, method: str) -> list[Claim]:
     """Whether the learned space forgets the category and keeps the sign."""
     found = forgetting(tables["purity"], method).pairs

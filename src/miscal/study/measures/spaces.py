@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from miscal.base.extras import installed
 from miscal.base.folds import row_groups
 from miscal.data.sampling import SAMPLE_ROWS, draw_rows
-from miscal.data.triples import Triples
 from miscal.discovery.estimating import testifying
 from miscal.discovery.layout import LEAST_ROWS, Layout, MapMethod, lay_out, shown_rows
 from miscal.estimators.field import MiscalibrationField
@@ -79,7 +78,7 @@ def unseen_spaces(result: PairResult, limit: int) -> Spaces:
     else:
         model, asked = result.found.model, testifying(triples)
     at = one_of_each(groups, np.flatnonzero(asked), limit, np.random.default_rng((seed, _STREAM)))
-    return _placed(triples, model, at)
+    return Spaces(at, dict(zip(SPACES, (triples.X[at], model.transform(triples.X[at])), strict=True)))
 
 
 def one_of_each(
@@ -109,10 +108,6 @@ def one_of_each(
     first = np.unique(groups[shuffled], return_index=True)[1]
     # the order stays random, so that among neighbours at one distance none is favoured by its place in the data
     return shuffled[np.sort(first)][:limit]
-
-
-def _placed(triples: Triples, model: MiscalibrationField, at: NDArray[np.int64]) -> Spaces:
-    return Spaces(at, dict(zip(SPACES, (triples.X[at], model.transform(triples.X[at])), strict=True)))
 
 
 MOST_ROWS = 3_000

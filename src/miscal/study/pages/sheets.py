@@ -141,12 +141,10 @@ def _bars(histogram: pl.DataFrame, ends: tuple[float, float] | None, epsilon: fl
         for row in held.sort("left").iter_rows(named=True)
     ]  # fmt: skip
     marks = [x(edge) for edge in (-epsilon, epsilon) if ends[0] < edge < ends[1]] if epsilon else []
-    ticks = [(x(value), f"{100 * value:+.0f}".replace("-", "\u2212").replace("+0", "0")) for value in _ticks(ends)]
+    ticks = [
+        (x(value), f"{100 * value:+.0f}".replace("-", "\u2212").replace("+0", "0")) for value in round_ticks(*ends, 4)
+    ]
     return FieldBars(bars, ticks, marks)
-
-
-def _ticks(ends: tuple[float, float]) -> list[float]:
-    return round_ticks(*ends, 4)
 
 
 def _side(left: float, right: float, epsilon: float | None) -> str:
