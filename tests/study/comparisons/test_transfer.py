@@ -11,7 +11,7 @@ from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import load_model
 from miscal.estimators.field import MiscalibrationField
 from miscal.scoring.settings import describe_run
-from miscal.study import transfer
+from miscal.study import comparisons
 from miscal.study.comparisons import correction_rows, field_rows, transfer_rows
 from miscal.study.opened_runs import open_run, same_space, shared, space_of, unseen
 from miscal.study.pair_result import Labels
@@ -220,8 +220,8 @@ def test_inputs_of_another_width_or_kind_are_not_corrected(opened, runs, change,
     run = replace(two.rows.run, summary=unlike)
     assert correction_rows(one, replace(two, rows=replace(two.rows, run=run)), None, "paper") == []
     # nor are the rows read, which may take minutes
-    monkeypatch.setattr(transfer, "read_run", {runs["a"].folder: one.rows.run, runs["other"].folder: run}.get)
-    monkeypatch.setattr(transfer, "open_run", None)
+    monkeypatch.setattr(comparisons, "read_run", {runs["a"].folder: one.rows.run, runs["other"].folder: run}.get)
+    monkeypatch.setattr(comparisons, "open_run", None)
     found = transfer_rows(runs["a"], runs["other"], "paper")
     assert found == {"transfer_fields": [], "transfer_corrections": []}
 
