@@ -74,15 +74,15 @@ def test_the_field_is_described_as_by_a_plain_loop(method):
 def test_the_worst_slice_is_the_larger_smece_of_the_two(method):
     rows = rows_of(method)
     found = only(pairs.measure(planted(method))["pairs"], geometry="learned")
-    slices = {name: [row for row in rows if row["regime"] == name] for name in ("over", "under")}
-    errors = {name: residual_smece(some) for name, some in slices.items() if len(some) >= 30}
+    by_slice = {name: [row for row in rows if row["regime"] == name] for name in ("over", "under")}
+    errors = {name: residual_smece(some) for name, some in by_slice.items() if len(some) >= 30}
     worst = max(errors, key=errors.get)
     assert found["worst"] == worst
     assert found["gap"] == pytest.approx(errors[worst] - residual_smece(rows))
     assert found["gap"] == pytest.approx(planted(method).found.summary.gap.value)
     assert found["gap_p"] == planted(method).found.summary.gap.p_value
-    assert found["share_worst"] == len(slices[worst]) / len(rows)
-    assert found["brier_gap"] == pytest.approx(brier_of(slices[worst]) - brier_of(rows))
+    assert found["share_worst"] == len(by_slice[worst]) / len(rows)
+    assert found["brier_gap"] == pytest.approx(brier_of(by_slice[worst]) - brier_of(rows))
     assert found["gap_low"] <= found["gap_boot_mean"] <= found["gap_high"]
     assert found["share_low"] <= found["share_worst"] <= found["share_high"]
 
@@ -326,19 +326,19 @@ def test_thresholds_follow_a_plain_loop(method):
     rows, table = rows_of(method), slices.measure_thresholds(planted(method))["thresholds"]
     whole = {"smece": residual_smece(rows), "brier": brier_of(rows)}
     for epsilon in SETTINGS.epsilons:
-        slices = {
+        by_slice = {
             "over": [row for row in rows if row["delta"] < -epsilon and row["regime"] is not None],
             "under": [row for row in rows if row["delta"] > epsilon and row["regime"] is not None],
         }
-        slices = {name: some for name, some in slices.items() if len(some) >= SETTINGS.min_rows}
+        by_slice = {name: some for name, some in by_slice.items() if len(some) >= SETTINGS.min_rows}
         for by, score in (("smece", residual_smece), ("brier", brier_of)):
             found = only(table, geometry="learned", epsilon=epsilon, by=by)
-            worst = max(slices, key=lambda name: score(slices[name]), default=None)
+            worst = max(by_slice, key=lambda name: score(by_slice[name]), default=None)
             assert found["worst"] == worst
             if worst:
-                assert (found["n"], found["share"]) == (len(slices[worst]), len(slices[worst]) / len(rows))
-                assert found["smece_gap"] == pytest.approx(residual_smece(slices[worst]) - whole["smece"])
-                assert found["brier_gap"] == pytest.approx(brier_of(slices[worst]) - whole["brier"])
+                assert (found["n"], found["share"]) == (len(by_slice[worst]), len(by_slice[worst]) / len(rows))
+                assert found["smece_gap"] == pytest.approx(residual_smece(by_slice[worst]) - whole["smece"])
+                assert found["brier_gap"] == pytest.approx(brier_of(by_slice[worst]) - whole["brier"])
             assert found["smece_gap_clipped"] == max(0.0, found["smece_gap"] or 0.0)
 
 
