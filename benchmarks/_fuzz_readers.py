@@ -18,7 +18,7 @@ from _fuzz_edits import JUNK, json_edits
 from _fuzz_target import FORMS, N, Target, of_bytes, rows
 from miscal.data.importers import read_log
 from miscal.data.readers import read_triples
-from miscal.study.reading import read_plan
+from miscal.study.plan_file import read_plan
 
 
 def valid_triples(triples: Any) -> bool:

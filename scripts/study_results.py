@@ -13,11 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
-from miscal.study.numbers import raw_against_learned
-from miscal.study.numbers.choosing import LEARNED, METHODS, of_method
+from miscal.study.aggregates import raw_against_learned
+from miscal.study.methods import LEARNED, METHODS, of_method
 from miscal.study.pages.summary import StudySummary, summarise
-from miscal.study.stored import read_tables
-from miscal.study.tables import TABLES, schema
+from miscal.study.tables import TABLES, read_tables, schema
 from miscal.study.verdict import certificates
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies"
@@ -59,7 +58,7 @@ def page(name: str, tables: Tables) -> str:
         f"From `miscal study examples/studies/{name}.yaml`; every number is in [{name}/]({name}), and "
         f"`python scripts/study_results.py {name}` writes this page from there.",
         "## In words",
-        "\n".join(f"- {sentence}" for sentence in (*summary.said, *_raw(tables))),
+        "\n".join(f"- {sentence}" for sentence in (*summary.paragraphs, *_raw(tables))),
         "## Pair by pair",
         "Numbers are of test rows. `gap`: smECE of the worse regime less that of all rows. `unsupported`: share of "
         "rows with few or none of the rows learned from nearby; under method paper, of a mass below 1. `hidden, at "

@@ -20,8 +20,8 @@ from miscal.data.writing import defused, write_table
 from miscal.discovery.discover import discover
 from miscal.report import write_run
 from miscal.runs.monitor.command import monitor
-from miscal.study.reading import read_plan
-from miscal.study.writing import write_tables
+from miscal.study.plan_file import read_plan
+from miscal.study.tables import write_tables
 
 from ..cli.new_rows import rows
 from ..data.test_writing import STARTS

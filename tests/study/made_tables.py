@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.study import paper48, references
+from miscal.study import paper48, paper_numbers
 from miscal.study.tables import TABLES
 
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
@@ -33,7 +33,7 @@ def frames(rows: dict[str, list[dict[str, Any]]]) -> dict[str, pl.DataFrame]:
 def papers_pairs(n: int) -> list[dict[str, Any]]:
     """Labels of n pairs of the paper."""
     pairs = []
-    for dataset, model in product(references.DATASETS, references.MODELS):
+    for dataset, model in product(paper_numbers.DATASETS, paper_numbers.MODELS):
         family = next(name for key, name in FAMILIES.items() if model.startswith(key))
         billions = float(model.rsplit("-", 1)[1].removesuffix("b"))
         labels = {"pair": f"{dataset}.{model}", "dataset": dataset, "model": model}
@@ -102,7 +102,7 @@ def _measured(rng, named, n_test) -> dict[str, Any]:
     shown = 0.0 if gap is None else max(0.0, gap)
     row = {
         **named, "evidence": "test", "seed": 0, "epsilon": 0.05, "min_rows": 30,
-        "n": paper48.ROWS.get(named["dataset"], 10 * n_test),
+        "n": paper48.DATASET_ROWS.get(named["dataset"], 10 * n_test),
         "n_train": 8 * n_test, "n_val": n_test, "n_test": n_test, "d": 2048, "sigma": 0.2, "alpha": 3.0,
         "proxy": 0.2, "structure": bool(rng.uniform() < 0.8),
         "accuracy": float(rng.uniform(0.3, 0.8)), "confidence": float(rng.uniform(0.4, 0.9)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
-from miscal.study.studied import Labels, MeasureSettings, Studied
+from miscal.study.pair_result import Labels, MeasureSettings, PairResult
 from miscal.synthetic.worlds import three_clusters
 
 SETTINGS = MeasureSettings(seed=3, bootstrap_draws=200)
@@ -35,11 +35,11 @@ def planted_triples(n: int, *, split: bool = True) -> Triples:
 
 
 @cache
-def planted(method: str) -> Studied:
+def planted(method: str) -> PairResult:
     """Return a planted pair: "paper" is judged on test rows, "auto" on all."""
     # from 1,000 rows on "auto" takes four folds rather than ten, and is as fast as with half as many
     triples = planted_triples(500) if method == "paper" else planted_triples(1_000, split=False)
     options = TINY if method == "paper" else None
     found = discover(triples, method=method, options=options, seed=SETTINGS.seed, n_jobs=1, map_method="pca")
     labels = Labels(f"three-{method}", "three clusters", "world", "worlds", 1.5)
-    return Studied(labels, method, SETTINGS, triples, found)
+    return PairResult(labels, method, SETTINGS, triples, found)

@@ -11,7 +11,7 @@ from miscal.data.splits import permuted_split
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.study.audits import audit
-from miscal.study.studied import Labels, MeasureSettings, Studied
+from miscal.study.pair_result import Labels, MeasureSettings, PairResult
 from miscal.study.tables import TABLES
 
 OPTIONS = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 3}
@@ -19,7 +19,7 @@ SETTINGS = MeasureSettings(seed=2, min_rows=1)
 
 
 @pytest.fixture(scope="module")
-def studied():
+def result():
     rng = np.random.default_rng(0)
     n = 500
     X = rng.normal(size=(n, 3)).astype(np.float32)
@@ -27,18 +27,18 @@ def studied():
     y = rng.random(n) < f + 0.3 * np.sign(X[:, 0])
     triples = Triples.of(X, confidence=f, correct=y, split=permuted_split(n, 2))
     found = discover(triples, method="paper", options=OPTIONS, seed=2, min_rows=1, map_method="pca", n_jobs=1)
-    return Studied(Labels("world-model", "world", "model"), "paper", SETTINGS, triples, found)
+    return PairResult(Labels("world-model", "world", "model"), "paper", SETTINGS, triples, found)
 
 
 @pytest.fixture(scope="module")
-def tables(studied):
-    return audit(studied, null="permuted", draws=2, seeds=3, options=OPTIONS, n_jobs=1)
+def tables(result):
+    return audit(result, null="permuted", draws=2, seeds=3, options=OPTIONS, n_jobs=1)
 
 
 @pytest.fixture(scope="module")
-def fields(studied):
+def fields(result):
     """The fields of three seeds at the test rows, each by a fit of its own."""
-    rows, test = studied.triples, studied.triples.split == "test"
+    rows, test = result.triples, result.triples.split == "test"
     found = []
     for seed in (2, 3, 4):
         field = MiscalibrationField("paper", random_state=seed, options=OPTIONS, n_jobs=1)
@@ -55,9 +55,9 @@ def test_rows_have_the_columns_of_their_tables(tables):
             assert list(row) == list(TABLES[name].columns)
 
 
-def test_what_is_observed_is_what_was_found_on_the_pair(studied, tables):
+def test_what_is_observed_is_what_was_found_on_the_pair(result, tables):
     observed = {row["statistic"]: row for row in tables["nulls"]}
-    summary, model = studied.found.summary, studied.found.model
+    summary, model = result.found.summary, result.found.model
     assert summary.settings["computed_on"] == model.device_
     assert observed["delta_std"]["observed"] == pytest.approx(summary.field.std)
     assert observed["std_hidden"]["observed"] == pytest.approx(summary.field.std_hidden)
@@ -69,8 +69,8 @@ def test_what_is_observed_is_what_was_found_on_the_pair(studied, tables):
     assert {row["n_draws"] for row in tables["nulls"]} == {2}
 
 
-def test_null_rows_sum_up_refits_on_permuted_outcomes(studied, tables):
-    rows = studied.triples
+def test_null_rows_sum_up_refits_on_permuted_outcomes(result, tables):
+    rows = result.triples
     rng = np.random.default_rng(2)
     test, spreads = rows.split == "test", []
     for _ in range(2):
@@ -102,8 +102,8 @@ def test_proxy_curves_are_of_the_data_and_of_every_draw(tables):
     assert observed["proxy"]["null_std"] == pytest.approx(np.std(drawn, ddof=1))
 
 
-def test_seeds_and_their_pairs_are_those_of_fits_by_hand(studied, tables, fields):
-    rows, test = studied.triples, studied.triples.split == "test"
+def test_seeds_and_their_pairs_are_those_of_fits_by_hand(result, tables, fields):
+    rows, test = result.triples, result.triples.split == "test"
     for row, seed, delta in zip(tables["seeds"], (2, 3, 4), fields, strict=True):
         assert row["seed"] == seed
         assert row["delta_std"] == pytest.approx(delta.std(), rel=1e-5)
@@ -122,10 +122,10 @@ def test_seeds_and_their_pairs_are_those_of_fits_by_hand(studied, tables, fields
 
 
 @pytest.mark.slow
-def test_the_default_method_has_no_proxy(studied):
-    rows = studied.triples.take(np.arange(150))
+def test_the_default_method_has_no_proxy(result):
+    rows = result.triples.take(np.arange(150))
     rows = Triples.of(rows.X, confidence=rows.confidence, correct=rows.correct)
-    pair = Studied(studied.labels, "auto", MeasureSettings(), rows, studied.found)
+    pair = PairResult(result.labels, "auto", MeasureSettings(), rows, result.found)
     found = audit(pair, null="calibrated", draws=1, seeds=2, n_jobs=1)
     assert found["proxy_curves"] == []
     assert [row["statistic"] for row in found["nulls"]] == ["delta_std", "std_hidden", "share_miscalibrated", "gap"]

@@ -10,7 +10,7 @@ from miscal.study import read_plan
 from miscal.study.cells import cells_of
 from miscal.study.engines import Processes, Ray, _Worker, gpus_to_deal
 from miscal.study.folder import StudyFolder
-from miscal.study.revisions import pinned
+from miscal.study.run import pinned
 from miscal.study.steps import Job
 
 

@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from miscal.study import figures as package
-from miscal.study.figures import FIGURES, common
-from miscal.study.numbers import improvements, raw_against_learned
-from miscal.study.references import GAPS
+from miscal.study.aggregates import improvements, raw_against_learned
+from miscal.study.figures import FIGURES
+from miscal.study.figures import figure as shared
+from miscal.study.paper_numbers import GAPS
 
 from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 
@@ -24,7 +25,7 @@ def drawn(monkeypatch, tmp_path):
     def draw(name, made):
         kept = {}
         monkeypatch.setattr(MODULES[name], "write", lambda figure, folder, own: kept.setdefault(own, figure) and own)
-        with common.study_look():
+        with shared.study_look():
             names = MODULES[name].FIGURE.draw(made, tmp_path)
         assert names == list(kept)
         return kept
@@ -56,12 +57,12 @@ def test_fields_stand_at_mean_and_spread(drawn, made):
     assert list(shown) == ["fields-paper", "fields-paper-sizes", "fields-auto", "fields-auto-sizes"]
     assert points(shown["fields-auto"].axes[0]) == xy(of(made, "auto"), "delta_mean", "delta_std")
     labels = sorted(text.get_text() for text in shown["fields-paper-sizes"].axes[0].texts)
-    assert labels == sorted(common.size_text(size) for size in of(made)["billions"])
+    assert labels == sorted(shared.size_text(size) for size in of(made)["billions"])
 
 
 def test_gaps_stand_beside_the_papers(drawn, made):
     (figure,) = drawn("gaps", made).values()
-    assert [axes.get_title(loc="left") for axes in figure.axes] == common.datasets_in(made["pairs"])
+    assert [axes.get_title(loc="left") for axes in figure.axes] == shared.datasets_in(made["pairs"])
     circles = {x for axes in figure.axes for x, _ in points(axes, "o")}
     assert circles == {round(gap, 9) for gap in of(made)["gap"].drop_nulls()}
     squares = {x for axes in figure.axes for x, _ in points(axes, "s")}
@@ -116,7 +117,7 @@ def test_bars_are_mean_improvements(drawn, made):
     for row in of(made, "auto").iter_rows(named=True):
         counts[row["dataset"]] += 1
     assert [label.rsplit(" ", 1)[1] for label in labels[::4]] == [
-        str(counts[name]) for name in common.datasets_in(made["pairs"])
+        str(counts[name]) for name in shared.datasets_in(made["pairs"])
     ]
 
 
@@ -198,7 +199,7 @@ def test_proxies_start_at_zero(drawn, made):
 
 def test_transfer_is_a_symmetric_matrix(drawn, made):
     shown = drawn("transfer", made)
-    dataset = common.datasets_in(made["transfer_fields"])[0]
+    dataset = shared.datasets_in(made["transfer_fields"])[0]
     fields = made["transfer_fields"].filter(method="auto", dataset=dataset, what="hidden")
     image = shown["transfer-auto-1"].axes[1].images[0].get_array()
     assert np.allclose(image.filled(np.nan), image.filled(np.nan).T, equal_nan=True)
@@ -207,7 +208,7 @@ def test_transfer_is_a_symmetric_matrix(drawn, made):
 
 def test_a_cell_of_two_fields_without_a_correlation_says_so(drawn, made):
     fields = made["transfer_fields"]
-    dataset = common.datasets_in(fields)[0]
+    dataset = shared.datasets_in(fields)[0]
     one = fields.filter(method="auto", dataset=dataset, what="hidden").row(0, named=True)
     here = (pl.col("pair_a") == one["pair_a"]) & (pl.col("pair_b") == one["pair_b"]) & (pl.col("method") == "auto")
     here &= pl.col("what") == "hidden"
@@ -266,7 +267,7 @@ def test_hostile_names_are_drawn(drawn, name):
     ]
     shown = drawn(name, tables(pairs))
     assert shown
-    with common.study_look():
+    with shared.study_look():
         for figure in shown.values():
             figure.draw_without_rendering()
 
@@ -276,7 +277,7 @@ def test_the_same_tables_give_the_same_bytes(tmp_path, made):
     written = []
     for place in ("one", "other"):
         (tmp_path / place).mkdir()
-        with common.study_look():
+        with shared.study_look():
             for name in ("sizes",):
                 MODULES[name].draw(made, tmp_path / place)
         written.append({path.name: path.read_bytes() for path in sorted((tmp_path / place).iterdir())})

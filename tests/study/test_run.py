@@ -216,7 +216,7 @@ def test_a_failed_pair_is_named_and_the_others_go_on(toy, plan, data, tmp_path):
 
 
 def test_a_step_that_makes_other_columns_is_a_bug(toy, plan, tmp_path, monkeypatch):
-    monkeypatch.setitem(steps.STEPS, "measure", lambda job: steps.Found({"deferral": [{"pair": "one.a"}]}))
+    monkeypatch.setitem(steps.STEPS, "measure", lambda job: steps.CellResult({"deferral": [{"pair": "one.a"}]}))
     done = study(plan, tmp_path / "out")
     assert len(done.failures) == 8
     assert not any(one.mendable for one in done.failures)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from miscal.study import read_plan
-from miscal.study.stored import n_planned_by_method, planned_split
+from miscal.study.folder import n_planned_by_method, planned_split
 from miscal.study.verdict import certificates, method_verdict, sentences, verdicts
 
 from .made_tables import other_pairs, papers_pairs, tables

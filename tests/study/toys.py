@@ -31,7 +31,7 @@ def fit(job):
     rng = np.random.default_rng(job.cell.settings["seed"])
     drawn = float(rng.normal() + triples.residual[triples.split == "test"].mean())
     (place / "toy.json").write_text(json.dumps(drawn))
-    return steps.Found()
+    return steps.CellResult()
 
 
 def measure(job):
@@ -41,13 +41,13 @@ def measure(job):
     risk = json.loads((job.folder.run(pair.pair, job.cell.method) / "toy.json").read_text())
     rows = [{**named, "score": score, "coverage": 0.5, "risk": risk} for score in ("raw", "corrected")]
     timed = dict.fromkeys(TABLES["pairs"].columns) | named | {"seconds": time.time()}
-    return steps.Found({"deferral": rows, "pairs": [timed]})
+    return steps.CellResult({"deferral": rows, "pairs": [timed]})
 
 
 def interpret(job):
     pair = job.pair
     named = {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model, "method": job.cell.method}
-    return steps.Found({"purity": [dict.fromkeys(TABLES["purity"].columns) | named]})
+    return steps.CellResult({"purity": [dict.fromkeys(TABLES["purity"].columns) | named]})
 
 
 def duel(job):
@@ -57,7 +57,7 @@ def duel(job):
     )
     named = {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model}
     losses = {"log_loss_auto": auto, "log_loss_paper": paper, "saved": paper - auto}
-    return steps.Found({"duels": [dict.fromkeys(TABLES["duels"].columns) | named | losses]})
+    return steps.CellResult({"duels": [dict.fromkeys(TABLES["duels"].columns) | named | losses]})
 
 
 def draw_pages(out: Path):

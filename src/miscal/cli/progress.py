@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from miscal.discovery.progress import Progress
-    from miscal.study.run import Step
+    from miscal.study.run import CellProgress
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def discovery_stages() -> Iterator["Callable[[Progress], None]"]:
 
 
 @contextmanager
-def study_cells() -> Iterator["Callable[[Step], None]"]:
+def study_cells() -> Iterator["Callable[[CellProgress], None]"]:
     """Show the cells of a study: those that have ended, and how many are left.
 
     A terminal shows one moving line for the cell that began last, and above it a line for each that has ended. A log
@@ -88,7 +88,7 @@ def study_cells() -> Iterator["Callable[[Step], None]"]:
     Yields
     ------
     callable
-        To be called with every :class:`~miscal.study.run.Step`.
+        To be called with every :class:`~miscal.study.run.CellProgress`.
     """
     if not sys.stderr.isatty():
         yield _write_cell
@@ -101,7 +101,7 @@ def study_cells() -> Iterator["Callable[[Step], None]"]:
     with Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None, left="")
 
-        def show(step: "Step") -> None:
+        def show(step: "CellProgress") -> None:
             if step.seconds is not None:
                 console.print(_cell_line(step))
             bar.update(task, description=step.says, completed=step.done, total=step.of, left=_left(step.left, 0.0))
@@ -109,20 +109,20 @@ def study_cells() -> Iterator["Callable[[Step], None]"]:
         yield show
 
 
-def _write_cell(step: "Step") -> None:
+def _write_cell(step: "CellProgress") -> None:
     if step.seconds is not None:
         print(_cell_line(step), file=sys.stderr, flush=True)
 
 
-def _cell_line(step: "Step") -> str:
+def _cell_line(step: "CellProgress") -> str:
     """Return the line of a cell that has ended.
 
     Examples
     --------
-    >>> from miscal.study.run import Step
-    >>> _cell_line(Step("measure mmlu.m auto", 3, 12, 1.24, 95.0))
+    >>> from miscal.study.run import CellProgress
+    >>> _cell_line(CellProgress("measure mmlu.m auto", 3, 12, 1.24, 95.0))
     '  3 of 12       1.2 s   measure mmlu.m auto   (about 1 min 35 s left)'
-    >>> _cell_line(Step("read mmlu.m", 0, 12, 0.0, None, "the data file a.csv does not exist"))
+    >>> _cell_line(CellProgress("read mmlu.m", 0, 12, 0.0, None, "the data file a.csv does not exist"))
     '  0 of 12   FAILED      read mmlu.m: the data file a.csv does not exist'
     """
     count = f"{step.done:>3} of {step.of}"

@@ -15,7 +15,7 @@ from miscal.runs.audit.refits import (
     refit_under_null,
     refit_with_seeds,
 )
-from miscal.study.studied import Rows, Studied
+from miscal.study.pair_result import PairResult, TableRows
 
 STATISTICS = {
     "delta_std": "delta_std",
@@ -27,7 +27,7 @@ STATISTICS = {
 
 
 def audit(
-    studied: Studied,
+    result: PairResult,
     *,
     null: str = "permuted",
     draws: int = 20,
@@ -36,12 +36,12 @@ def audit(
     n_jobs: int | None = None,
     device: str = "auto",
     progress: Callable[[str], None] | None = None,
-) -> Rows:
+) -> TableRows:
     """Audit one pair under one method: draws + seeds fits of its field.
 
     Parameters
     ----------
-    studied : Studied
+    result : PairResult
         Its triples, labels, method and settings are used; what was found on them is not looked at.
     null : {"permuted", "visible", "calibrated"}, default "permuted"
         What the refits draw outcomes from: :data:`miscal.runs.audit.refits.NULL_QUESTIONS` says what each stands for.
@@ -70,10 +70,10 @@ def audit(
         If a setting is out of range.
     """
     check_refitting(null, draws, seeds)
-    tell, settings = progress or (lambda name: None), studied.settings
+    tell, settings = progress or (lambda name: None), result.settings
     rows = Refitting(
-        studied.triples,
-        method=studied.method,
+        result.triples,
+        method=result.method,
         options=options,
         seed=settings.seed,
         epsilon=settings.epsilon,
@@ -83,7 +83,7 @@ def audit(
     )
     nulls, curves = refit_under_null(rows, null, draws, tell)
     stability, by_seed = refit_with_seeds(rows, seeds, tell)
-    named = studied.named
+    named = result.named
     pair = {name: named[name] for name in ("pair", "dataset", "model")}
     compared = [*_compared(nulls), *_chosen(curves)]
     return {
@@ -135,8 +135,8 @@ def _chosen(curves: tuple[ProxyCurve, ...]) -> list[dict[str, Any]]:
     for name in ("proxy", "epoch"):
         values = {curve.draw: float(getattr(curve, name)) for curve in curves}
         observed, drawn = values.pop(DATA), spread(list(values.values()))
-        told = {"observed": observed, "null_mean": drawn.mean, "null_std": drawn.std, "p_value": None}
-        rows.append({"statistic": name, **told})
+        row = {"observed": observed, "null_mean": drawn.mean, "null_std": drawn.std, "p_value": None}
+        rows.append({"statistic": name, **row})
     return rows
 
 

@@ -79,7 +79,7 @@ def cells_of(plan: Plan) -> list[Cell]:
 
     Examples
     --------
-    >>> from miscal.study.reading import read_plan
+    >>> from miscal.study.plan_file import read_plan
     >>> plan = read_plan({"pairs": [{"dataset": "a", "model": "m", "data": "a.csv"}]})
     >>> [cell.name for cell in cells_of(plan)]
     ['read@a.m', 'split@a', 'discover@a.m@auto', 'measure@a.m@auto']
@@ -182,7 +182,7 @@ def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def dataset_of(plan: Plan, cell: Cell) -> Sequence[Pair]:
+def pairs_of_cell(plan: Plan, cell: Cell) -> Sequence[Pair]:
     """Pairs that a cell is about: those on the data set of a split, else its own."""
     if cell.kind == "split":
         return plan.on(cell.of[0])

@@ -1,4 +1,7 @@
-"""What computes cells: this process, several processes, or a Ray cluster. All give the same results."""
+"""Compute cells in this process, in several processes or on a Ray cluster; all give the same results.
+
+An error ends its own cell alone: it becomes part of the cell's outcome.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,22 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Protocol
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, InternalError, MiscalError
 from miscal.base.extras import installed, need
 from miscal.base.processes import interrupts_held
 from miscal.base.threads import one_thread
-from miscal.study.computing import Outcome, compute
 from miscal.study.plan import Plan
+from miscal.study.tables import TABLES
 
 Job = Any
 """A :class:`miscal.study.steps.Job`, whose module is heavy."""
@@ -40,7 +44,7 @@ class Engine(Protocol):
     def submit(self, job: Job) -> None:
         """Begin a job."""
 
-    def next(self) -> Outcome:
+    def next(self) -> CellOutcome:
         """Wait for the outcome of any job that was begun."""
 
 
@@ -56,7 +60,7 @@ class InProcess:
         """Begin a job."""
         self._jobs.append(job)
 
-    def next(self) -> Outcome:
+    def next(self) -> CellOutcome:
         """Compute the oldest job."""
         return _alike(self._jobs.popleft())
 
@@ -89,7 +93,7 @@ class Processes:
     def __init__(self, room: int, gpus: Sequence[str] = ()) -> None:
         self.room, self.models = room, max(1, min(room, len(gpus)))
         self._free = [_Worker.on(gpus[number % len(gpus)] if gpus else None) for number in range(room)]
-        self._running: dict[Future[Outcome], tuple[Job, _Worker]] = {}
+        self._running: dict[Future[CellOutcome], tuple[Job, _Worker]] = {}
 
     def submit(self, job: Job) -> None:
         """Begin a job, where there is a choice on a GPU that no other one needs."""
@@ -100,7 +104,7 @@ class Processes:
         with interrupts_held():
             self._running[worker.pool.submit(_alike, job)] = (job, worker)
 
-    def next(self) -> Outcome:
+    def next(self) -> CellOutcome:
         """Wait for the outcome of any job."""
         done = next(iter(wait(self._running, return_when=FIRST_COMPLETED).done))
         job, worker = self._running.pop(done)
@@ -108,7 +112,7 @@ class Processes:
             found = done.result()
         except (BrokenProcessPool, SystemExit):
             worker.pool.shutdown(wait=False)
-            worker, found = _Worker.on(worker.gpu), Outcome(job.cell.name, 0.0, message=_LOST)
+            worker, found = _Worker.on(worker.gpu), CellOutcome(job.cell.name, 0.0, message=_LOST)
         self._free.append(worker)
         return found
 
@@ -165,7 +169,7 @@ def _prepare(gpu: str | None) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _alike(job: Job) -> Outcome:
+def _alike(job: Job) -> CellOutcome:
     """Compute on one thread wherever it is, because the number of threads changes last bits; fits have processes.
 
     A model that is asked is left its threads: its folder notes what its numbers depend on.
@@ -202,7 +206,7 @@ class Ray:
         task = self._ray.remote(num_cpus=1, num_gpus=gpus, max_retries=3)(_alike)
         self._running[task.remote(job)] = job
 
-    def next(self) -> Outcome:
+    def next(self) -> CellOutcome:
         """Wait for the outcome of any job."""
         [done], _ = self._ray.wait(list(self._running), num_returns=1)
         job = self._running.pop(done)
@@ -210,7 +214,9 @@ class Ray:
             return self._ray.get(done)
         except self._ray.exceptions.RayError as error:
             first = str(error).splitlines()[0]
-            return Outcome(job.cell.name, 0.0, message=f"Ray lost it after three retries ({first}): check the cluster")
+            return CellOutcome(
+                job.cell.name, 0.0, message=f"Ray lost it after three retries ({first}): check the cluster"
+            )
 
     def close(self) -> None:
         """Leave the cluster, and end it if it was started here."""
@@ -254,3 +260,76 @@ def open_engine(
 
 
 ENGINES = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """How a cell ended.
+
+    Attributes
+    ----------
+    name : str
+        Of the cell.
+    seconds : float
+    rows, facts : mapping
+        What it left.
+    message : str or None
+        Why it failed, in one sentence; None where it did not.
+    mendable : bool
+        Whether the user can mend what failed; False for a fault of miscal.
+    """
+
+    name: str
+    seconds: float
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    message: str | None = None
+    mendable: bool = True
+
+
+def compute(job: Any) -> CellOutcome:
+    """Compute a cell; an error becomes part of the outcome, so that other cells go on.
+
+    Parameters
+    ----------
+    job : miscal.study.steps.Job
+
+    Returns
+    -------
+    CellOutcome
+    """
+    # heavy imports are for the processes that compute
+    from miscal.study.steps import STEPS
+
+    start = time.monotonic()
+    try:
+        found = STEPS[job.cell.kind](job)
+        check_rows(found.rows)
+    except Exception as error:  # whatever one pair does, the others go on
+        mendable, message = _error_message(error)
+        return CellOutcome(job.cell.name, time.monotonic() - start, message=message, mendable=mendable)
+    return CellOutcome(job.cell.name, time.monotonic() - start, found.rows, dict(found.facts))
+
+
+def _error_message(error: Exception) -> tuple[bool, str]:
+    if isinstance(error, MiscalError):
+        return not isinstance(error, InternalError), str(error)
+    words = f"{type(error).__name__}: {error}".rstrip(": ")
+    return isinstance(error, OSError | MemoryError), " ".join(words.split())
+
+
+def check_rows(rows: Mapping[str, Any]) -> None:
+    """Refuse rows that do not have the columns of their table.
+
+    Raises
+    ------
+    InternalError
+        Naming the table and the columns.
+    """
+    for name, some in rows.items():
+        if name not in TABLES:
+            raise InternalError(f"there is no table {name!r}")
+        wanted = set(TABLES[name].columns)
+        for row in some:
+            if set(row) != wanted:
+                raise InternalError(f"a row of the table {name} has other columns: {sorted(set(row) ^ wanted)} differ")

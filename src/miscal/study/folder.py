@@ -8,15 +8,18 @@ are made from, ``revisions.json`` the commits of the hub's benchmarks, and ``tim
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import digest, replace_file, resolve
 from miscal.study.cells import Cell, differing, name_of
+from miscal.study.methods import METHODS
 from miscal.study.plan import Pair, Plan, safe_name
 
 PLAN, TIMING, CELLS, REVISIONS = "plan.json", "timing.json", "cells", "revisions.json"
@@ -197,3 +200,41 @@ def open_folder(out: str | Path) -> StudyFolder:
             raise InputError(f"{out} holds files that `miscal study` did not write: give another --out")
     path.mkdir(parents=True, exist_ok=True)
     return StudyFolder(path)
+
+
+def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
+    """Count the pairs of the plan; without a plan in the folder, those that are finished or failed."""
+    known = set(tables["pairs"]["pair"]) | set(tables["failures"]["pair"].drop_nulls())
+    return max(len(_plan(out).get("pairs", [])), len(known))
+
+
+def n_planned_by_method(out: Path) -> dict[str, int]:
+    """Count the pairs of the plan under each method; empty without a plan in the folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+    """
+    pairs = _plan(out).get("pairs", [])
+    return {name: sum(pair["method"] in (name, "both") for pair in pairs) for name in METHODS} if pairs else {}
+
+
+def planned_split(out: Path) -> str | None:
+    """Return the kind of split of the plan, "permutation" or "grouped"; None without a plan in the folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+    """
+    return _plan(out).get("split")
+
+
+def _plan(out: Path) -> dict[str, Any]:
+    """Read the plan as it was checked; empty where there is none, as beside tables that were copied."""
+    try:
+        plan = json.loads((out / "plan.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return plan if isinstance(plan, dict) else {}

@@ -11,7 +11,7 @@ NAME = "paper48"
 DATASETS = ("mmlu", "mmlu-pro", "medmcqa", "hh-rlhf")
 """Tasks of `miscal score`, which have the paper's prompts."""
 
-ROWS = {"mmlu": 14_042, "mmlu-pro": 12_032, "medmcqa": 187_005, "hh-rlhf": 91_038}
+DATASET_ROWS = {"mmlu": 14_042, "mmlu-pro": 12_032, "medmcqa": 187_005, "hh-rlhf": 91_038}
 """Rows of each data set, for estimates before they are there. MMLU and MMLU-Pro: their test splits. MedMCQA: the rows
 with a known answer. HH-RLHF: ten times the paper's 9,103 test rows, rounded, which harmless-base and helpful-base
 make."""
@@ -19,11 +19,11 @@ make."""
 METADATA = {"mmlu": ["subject"], "mmlu-pro": ["category"], "medmcqa": ["subject_name"], "hh-rlhf": ["subset"]}
 """Columns by which regimes are named and diagrams are split."""
 
-TOKENS = {"mmlu": 114, "mmlu-pro": 211, "medmcqa": 61, "hh-rlhf": 282}
+PROMPT_TOKENS = {"mmlu": 114, "mmlu-pro": 211, "medmcqa": 61, "hh-rlhf": 282}
 """Mean tokens of the paper's prompt, as the tokenizer of SmolLM2 counts them on about 400 rows of each benchmark; for
 estimates."""
 
-WIDTHS = {
+STATE_WIDTHS = {
     "qwen3-1.7b": 2048, "qwen3-4b": 2560, "qwen3-8b": 4096,
     "ministral-3-3b": 3072, "ministral-3-8b": 4096, "ministral-3-14b": 5120,
     "llama-3.2-1b": 2048, "llama-3.2-3b": 3072, "llama-3.1-8b": 4096,

@@ -18,7 +18,7 @@ SplitKind = Literal["permutation", "grouped"]
 Null = Literal["permuted", "visible", "calibrated"]
 OutcomeKind = Literal["answer", "event"]
 
-EVERY = "all"
+ALL_PAIRS = "all"
 """Stands for all pairs where a plan lists some."""
 
 PAIR_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -132,7 +132,7 @@ class AuditPlan(BaseModel):
 
     model_config = _STRICT
 
-    pairs: list[str] | Literal["all"] = EVERY
+    pairs: list[str] | Literal["all"] = ALL_PAIRS
     draws: int = Field(20, ge=1, description="refits under the null")
     seeds: int = Field(5, ge=2, description="seeds that are compared")
     null: Null = "permuted"
@@ -169,11 +169,11 @@ class Plan(PairSettings):
 
     def interpreted(self, pair: str) -> bool:
         """Whether the space of a pair is to be laid out."""
-        return self.interpret == EVERY or pair in self.interpret
+        return self.interpret == ALL_PAIRS or pair in self.interpret
 
     def audited(self, pair: str) -> bool:
         """Whether a pair is to be audited."""
-        return self.audit is not None and (self.audit.pairs == EVERY or pair in self.audit.pairs)
+        return self.audit is not None and (self.audit.pairs == ALL_PAIRS or pair in self.audit.pairs)
 
     def on(self, dataset: str) -> tuple[Pair, ...]:
         """Pairs on a data set."""

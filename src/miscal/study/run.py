@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -9,19 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MiscalError
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
-from miscal.study.cells import KINDS, Cell, cells_of, dataset_of
-from miscal.study.computing import Outcome
-from miscal.study.engines import Engine, gpus_to_deal, open_engine
-from miscal.study.expected import seconds_of, size_of
+from miscal.study.cells import KINDS, Cell, cells_of, pairs_of_cell
+from miscal.study.engines import CellOutcome, Engine, gpus_to_deal, open_engine
+from miscal.study.expected_time import seconds_left, seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
-from miscal.study.left import seconds_left
 from miscal.study.plan import Pair, Plan
-from miscal.study.reading import read_plan
-from miscal.study.revisions import pinned
-from miscal.study.writing import write_tables
+from miscal.study.plan_file import read_plan
+from miscal.study.tables import write_tables
 
 SUMMARY = "summary.json"
 """What the pages leave beside them; its ``verdict`` is printed."""
@@ -31,7 +29,7 @@ PAGES_EVERY = 300.0
 
 
 @dataclass(frozen=True)
-class Step:
+class CellProgress:
     """What a listener is told when a cell begins or ends.
 
     Attributes
@@ -110,14 +108,14 @@ def study(
     n_jobs: int | None = 1,
     ray_address: str | None = None,
     skip: Collection[str] = (),
-    progress: Callable[[Step], None] = lambda step: None,
+    progress: Callable[[CellProgress], None] = lambda step: None,
 ) -> StudyDone:
     """Study many models on many sets; a study that was stopped goes on where it was.
 
     Parameters
     ----------
     plan : str, Path, mapping or Plan
-        As for :func:`miscal.study.reading.read_plan`: a YAML file, what it would hold, or ``"paper48"``.
+        As for :func:`miscal.study.plan_file.read_plan`: a YAML file, what it would hold, or ``"paper48"``.
     out : str or Path
         Folder to write, or one that an earlier call with the same plan left.
     sets : mapping of str to str, optional
@@ -178,7 +176,7 @@ class _Run:
         cells: Sequence[Cell],
         skip: frozenset[str],
         jobs: int,
-        tell: Callable[[Step], None],
+        tell: Callable[[CellProgress], None],
     ) -> None:
         self.folder, self.plan, self.cells, self.jobs, self.tell = folder, plan, cells, jobs, tell
         self.done = {cell.name for cell in cells if is_done(folder, plan, cell)}
@@ -220,7 +218,9 @@ class _Run:
 
     # --- the order of cells ---------------------------------------------------------------------------------------
 
-    def _outcomes(self, missing: Sequence[Cell], workers: Engine, n_jobs: int | None) -> Iterator[tuple[Cell, Outcome]]:
+    def _outcomes(
+        self, missing: Sequence[Cell], workers: Engine, n_jobs: int | None
+    ) -> Iterator[tuple[Cell, CellOutcome]]:
         """Hand out cells as soon as they can be computed, in the order of the plan, and yield how they end."""
         # what a process computes is heavy to import, and not needed where everything is done
         from miscal.study.steps import Job
@@ -248,7 +248,7 @@ class _Run:
         tried = not any(name in waiting or name in running for name in cell.after)
         return tried and set(cell.needs) <= self.done
 
-    def _keep(self, cell: Cell, outcome: Outcome) -> None:
+    def _keep(self, cell: Cell, outcome: CellOutcome) -> None:
         if outcome.message is None:
             self.folder.save(cell, outcome.rows, outcome.facts, outcome.seconds)
             self.done.add(cell.name)
@@ -256,7 +256,7 @@ class _Run:
             self.n_computed += 1
             if cell.kind == "read":
                 # from here on its size is known
-                self._expect(dataset_of(self.plan, cell))
+                self._expect(pairs_of_cell(self.plan, cell))
         else:
             self.failures[cell.name] = _failure(self.plan, cell, outcome)
         self._say(cell, outcome)
@@ -264,16 +264,16 @@ class _Run:
     def _expect(self, pairs: Sequence[Pair]) -> None:
         sizes = {pair.pair: size_of(pair, self.folder) for pair in pairs}
         for cell in self.cells:
-            pair = dataset_of(self.plan, cell)[0]
+            pair = pairs_of_cell(self.plan, cell)[0]
             if pair.pair in sizes:
                 self.expected[cell.name] = seconds_of(cell, pair, sizes[pair.pair])
 
     # --- telling --------------------------------------------------------------------------------------------------
 
-    def _say(self, cell: Cell, outcome: Outcome | None = None) -> None:
+    def _say(self, cell: Cell, outcome: CellOutcome | None = None) -> None:
         left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.left_out}, self.jobs)
         said = (None, None) if outcome is None else (outcome.seconds, outcome.message)
-        self.tell(Step(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
+        self.tell(CellProgress(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
 
     def _draw(self) -> tuple[Path, tuple[str, ...]]:
         write_tables(self.folder, self.cells, [row for one in self.failures.values() for row in one.rows])
@@ -296,10 +296,10 @@ def is_done(folder: StudyFolder, plan: Plan, cell: Cell) -> bool:
     if cell.kind != "split":
         return True
     dealt = folder.load(cell.name)["facts"]["pairs"]
-    return {pair.pair for pair in dataset_of(plan, cell)} <= set(dealt)
+    return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(dealt)
 
 
-def _failure(plan: Plan, cell: Cell, outcome: Outcome) -> Failure:
+def _failure(plan: Plan, cell: Cell, outcome: CellOutcome) -> Failure:
     rows = tuple(
         {
             "pair": pair.pair,
@@ -308,6 +308,41 @@ def _failure(plan: Plan, cell: Cell, outcome: Outcome) -> Failure:
             "step": cell.kind if cell.method is None else f"{cell.kind} {cell.method}",
             "message": outcome.message,
         }
-        for pair in dataset_of(plan, cell)
+        for pair in pairs_of_cell(plan, cell)
     )
     return Failure(rows, cell.says, outcome.message or "", outcome.mendable)
+
+
+def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[Cell]) -> Plan:
+    """Give the pairs on a benchmark of the hub the commit that the study asks, and note it in the folder.
+
+    The commit is the one that the study asked before; else the newest. Pairs that name a revision keep it. Where the
+    hub cannot be asked nothing is changed: the cells themselves say so.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : StudyFolder
+    coming : sequence of Cell
+        That are to be computed; without one that asks a benchmark the hub is left alone.
+
+    Returns
+    -------
+    Plan
+    """
+    from miscal.scoring.hub import HUB_TASKS, commit_of
+
+    known = folder.revisions()
+    asking = [pairs_of_cell(plan, cell)[0].score for cell in coming if cell.kind == "score"]
+    for task in dict.fromkeys(one.task for one in asking if one.task in HUB_TASKS and one.task_revision is None):
+        if task not in known:
+            with contextlib.suppress(MiscalError):
+                known[task] = commit_of(task)
+                folder.save_revisions(known)
+    return plan.model_copy(update={"pairs": [_with(pair, known) for pair in plan.pairs]})
+
+
+def _with(pair: Pair, known: dict[str, str]) -> Pair:
+    if pair.score is None or pair.score.task_revision is not None or pair.score.task not in known:
+        return pair
+    return pair.model_copy(update={"score": pair.score.model_copy(update={"task_revision": known[pair.score.task]})})

@@ -21,12 +21,12 @@ from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery, discover
 from miscal.discovery.run import read_run
 from miscal.report import write_run
-from miscal.study.cells import Cell, dataset_of, name_of
+from miscal.study.cells import Cell, name_of, pairs_of_cell
+from miscal.study.dataset_split import draw_split
 from miscal.study.folder import StudyFolder
-from miscal.study.outcome import outcome_of
+from miscal.study.outcome_kind import outcome_of
+from miscal.study.pair_result import Labels, MeasureSettings, PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, Pair, Plan
-from miscal.study.splitting import draw_split
-from miscal.study.studied import Labels, MeasureSettings, Rows, Studied
 
 ID = "id"
 
@@ -52,26 +52,26 @@ class Job:
     @property
     def pair(self) -> Pair:
         """The pair that the cell is about, or the first of them."""
-        return dataset_of(self.plan, self.cell)[0]
+        return pairs_of_cell(self.plan, self.cell)[0]
 
 
 @dataclass(frozen=True)
-class Found:
+class CellResult:
     """What a cell leaves: rows by table, and facts that later cells go by."""
 
-    rows: Rows = field(default_factory=dict)
+    rows: TableRows = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def score(job: Job) -> Found:
+def score(job: Job) -> CellResult:
     """Ask the model; an interrupted run goes on where it was."""
     from miscal.scoring.command import run
 
     done = run(**job.pair.score.model_dump(), out=job.folder.scored(job.pair.pair))
-    return Found(facts={"n_scored": done.n_scored, "n_failed": done.n_failed, "n_truncated": done.n_truncated})
+    return CellResult(facts={"n_scored": done.n_scored, "n_failed": done.n_failed, "n_truncated": done.n_truncated})
 
 
-def read(job: Job) -> Found:
+def read(job: Job) -> CellResult:
     """Read the pair's rows once, and note which question each is about."""
     pair = job.pair
     triples = read_pair(pair, job.folder)
@@ -81,10 +81,10 @@ def read(job: Job) -> Found:
     table = pl.DataFrame({"key": _keys(pair, triples), "unit": units})
     write_whole(place, table.write_parquet)
     files = {Path(file["path"]).name: file["sha256"] for file in triples.source["files"]}
-    return Found(facts={"n": len(triples), "d": triples.X.shape[1], "files": files})
+    return CellResult(facts={"n": len(triples), "d": triples.X.shape[1], "files": files})
 
 
-def split(job: Job) -> Found:
+def split(job: Job) -> CellResult:
     """Deal the questions of a data set to train, val and test, those that were dealt before as they were."""
     folder, dataset = job.folder, job.cell.of[0]
     known_pairs = [pair.pair for pair in job.plan.on(dataset) if folder.is_done(name_of("read", pair.pair))]
@@ -98,10 +98,10 @@ def split(job: Job) -> Found:
     place.parent.mkdir(parents=True, exist_ok=True)
     table = pl.DataFrame({"key": list(sides), "split": list(sides.values())})
     write_whole(place, table.write_parquet)
-    return Found(facts={"pairs": known_pairs})
+    return CellResult(facts={"pairs": known_pairs})
 
 
-def fit(job: Job) -> Found:
+def fit(job: Job) -> CellResult:
     """Learn the field and leave a run folder with its report."""
     pair, method = job.pair, job.cell.method
     triples = split_triples(job)
@@ -121,52 +121,54 @@ def fit(job: Job) -> Found:
 
     # what a killed run left is whole, but it is not known to be of these settings
     write_run(make, job.folder.run(pair.pair, method), overwrite=True)
-    return Found()
+    return CellResult()
 
 
-def measure(job: Job) -> Found:
+def measure(job: Job) -> CellResult:
     """Take the numbers that every pair has."""
     from miscal.study.measures import MEASURES
 
-    return Found(_measured(job, MEASURES))
+    return CellResult(_measured(job, MEASURES))
 
 
-def interpret(job: Job) -> Found:
+def interpret(job: Job) -> CellResult:
     """Take the numbers that cost much."""
     from miscal.study.measures import INTERPRETING
 
-    return Found(_measured(job, INTERPRETING))
+    return CellResult(_measured(job, INTERPRETING))
 
 
-def audit(job: Job) -> Found:
+def audit(job: Job) -> CellResult:
     """Refit under a null and with other seeds."""
     from miscal.study.audits import audit
 
     asked = {name: job.cell.settings[name] for name in ("null", "draws", "seeds")}
-    return Found(audit(studied(job), **asked, options=_options(job), n_jobs=job.n_jobs, device=job.pair.device))
+    return CellResult(
+        audit(pair_result(job), **asked, options=_options(job), n_jobs=job.n_jobs, device=job.pair.device)
+    )
 
 
-def duel(job: Job) -> Found:
+def duel(job: Job) -> CellResult:
     """Compare both methods on the rows that testify in both."""
-    from miscal.study.duel import duel_rows
+    from miscal.study.comparisons import duel_rows
 
     pair, folder = job.pair, job.folder
     auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))
     unit = own_parquet(folder.keys(pair.pair))["unit"].to_numpy()
-    return Found({"duels": duel_rows(labels_of(pair), auto, paper, unit)})
+    return CellResult({"duels": duel_rows(labels_of(pair), auto, paper, unit)})
 
 
-def transfer(job: Job) -> Found:
+def transfer(job: Job) -> CellResult:
     """Compare the fields and corrections of two pairs."""
-    from miscal.study.transfer import RunOf, transfer_rows
+    from miscal.study.comparisons import PairRun, transfer_rows
 
     method = job.cell.method
-    pairs = dataset_of(job.plan, job.cell)
-    one, two = (RunOf(labels_of(pair), job.folder.run(pair.pair, method), pair.encoder) for pair in pairs)
-    return Found(transfer_rows(one, two, method, seed=job.plan.seed))
+    pairs = pairs_of_cell(job.plan, job.cell)
+    one, two = (PairRun(labels_of(pair), job.folder.run(pair.pair, method), pair.encoder) for pair in pairs)
+    return CellResult(transfer_rows(one, two, method, seed=job.plan.seed))
 
 
-STEPS: dict[str, Callable[[Job], Found]] = {
+STEPS: dict[str, Callable[[Job], CellResult]] = {
     "score": score,
     "read": read,
     "split": split,
@@ -213,7 +215,7 @@ def split_triples(job: Job) -> Triples:
     return replace(triples, split=np.array([sides[key] for key in keys], dtype="<U5"))
 
 
-def studied(job: Job) -> Studied:
+def pair_result(job: Job) -> PairResult:
     """Put together what is known of a pair under a method, from its run folder.
 
     It is always read back, so that a study that was stopped after the fit measures what one in a single go does.
@@ -224,7 +226,7 @@ def studied(job: Job) -> Studied:
     found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings)
     settings = MeasureSettings(pair.seed, pair.epsilon, min_rows=pair.min_rows, raw=pair.raw)
     labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))
-    return Studied(labels, method, settings, split_triples(job), found, seconds_score(job))
+    return PairResult(labels, method, settings, split_triples(job), found, seconds_score(job))
 
 
 def seconds_score(job: Job) -> float | None:
@@ -242,8 +244,8 @@ def labels_of(pair: Pair) -> Labels:
     return Labels(pair.pair, pair.dataset, pair.model, pair.family, pair.billions)
 
 
-def _measured(job: Job, ways: tuple[Callable[[Studied], Rows], ...]) -> Rows:
-    about = studied(job)
+def _measured(job: Job, ways: tuple[Callable[[PairResult], TableRows], ...]) -> TableRows:
+    about = pair_result(job)
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for way in ways:
         for table, some in way(about).items():

@@ -1,4 +1,6 @@
-"""The tables of a study: names, columns, types and meaning; figures, pages and verdicts are made from nothing else.
+"""The tables of a study: their names, columns, types and meaning, and how they are written and read.
+
+Figures, pages and verdicts are made from nothing else.
 
 Every number is of the rows that testify (test rows, or all rows under evidence "all") unless its column says otherwise.
 An undefined number is null.
@@ -6,16 +8,27 @@ An undefined number is null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import polars as pl
+
+from miscal.base.errors import CorruptFile, FileError
+from miscal.base.files import write_whole
+from miscal.base.tables import read_parquet
+from miscal.data.writing import defused
+from miscal.study.cells import Cell
+from miscal.study.folder import StudyFolder
 
 Kind = Literal["text", "whole", "number", "truth"]
 """Type of a column: string, 64-bit integer, float64, boolean."""
 
 Columns = Mapping[str, tuple[Kind, str]]
+
+Tables = Mapping[str, pl.DataFrame]
+"""Tables of a study by name, with the columns of :data:`TABLES`; each may be empty."""
 
 
 @dataclass(frozen=True)
@@ -327,3 +340,77 @@ def schema(name: str) -> dict[str, type[pl.DataType]]:
     String
     """
     return {column: _TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()}
+
+
+def read_tables(out: str | Path) -> dict[str, pl.DataFrame]:
+    """Read the tables of a study; one that is not there yet is empty.
+
+    Parameters
+    ----------
+    out : str or Path
+        Folder of the study.
+
+    Returns
+    -------
+    dict of str to polars.DataFrame
+        Every table of :data:`miscal.study.tables.TABLES`.
+
+    Raises
+    ------
+    FileError
+        If the folder has no tables at all.
+    CorruptFile
+        If a table cannot be read or lacks a column.
+    """
+    folder = Path(out) / "tables"
+    if not folder.is_dir():
+        raise FileError(f"{out}: no tables of a study are there; give the folder that `miscal study` wrote")
+    return {name: _read(folder / f"{name}.parquet", name) for name in TABLES}
+
+
+def _read(path: Path, name: str) -> pl.DataFrame:
+    if not path.exists():
+        return pl.DataFrame(schema=schema(name))
+    try:
+        return read_parquet(path).select(pl.col(column).cast(kind) for column, kind in schema(name).items())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
+
+
+def write_tables(folder: StudyFolder, cells: Sequence[Cell], failures: Sequence[Mapping[str, Any]]) -> None:
+    """Write every table as parquet and csv.
+
+    Rows come in the order of the plan's cells, and within a cell as it made them: the same cells give the same bytes,
+    whichever was finished first.
+
+    Parameters
+    ----------
+    folder : StudyFolder
+    cells : sequence of Cell
+        Of the plan.
+    failures : sequence of mapping
+        Rows of the table ``failures``.
+    """
+    rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in TABLES}
+    rows["failures"] = list(failures)
+    for cell in cells:
+        if folder.is_done(cell.name):
+            for name, some in folder.load(cell.name)["rows"].items():
+                rows[name].extend(some)
+    place = folder.path / "tables"
+    place.mkdir(exist_ok=True)
+    for name, some in rows.items():
+        table = frame(name, some)
+        write_whole(place / f"{name}.parquet", table.write_parquet)
+        write_whole(place / f"{name}.csv", defused(table).write_csv)
+
+
+def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return rows as a table with the columns and types of `TABLES`.
+
+    Examples
+    --------
+    >>> frame("failures", []).columns
+    ['pair', 'dataset', 'model', 'step', 'message']
+    """
+    return pl.DataFrame(rows, schema=schema(name), orient="row")

@@ -10,8 +10,8 @@ import polars as pl
 
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
-from miscal.study.numbers import LARGE_GAP, GapNumbers, gap_numbers
-from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
+from miscal.study.aggregates import LARGE_GAP, GapNumbers, gap_numbers
+from miscal.study.methods import LEARNED, methods_of, of_method
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
 """What counts as beyond chance where pairs are counted by their intervals."""
@@ -113,8 +113,8 @@ def method_verdict(pairs: pl.DataFrame, method: str, n_planned: int | None = Non
         As for :func:`certificates`.
     """
     proved, some = certificates(pairs, method, n_planned), of_method(pairs, method, LEARNED)
-    n_compared, n_helped, n_harmed = _told_apart(some, "log_loss_saved")
-    n_compared_local, n_helped_local, n_harmed_local = _told_apart(some, "log_loss_saved_local")
+    n_compared, n_helped, n_harmed = _counts_beyond_chance(some, "log_loss_saved")
+    n_compared_local, n_helped_local, n_harmed_local = _counts_beyond_chance(some, "log_loss_saved_local")
     return MethodVerdict(
         method=method,
         gaps=gap_numbers(pairs, method),
@@ -131,7 +131,7 @@ def method_verdict(pairs: pl.DataFrame, method: str, n_planned: int | None = Non
     )
 
 
-def _told_apart(pairs: pl.DataFrame, difference: str) -> tuple[int, int, int]:
+def _counts_beyond_chance(pairs: pl.DataFrame, difference: str) -> tuple[int, int, int]:
     """Count the pairs that have an interval of the difference, those where it lies above 0, and below 0."""
     low, high = f"{difference}_low", f"{difference}_high"
     known = pairs.drop_nulls([low, high])
@@ -146,7 +146,7 @@ def verdicts(tables: Mapping[str, pl.DataFrame], n_planned: Mapping[str, int] | 
     tables : mapping of str to polars.DataFrame
         The table ``pairs`` is used.
     n_planned : mapping of str to int, optional
-        Pairs that the plan has, by method: :func:`miscal.study.stored.n_planned_by_method`.
+        Pairs that the plan has, by method: :func:`miscal.study.folder.n_planned_by_method`.
     """
     planned, pairs = n_planned or {}, tables["pairs"]
     return [method_verdict(pairs, method, planned.get(method)) for method in methods_of(pairs)]
@@ -160,7 +160,7 @@ def duel_sentence(tables: Mapping[str, pl.DataFrame]) -> str | None:
     >>> duel_sentence({"duels": pl.DataFrame({"saved_low": [0.1, -0.1], "saved_high": [0.3, 0.2]})})[:76]
     "Our method leaves a lower log loss than the paper's in 1 of 2 pairs and a hi"
     """
-    n, better, worse = _told_apart(tables["duels"], "saved")
+    n, better, worse = _counts_beyond_chance(tables["duels"], "saved")
     if not n:
         return None
     return (

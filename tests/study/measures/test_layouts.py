@@ -7,19 +7,19 @@ import polars as pl
 import pytest
 
 from miscal.data.triples import Triples
-from miscal.study.measures import layouts
-from miscal.study.measures.layouts import measure
-from miscal.study.studied import Labels, MeasureSettings, Studied
+from miscal.study.measures import spaces
+from miscal.study.measures.spaces import measure_layouts
+from miscal.study.pair_result import Labels, MeasureSettings, PairResult
 from miscal.study.tables import TABLES
 
 
 @pytest.fixture(autouse=True)
 def _without_umap(monkeypatch):
     # compiling UMAP takes longer than all other tests here
-    monkeypatch.setattr(layouts, "installed", lambda name: False)
+    monkeypatch.setattr(spaces, "installed", lambda name: False)
 
 
-def studied_of(n=200, *, split=True, metadata=True, seed=0):
+def result_of(n=200, *, split=True, metadata=True, seed=0):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 5))
     kind = np.array(["art", "law", None], dtype=object)[rng.integers(3, size=n)]
@@ -31,30 +31,30 @@ def studied_of(n=200, *, split=True, metadata=True, seed=0):
         model=SimpleNamespace(transform=lambda X: X[:, :2].astype(float)),
         table=pl.DataFrame({"delta": rng.uniform(-0.5, 0.5, n)}),
     )
-    return Studied(Labels("p", "d", "m"), "auto", MeasureSettings(seed=seed), triples, found)
+    return PairResult(Labels("p", "d", "m"), "auto", MeasureSettings(seed=seed), triples, found)
 
 
-def frame(studied):
-    return pl.DataFrame(measure(studied)["layouts"], infer_schema_length=None)
+def frame(result):
+    return pl.DataFrame(measure_layouts(result)["layouts"], infer_schema_length=None)
 
 
 def test_each_row_that_testifies_stands_in_both_spaces_with_its_own_values():
-    studied = studied_of()
-    table = frame(studied)
+    result = result_of()
+    table = frame(result)
     assert table.columns == list(TABLES["layouts"].columns)
-    test = np.flatnonzero(studied.triples.split == "test")
+    test = np.flatnonzero(result.triples.split == "test")
     for space in ("raw", "learned"):
         part = table.filter(space=space)
         assert part["row"].to_list() == test.tolist()
         for row, category, delta in part.select("row", "category", "delta").iter_rows():
-            assert category == studied.triples.metadata["kind"][row]
-            assert delta == studied.found.table["delta"][row]
+            assert category == result.triples.metadata["kind"][row]
+            assert delta == result.found.table["delta"][row]
 
 
 def test_rows_close_in_a_space_are_close_in_its_layout():
-    studied = studied_of()
-    for space, points in (("raw", studied.triples.X), ("learned", studied.triples.X[:, :2])):
-        part = frame(studied).filter(space=space)
+    result = result_of()
+    for space, points in (("raw", result.triples.X), ("learned", result.triples.X[:, :2])):
+        part = frame(result).filter(space=space)
         places = part.select("x", "y").to_numpy()
         inputs = points[part["row"].to_numpy()]
         far = np.linalg.norm(inputs[:, None] - inputs[None], axis=2)
@@ -64,16 +64,16 @@ def test_rows_close_in_a_space_are_close_in_its_layout():
 
 
 def test_a_layout_has_a_bounded_number_of_rows(monkeypatch):
-    monkeypatch.setattr(layouts, "MOST_ROWS", 30)
-    table = frame(studied_of(split=False))
+    monkeypatch.setattr(spaces, "MOST_ROWS", 30)
+    table = frame(result_of(split=False))
     assert table.height == 60
     assert table["row"].n_unique() == 30
     assert set(table["layout"]) == {"pca"}
 
 
 def test_without_metadata_there_is_no_category_and_the_same_seed_draws_the_same(monkeypatch):
-    monkeypatch.setattr(layouts, "MOST_ROWS", 60)
-    one, two, other = (frame(studied_of(metadata=False, seed=seed)) for seed in (0, 0, 1))
+    monkeypatch.setattr(spaces, "MOST_ROWS", 60)
+    one, two, other = (frame(result_of(metadata=False, seed=seed)) for seed in (0, 0, 1))
     assert one["category"].null_count() == one.height
     assert one.equals(two)
     assert set(one["row"]) != set(other["row"])
@@ -83,4 +83,4 @@ def test_without_metadata_there_is_no_category_and_the_same_seed_draws_the_same(
 def test_umap_draws_where_it_is_installed(monkeypatch):
     pytest.importorskip("umap")
     monkeypatch.undo()
-    assert set(frame(studied_of())["layout"]) == {"umap"}
+    assert set(frame(result_of())["layout"]) == {"umap"}

@@ -9,8 +9,8 @@ import pytest
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics import smece
 from miscal.estimators.paper.correction import range_aware
-from miscal.study.measures import INTERPRETING, MEASURES, corrections, curves, deferral, histograms, pairs, thresholds
-from miscal.study.rows import units
+from miscal.study.measures import INTERPRETING, MEASURES, corrections, pairs, slices
+from miscal.study.pair_result import units
 from miscal.study.tables import TABLES
 
 from ..planted import SETTINGS, planted
@@ -21,8 +21,8 @@ TYPES = {"text": str, "whole": int, "number": float, "truth": bool}
 
 def rows_of(method):
     """The rows that testify, as dicts with their regime."""
-    studied = planted(method)
-    return [row for row in studied.found.table.iter_rows(named=True) if row["split"] in (None, "test")]
+    result = planted(method)
+    return [row for row in result.found.table.iter_rows(named=True) if row["split"] in (None, "test")]
 
 
 def residual_smece(rows):
@@ -74,42 +74,42 @@ def test_the_field_is_described_as_by_a_plain_loop(method):
 def test_the_worst_slice_is_the_larger_smece_of_the_two(method):
     rows = rows_of(method)
     found = only(pairs.measure(planted(method))["pairs"], geometry="learned")
-    slices = {name: [row for row in rows if row["regime"] == name] for name in ("over", "under")}
-    errors = {name: residual_smece(some) for name, some in slices.items() if len(some) >= 30}
+    by_slice = {name: [row for row in rows if row["regime"] == name] for name in ("over", "under")}
+    errors = {name: residual_smece(some) for name, some in by_slice.items() if len(some) >= 30}
     worst = max(errors, key=errors.get)
     assert found["worst"] == worst
     assert found["gap"] == pytest.approx(errors[worst] - residual_smece(rows))
     assert found["gap"] == pytest.approx(planted(method).found.summary.gap.value)
     assert found["gap_p"] == planted(method).found.summary.gap.p_value
-    assert found["share_worst"] == len(slices[worst]) / len(rows)
-    assert found["brier_gap"] == pytest.approx(brier_of(slices[worst]) - brier_of(rows))
+    assert found["share_worst"] == len(by_slice[worst]) / len(rows)
+    assert found["brier_gap"] == pytest.approx(brier_of(by_slice[worst]) - brier_of(rows))
     assert found["gap_low"] <= found["gap_boot_mean"] <= found["gap_high"]
     assert found["share_low"] <= found["share_worst"] <= found["share_high"]
 
 
 def test_a_slice_with_too_few_rows_is_not_worst_and_its_gap_counts_as_zero():
-    studied = planted("paper")
-    few = replace(studied, settings=replace(SETTINGS, min_rows=10_000))
+    result = planted("paper")
+    few = replace(result, settings=replace(SETTINGS, min_rows=10_000))
     for found in pairs.measure(few)["pairs"]:
         assert found["gap_clipped"] == 0.0
         assert found["min_rows"] == 10_000
         nothing = ("worst", "gap", "gap_boot_mean", "gap_low", "gap_high", "share_worst", "share_low", "brier_gap")
         assert [found[name] for name in nothing] == [None] * len(nothing)
-    one = replace(studied, settings=replace(SETTINGS, min_rows=1))
-    assert all(at["n"] >= 1 for at in thresholds.measure(one)["thresholds"] if at["worst"])
+    one = replace(result, settings=replace(SETTINGS, min_rows=1))
+    assert all(at["n"] >= 1 for at in slices.measure_thresholds(one)["thresholds"] if at["worst"])
 
 
 def test_diagrams_of_regimes_respect_the_fewest_rows_of_a_slice():
-    studied = planted("paper")
-    sizes = {name: int(rows.sum()) for name, rows in studied.learned.regions.items()}
+    result = planted("paper")
+    sizes = {name: int(rows.sum()) for name, rows in result.learned.regions.items()}
     for least in (1, sizes["over"], sizes["over"] + 1):
-        of = replace(studied, settings=replace(SETTINGS, min_rows=least))
-        drawn = {row["value"] for row in curves.measure(of)["curves"] if row["column"] == "regime"}
+        of = replace(result, settings=replace(SETTINGS, min_rows=least))
+        drawn = {row["value"] for row in slices.measure_curves(of)["curves"] if row["column"] == "regime"}
         assert drawn == {name for name, size in sizes.items() if size >= least}
-    few = replace(studied.learned, epsilon=float(np.sort(np.abs(studied.learned.delta))[-4]))
-    of = replace(studied, settings=replace(SETTINGS, min_rows=1))
+    few = replace(result.learned, epsilon=float(np.sort(np.abs(result.learned.delta))[-4]))
+    of = replace(result, settings=replace(SETTINGS, min_rows=1))
     of.__dict__["learned"] = few
-    kept = [row for row in curves.measure(of)["curves"] if row["value"] in ("over", "under")]
+    kept = [row for row in slices.measure_curves(of)["curves"] if row["value"] in ("over", "under")]
     assert sum(row["n"] for row in kept) == 3
 
 
@@ -131,8 +131,8 @@ def test_saved_log_loss_is_a_mean_over_rows_with_its_interval(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_map_of_the_confidence_alone_is_chosen_in_training(method):
-    studied = planted(method)
-    table, y, f = studied.found.table, studied.triples.correct, studied.triples.confidence
+    result = planted(method)
+    table, y, f = result.found.table, result.triples.correct, result.triples.confidence
     names = ("isotonic", "temperature", "platt")
 
     def losses(p, rows):
@@ -140,7 +140,7 @@ def test_the_map_of_the_confidence_alone_is_chosen_in_training(method):
         return [-math.log(clipped[k] if y[k] else 1 - clipped[k]) for k in rows]
 
     if method == "paper":
-        parts = [tuple(np.flatnonzero(studied.triples.split == name) for name in ("train", "val", "test"))]
+        parts = [tuple(np.flatnonzero(result.triples.split == name) for name in ("train", "val", "test"))]
         fits = [{name: CALIBRATORS[name]().fit(y[a], f[a]).predict(f) for name in names} for a, _, _ in parts]
     else:
         fold = table["fold"].to_numpy()
@@ -155,16 +155,16 @@ def test_the_map_of_the_confidence_alone_is_chosen_in_training(method):
         values = {"raw": f} | fitted
         best = min(values, key=lambda name: np.mean(losses(values[name], judged)))
         expected |= dict(zip(inside, losses(values[best], inside), strict=True))
-    found = only(pairs.measure(studied)["pairs"], geometry="learned")
+    found = only(pairs.measure(result)["pairs"], geometry="learned")
     assert found["log_loss_global"] == pytest.approx(np.mean(list(expected.values())))
     assert found["log_loss_saved_local"] == pytest.approx(found["log_loss_global"] - found["log_loss_corrected"])
     assert found["log_loss_saved_local_low"] < found["log_loss_saved_local"] < found["log_loss_saved_local_high"]
 
 
 def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
-    studied = planted("paper")
-    group = np.arange(len(studied.triples)) // 3
-    grouped = replace(studied, triples=replace(studied.triples, group=group))
+    result = planted("paper")
+    group = np.arange(len(result.triples)) // 3
+    grouped = replace(result, triples=replace(result.triples, group=group))
     found = only(pairs.measure(grouped)["pairs"], geometry="learned")
     rows, sums = rows_of("paper"), {}
     for row in rows:
@@ -175,25 +175,25 @@ def test_rows_of_a_group_count_as_one_in_the_interval_of_what_is_saved():
     error = math.sqrt(sum(sum(some) ** 2 for some in sums.values()) * units / (units - 1)) / len(rows)
     half = (found["log_loss_saved_high"] - found["log_loss_saved_low"]) / 2
     assert half == pytest.approx(1.99 * error, rel=0.01)
-    alone = only(pairs.measure(studied)["pairs"], geometry="learned")
+    alone = only(pairs.measure(result)["pairs"], geometry="learned")
     assert alone["log_loss_saved"] == found["log_loss_saved"]
     assert alone["log_loss_saved_low"] != found["log_loss_saved_low"]
 
 
 def test_copies_of_rows_in_a_group_make_no_interval_shorter():
-    studied = planted("auto")
-    copies = np.repeat(np.arange(len(studied.triples)), 4)
+    result = planted("auto")
+    copies = np.repeat(np.arange(len(result.triples)), 4)
     alone = replace(
-        studied,
-        triples=studied.triples.take(copies),
-        found=replace(studied.found, table=studied.found.table[copies]),
+        result,
+        triples=result.triples.take(copies),
+        found=replace(result.found, table=result.found.table[copies]),
     )
     named = replace(alone, triples=replace(alone.triples, group=copies))
 
     def intervals(of):
         pair = only(pairs.measure(of)["pairs"], geometry="learned")
-        gain = only(deferral.measure(of)["deferral_gains"], at="0.8")
-        curve = next(row for row in curves.measure(of)["curves"] if row["value"] == "over")
+        gain = only(corrections.measure_deferral(of)["deferral_gains"], at="0.8")
+        curve = next(row for row in slices.measure_curves(of)["curves"] if row["value"] == "over")
         ends = {
             "gap": (pair["gap_low"], pair["gap"], pair["gap_high"]),
             "share": (pair["share_low"], pair["share_worst"], pair["share_high"]),
@@ -202,7 +202,7 @@ def test_copies_of_rows_in_a_group_make_no_interval_shorter():
         }
         return {name: np.array(values) for name, values in ends.items()}
 
-    once, copied, free = (intervals(one) for one in (studied, named, alone))
+    once, copied, free = (intervals(one) for one in (result, named, alone))
     for name, (low, value, high) in once.items():
         assert copied[name][1] == pytest.approx(value, abs=0.01), name
         assert np.ptp(copied[name]) > 0.8 * (high - low), name
@@ -218,8 +218,8 @@ def test_rows_of_equal_inputs_count_as_one_but_not_where_inputs_take_few_values(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_interval_of_the_gap_is_that_of_the_summary_and_the_learned_geometry_s_alone(method):
-    studied = planted(method)
-    gap, table = studied.found.summary.gap, pairs.measure(studied)["pairs"]
+    result = planted(method)
+    gap, table = result.found.summary.gap, pairs.measure(result)["pairs"]
     found = only(table, geometry="learned")
     assert (found["gap_interval_low"], found["gap_interval_high"]) == gap.interval
     assert (found["gap_floor"], found["gap"]) == (gap.floor, pytest.approx(gap.value))
@@ -231,8 +231,8 @@ def test_the_interval_of_the_gap_is_that_of_the_summary_and_the_learned_geometry
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_certified_is_the_limit_and_not_its_estimate(method):
-    studied = planted(method)
-    found, proof = only(pairs.measure(studied)["pairs"], geometry="learned"), studied.found.summary.certificate
+    result = planted(method)
+    found, proof = only(pairs.measure(result)["pairs"], geometry="learned"), result.found.summary.certificate
     for name, bound in (("limit_total", proof.lower_bound_total), ("limit_hidden", proof.lower_bound_hidden)):
         assert found[name] == bound.interval[0]
         assert 0 <= found[name] < bound.value
@@ -253,14 +253,14 @@ def test_what_only_one_method_or_geometry_has_is_null_elsewhere():
 
 def raw_by_loop():
     """The paper's bank smoothed in x at the chosen bandwidth: delta of each test row."""
-    studied = planted("paper")
-    triples, fitted = studied.triples, studied.found.model.fitted_
+    result = planted("paper")
+    triples, fitted = result.triples, result.found.model.fitted_
     learned_from = [i for i, name in enumerate(triples.split) if name != "test"]
     bank = [learned_from[k] for k in fitted.bank_rows_]
     # the rows whose representation the model stores, so that the numbering is the right one
     assert fitted.transform(triples.X[bank]) == pytest.approx(fitted.bank_coordinates_, abs=1e-6)
     assert all(triples.split[i] == "train" for i in bank)
-    sigma = studied.raw.field.sigma
+    sigma = result.raw.field.sigma
     delta = []
     for x in triples.X[triples.split == "test"].astype(float):
         weights = [math.exp(-np.sum((x - triples.X[i]) ** 2) / sigma**2) for i in bank]
@@ -270,30 +270,30 @@ def raw_by_loop():
 
 
 def test_the_raw_geometry_smooths_the_bank_of_the_paper_over_its_inputs():
-    studied, delta = planted("paper"), raw_by_loop()
-    assert studied.raw.rows.delta == pytest.approx(delta, abs=1e-5)
-    found = only(pairs.measure(studied)["pairs"], geometry="raw")
+    result, delta = planted("paper"), raw_by_loop()
+    assert result.raw.rows.delta == pytest.approx(delta, abs=1e-5)
+    found = only(pairs.measure(result)["pairs"], geometry="raw")
     assert found["delta_std"] == pytest.approx(delta.std(), abs=1e-5)
-    y, f = studied.learned.correct, studied.learned.confidence
+    y, f = result.learned.correct, result.learned.confidence
     gaps = [smece(y[rows], f[rows]) - smece(y, f) for rows in (delta < -0.05, delta > 0.05)]
     assert found["gap"] == pytest.approx(max(gaps))
-    assert studied.raw.rows.corrected == pytest.approx(range_aware(f, delta, found["alpha"]), abs=1e-4)
+    assert result.raw.rows.corrected == pytest.approx(range_aware(f, delta, found["alpha"]), abs=1e-4)
 
 
 def test_the_raw_geometry_is_left_out_where_it_is_not_asked_for_or_has_no_test_rows():
-    studied = planted("paper")
-    without = replace(studied, settings=replace(SETTINGS, raw=False))
+    result = planted("paper")
+    without = replace(result, settings=replace(SETTINGS, raw=False))
     for one in (without, planted("auto")):
         assert one.raw is None
-        assert {row["geometry"] for row in histograms.measure(one)["histograms"]} == {"learned"}
+        assert {row["geometry"] for row in slices.measure_histograms(one)["histograms"]} == {"learned"}
 
 
 @pytest.mark.parametrize("geometry", ["learned", "raw"])
 def test_corrections_are_scored_in_the_regions_of_the_field(geometry):
-    studied = planted("paper")
-    table = [row for row in corrections.measure(studied)["corrections"] if row["geometry"] == geometry]
-    seen = studied.geometries[geometry]
-    y, f, split = studied.triples.correct, studied.triples.confidence, studied.triples.split
+    result = planted("paper")
+    table = [row for row in corrections.measure_corrections(result)["corrections"] if row["geometry"] == geometry]
+    seen = result.geometries[geometry]
+    y, f, split = result.triples.correct, result.triples.confidence, result.triples.split
     fitted = CALIBRATORS["isotonic"]().fit(y[split == "train"], f[split == "train"])
     values = {"raw": seen.confidence, "miscal": seen.corrected, "isotonic": fitted.predict(seen.confidence)}
     regions = {
@@ -313,7 +313,7 @@ def test_corrections_are_scored_in_the_regions_of_the_field(geometry):
 
 
 def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
-    table = corrections.measure(planted("paper"))["corrections"]
+    table = corrections.measure_corrections(planted("paper"))["corrections"]
     for name in ("raw", "isotonic", "temperature", "platt"):
         learned, raw = (only(table, geometry=g, calibrator=name, region="all") for g in ("learned", "raw"))
         assert [learned[score] for score in ("smece", "brier", "log_loss")] == pytest.approx(
@@ -323,28 +323,28 @@ def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_thresholds_follow_a_plain_loop(method):
-    rows, table = rows_of(method), thresholds.measure(planted(method))["thresholds"]
+    rows, table = rows_of(method), slices.measure_thresholds(planted(method))["thresholds"]
     whole = {"smece": residual_smece(rows), "brier": brier_of(rows)}
     for epsilon in SETTINGS.epsilons:
-        slices = {
+        by_slice = {
             "over": [row for row in rows if row["delta"] < -epsilon and row["regime"] is not None],
             "under": [row for row in rows if row["delta"] > epsilon and row["regime"] is not None],
         }
-        slices = {name: some for name, some in slices.items() if len(some) >= SETTINGS.min_rows}
+        by_slice = {name: some for name, some in by_slice.items() if len(some) >= SETTINGS.min_rows}
         for by, score in (("smece", residual_smece), ("brier", brier_of)):
             found = only(table, geometry="learned", epsilon=epsilon, by=by)
-            worst = max(slices, key=lambda name: score(slices[name]), default=None)
+            worst = max(by_slice, key=lambda name: score(by_slice[name]), default=None)
             assert found["worst"] == worst
             if worst:
-                assert (found["n"], found["share"]) == (len(slices[worst]), len(slices[worst]) / len(rows))
-                assert found["smece_gap"] == pytest.approx(residual_smece(slices[worst]) - whole["smece"])
-                assert found["brier_gap"] == pytest.approx(brier_of(slices[worst]) - whole["brier"])
+                assert (found["n"], found["share"]) == (len(by_slice[worst]), len(by_slice[worst]) / len(rows))
+                assert found["smece_gap"] == pytest.approx(residual_smece(by_slice[worst]) - whole["smece"])
+                assert found["brier_gap"] == pytest.approx(brier_of(by_slice[worst]) - whole["brier"])
             assert found["smece_gap_clipped"] == max(0.0, found["smece_gap"] or 0.0)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_slice_has_a_larger_gap_by_a_score_than_the_one_that_it_chose(method):
-    table = thresholds.measure(planted(method))["thresholds"]
+    table = slices.measure_thresholds(planted(method))["thresholds"]
     for row in table:
         if row["by"] == "smece" and row["worst"]:
             other = only(table, geometry=row["geometry"], epsilon=row["epsilon"], by="brier")
@@ -354,9 +354,9 @@ def test_no_slice_has_a_larger_gap_by_a_score_than_the_one_that_it_chose(method)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_regions_and_curves_hold_the_rows_of_each_regime_and_of_each_frequent_value(method):
-    studied, rows = planted(method), rows_of(method)
-    found = curves.measure(studied)
-    topic = studied.triples.metadata["topic"][[row["row"] for row in rows]]
+    result, rows = planted(method), rows_of(method)
+    found = slices.measure_curves(result)
+    topic = result.triples.metadata["topic"][[row["row"] for row in rows]]
     expected = {("topic", name): [r for r, t in zip(rows, topic, strict=True) if t == name] for name in set(topic)}
     del expected["topic", None]
     expected |= {("regime", name): [r for r in rows if r["regime"] == name] for name in ("over", "under", "good")}
@@ -376,21 +376,21 @@ def test_regions_and_curves_hold_the_rows_of_each_regime_and_of_each_frequent_va
 
 
 def test_the_curve_of_all_rows_is_the_one_of_the_summary():
-    studied = planted("paper")
-    bins = [row for row in curves.measure(studied)["curves"] if row["value"] == "all"]
-    summary = studied.found.summary.curves.all.raw
+    result = planted("paper")
+    bins = [row for row in slices.measure_curves(result)["curves"] if row["value"] == "all"]
+    summary = result.found.summary.curves.all.raw
     assert tuple(row["accuracy"] for row in bins) == summary.accuracy
     assert tuple(row["high"] for row in bins) == summary.high
 
 
 def test_the_most_frequent_values_of_a_column_alone_are_shown():
-    studied = planted("auto")
-    n = len(studied.triples)
+    result = planted("auto")
+    n = len(result.triples)
     many = np.arange(n) % 5
     wide = np.where(np.arange(n) < 40, "seldom", "often")
     metadata = {"many": many.astype(float), "wide": wide, "date": np.full(n, "NaT", "datetime64[D]")}
     metadata["many"][many == 4] = np.nan
-    found = curves.measure(replace(studied, triples=replace(studied.triples, metadata=metadata)))["regions"]
+    found = slices.measure_curves(replace(result, triples=replace(result.triples, metadata=metadata)))["regions"]
     shown = [(row["column"], row["value"], row["n"]) for row in found if row["column"] != "regime"]
     assert shown[-2:] == [("wide", "often", n - 40), ("wide", "seldom", 40)]
     assert [value for column, value, _ in shown if column == "many"] == ["0.0", "1.0", "2.0", "3.0"]
@@ -398,9 +398,9 @@ def test_the_most_frequent_values_of_a_column_alone_are_shown():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_histograms_count_every_row_once_where_its_field_lies(method):
-    studied = planted(method)
-    table = histograms.measure(studied)["histograms"]
-    for geometry, seen in studied.geometries.items():
+    result = planted(method)
+    table = slices.measure_histograms(result)["histograms"]
+    for geometry, seen in result.geometries.items():
         bins = [row for row in table if row["geometry"] == geometry]
         assert sum(row["n"] for row in bins) == len(seen.delta)
         assert (bins[0]["left"], bins[-1]["right"]) == (-1.0, 1.0)
@@ -414,7 +414,7 @@ def test_histograms_count_every_row_once_where_its_field_lies(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_deferral_keeps_the_most_confident_rows(method):
-    rows, found = rows_of(method), deferral.measure(planted(method))
+    rows, found = rows_of(method), corrections.measure_deferral(planted(method))
     wrong = 1 - sum(row["correct"] for row in rows) / len(rows)
     for score, column in (("raw", "confidence"), ("corrected", "corrected")):
         curve = [row for row in found["deferral"] if row["score"] == score]
@@ -439,16 +439,16 @@ def assert_gains_are_differences(found):
 
 
 def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
-    studied = planted("auto")
+    result = planted("auto")
     # a forecast that is sure of what does not happen: rows of low confidence are the right ones
-    at = np.arange(len(studied.triples))
-    low = studied.found.table.with_columns(
+    at = np.arange(len(result.triples))
+    low = result.found.table.with_columns(
         confidence=np.where(at % 2 == 0, 0.05, 0.6),
         correct=(at % 2 == 0) * 0,
         corrected=np.where(at % 2 == 0, 0.1, 0.4),
     )
-    event = replace(studied, found=replace(studied.found, table=low), labels=replace(studied.labels, outcome="event"))
-    found = deferral.measure(event)
+    event = replace(result, found=replace(result.found, table=low), labels=replace(result.labels, outcome="event"))
+    found = corrections.measure_deferral(event)
     risk = {row["score"]: row["risk"] for row in found["deferral"] if row["coverage"] == 1.0}
     # nothing happens: a confidence of 0.6 is wrong, and its correction to 0.4 is right
     assert risk == {"raw": 0.5, "corrected": 0.0}
@@ -456,5 +456,5 @@ def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
     assert only(found["deferral_gains"], at="0.9")["raw"] == pytest.approx(0.4 / 0.9)
     assert only(found["deferral_gains"], at="0.9")["gain_low"] > 0.3
     assert_gains_are_differences(found)
-    answers = replace(event, labels=replace(studied.labels, outcome="answer"))
-    assert only(deferral.measure(answers)["deferral"], score="raw", coverage=1.0)["risk"] == 1.0
+    answers = replace(event, labels=replace(result.labels, outcome="answer"))
+    assert only(corrections.measure_deferral(answers)["deferral"], score="raw", coverage=1.0)["risk"] == 1.0

@@ -15,7 +15,7 @@ from miscal.data.triples import Triples
 from miscal.study.measures import purity as module
 from miscal.study.measures.purity import measure, nearest_others, purity
 from miscal.study.measures.spaces import one_of_each, unseen_spaces
-from miscal.study.studied import Labels, MeasureSettings, Studied
+from miscal.study.pair_result import Labels, MeasureSettings, PairResult
 from miscal.study.tables import TABLES
 
 SETTINGS = {"options": {"sigmas": [0.3]}}
@@ -37,11 +37,11 @@ def studied_of(triples, transform, delta=None, **settings):
     found = SimpleNamespace(
         model=SimpleNamespace(transform=transform), table=pl.DataFrame({"regime": regime, "delta": delta})
     )
-    return Studied(Labels("p", "d", "m"), "paper", MeasureSettings(**settings), triples, found)
+    return PairResult(Labels("p", "d", "m"), "paper", MeasureSettings(**settings), triples, found)
 
 
-def rows_of(studied):
-    return {(row["space"], row["by"]): row for row in measure(studied)["purity"]}
+def rows_of(result):
+    return {(row["space"], row["by"]): row for row in measure(result)["purity"]}
 
 
 def world(seed=0, n=300, test=0.5):
@@ -184,10 +184,10 @@ def test_where_all_rows_testify_the_geometry_has_not_seen_the_rows_it_places(mon
         return self
 
     monkeypatch.setattr(miscal.MiscalibrationField, "fit_triples", fit)
-    studied = studied_of(triples, None, seed=7)
+    result = studied_of(triples, None, seed=7)
     # the field of a run that was read back has lost its seed and its options; the summary has kept them
     found = SimpleNamespace(model=miscal.MiscalibrationField("paper"), summary=SimpleNamespace(settings=SETTINGS))
-    spaces = unseen_spaces(replace(studied, found=found), 1_000)
+    spaces = unseen_spaces(replace(result, found=found), 1_000)
     assert asked["settings"] == {"method": "paper", "random_state": 7, "n_jobs": None, "device": "auto", **SETTINGS}
     assert set(spaces.at.tolist()) == set(range(240)) - asked["taught"]
     assert len(spaces.at) == 120
@@ -199,7 +199,7 @@ def test_what_auto_learns_forgets_the_category_and_keeps_the_error(evidence):
     triples, _ = world(n=800)
     triples = triples if evidence == "test" else replace(triples, split=None)
     found = miscal.discover(triples, map_method="pca")
-    rows = rows_of(Studied(Labels("p", "d", "m"), "auto", MeasureSettings(), triples, found))
+    rows = rows_of(PairResult(Labels("p", "d", "m"), "auto", MeasureSettings(), triples, found))
     assert rows["learned", "kind"]["purity"] < rows["raw", "kind"]["purity"] - 0.3
     for by in ("sign", "outcome"):
         assert rows["learned", by]["purity"] > rows["raw", by]["purity"]
@@ -216,6 +216,8 @@ def test_where_nothing_is_hidden_the_learned_space_does_not_pretend_to_keep_the_
         found = miscal.discover(triples, map_method="pca", seed=seed)
         settings = MeasureSettings(seed=seed)
         p.append(
-            rows_of(Studied(Labels("p", "d", "m"), "auto", settings, triples, found))["learned", "outcome"]["p_value"]
+            rows_of(PairResult(Labels("p", "d", "m"), "auto", settings, triples, found))["learned", "outcome"][
+                "p_value"
+            ]
         )
     assert np.mean(np.array(p) <= 0.05) <= 3 / 12

@@ -15,8 +15,8 @@ from miscal.report.numbers import metric
 from miscal.study.claims import claims
 from miscal.study.figures import FIGURES
 from miscal.study.pages import write, write_pages
-from miscal.study.pages.links import sheet_names
-from miscal.study.references import GAPS, NULLS, SEEDS
+from miscal.study.pages.sheets import sheet_names
+from miscal.study.paper_numbers import GAPS, NULLS, SEEDS
 
 from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 from .conftest import PLAIN, save

@@ -65,7 +65,7 @@ def command(
     """
     given = _pairs(sets or [])
     if dry_run:
-        from miscal.study.dry import survey
+        from miscal.study.dry_run import survey
 
         print("\n".join(survey(plan, out, sets=given).lines))
         return DONE

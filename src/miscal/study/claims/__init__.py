@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from miscal.study.claims import audits, corrections, gaps, spaces
-from miscal.study.claims.claim import Claim, Tables
+from miscal.study.claims import audits, fields
+from miscal.study.claims.claim import Claim
+from miscal.study.tables import Tables
 
 __all__ = ["Claim", "claims"]
 
 _MAKERS = (
-    gaps.gaps, gaps.spreads, corrections.improved, corrections.gains, gaps.sizes, gaps.raw, audits.nulls, audits.seeds,
-    audits.thresholds, audits.correlations, spaces.purity,
+    fields.gaps, fields.spreads, fields.improved, fields.gains, fields.sizes, fields.raw, audits.nulls, audits.seeds,
+    audits.thresholds, audits.correlations, fields.purity,
 )  # fmt: skip
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from miscal.report.numbers import MINUS
-from miscal.study import references as paper
-from miscal.study.claims.claim import Claim, Tables, counts, enough, in_every, ranged, ranged_briefly, rising
-from miscal.study.numbers import null_numbers, seed_numbers, threshold_correlations, threshold_numbers
-from miscal.study.numbers.choosing import of_method
+from miscal.study import paper_numbers as paper
+from miscal.study.aggregates import null_numbers, seed_numbers, threshold_correlations, threshold_numbers
+from miscal.study.claims.claim import Claim, counts, enough, in_every, ranged, ranged_briefly, rising
+from miscal.study.methods import of_method
+from miscal.study.tables import Tables
 from miscal.study.verdict import of_pairs
 
 AGREEING = 0.5

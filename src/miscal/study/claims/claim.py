@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 from scipy import special, stats
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.numbers import MINUS, metric, percent
-from miscal.study.numbers.association import Association
+from miscal.study.aggregates.association import Association
 
-Tables = Mapping[str, pl.DataFrame]
-
-FEWEST = 5
+FEWEST_PAIRS = 5
 """Pairs from which on a direction is stated at all."""
 
 
@@ -29,7 +26,7 @@ class Direction(NamedTuple):
     undecided: str = ""
 
 
-NONE = Direction(None)
+NO_DIRECTION = Direction(None)
 """The direction of a claim that has none."""
 
 
@@ -78,12 +75,12 @@ class Claim:
         return "yes" if self.holds else "no"
 
 
-def unsaid(n: int, what: str = "pair") -> Direction:
+def too_few(n: int, what: str = "pair") -> Direction:
     """Leave a direction open, because n pairs are too few.
 
     Examples
     --------
-    >>> unsaid(3).undecided, unsaid(1, "line").undecided
+    >>> too_few(3).undecided, too_few(1, "line").undecided
     ('cannot be said from 3 pairs', 'cannot be said from 1 line')
     """
     return Direction(None, f"cannot be said from {n} {what}{'' if n == 1 else 's'}")
@@ -103,7 +100,7 @@ def enough(holds: bool, n: int) -> Direction:
     >>> enough(True, 5), enough(True, 4).holds
     (Direction(holds=True, undecided=''), None)
     """
-    return Direction(bool(holds)) if n >= FEWEST else unsaid(n)
+    return Direction(bool(holds)) if n >= FEWEST_PAIRS else too_few(n)
 
 
 def in_every(k: int, n: int) -> Direction:
@@ -142,7 +139,7 @@ def in_most(k: int, n: int, what: str = "pair", of: int | None = None) -> Direct
     (True, False, 'cannot be said from 6 pairs')
     """
     if n == 0 or stats.binomtest(k, n).pvalue > SIGNIFICANCE:
-        return unsaid(n if of is None else of, what)
+        return too_few(n if of is None else of, what)
     return Direction(2 * k > n)
 
 
@@ -161,11 +158,11 @@ def rising(found: Association, n: int) -> Direction:
     >>> rising(strong, 20).holds, rising(strong, 4).undecided
     (True, 'cannot be said from 4 pairs')
     """
-    if found.value is None or n < FEWEST:
-        return unsaid(n)
+    if found.value is None or n < FEWEST_PAIRS:
+        return too_few(n)
     half = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)) / math.sqrt(n - 3)
     certain = abs(found.value) == 1.0 or abs(math.atanh(found.value)) > half
-    return Direction(found.value > 0) if certain else unsaid(n)
+    return Direction(found.value > 0) if certain else too_few(n)
 
 
 def higher(some: Sequence[float], others: Sequence[float]) -> Direction:
@@ -177,7 +174,7 @@ def higher(some: Sequence[float], others: Sequence[float]) -> Direction:
     (True, 'cannot be said from 2 pairs')
     """
     if not some or not others or stats.mannwhitneyu(some, others).pvalue > SIGNIFICANCE:
-        return unsaid(len(some) + len(others))
+        return too_few(len(some) + len(others))
     return Direction(bool(np.mean(some) > np.mean(others)))
 
 

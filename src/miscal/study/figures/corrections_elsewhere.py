@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import legend_of_all, pair_names, soft_grid, zero
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import methods_of, of_method
+from miscal.study.figures.figure import StudyFigure, legend_of_all, pair_names, soft_grid, zero
+from miscal.study.methods import methods_of, of_method
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _LABELS = {True: "other pair's, interval without 0", False: "other pair's, interval with 0"}

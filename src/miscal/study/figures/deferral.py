@@ -8,7 +8,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import (
+from miscal.study.figures.figure import (
+    StudyFigure,
     datasets_in,
     grid_shape,
     leftmost,
@@ -17,8 +18,8 @@ from miscal.study.figures.common import (
     soft_grid,
     zero,
 )
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import methods_of, of_method
+from miscal.study.methods import methods_of, of_method
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _SCORES = {"raw": (MUTED, "raw confidences"), "corrected": (OKABE_ITO[2], "corrected confidences")}

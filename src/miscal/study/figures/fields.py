@@ -8,9 +8,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import families_in, keys, marks_in, size_text, soft_grid, zero
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
+from miscal.study.figures.figure import StudyFigure, families_in, keys, marks_in, size_text, soft_grid, zero
+from miscal.study.methods import LEARNED, methods_of, of_method
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import MUTED, panels, write
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import families_in, keys, marks_in, soft_grid, zero
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers import HeterogeneityGain, heterogeneity_gain
-from miscal.study.numbers.choosing import methods_of
+from miscal.study.aggregates import HeterogeneityGain, heterogeneity_gain
+from miscal.study.figures.figure import StudyFigure, families_in, keys, marks_in, soft_grid, zero
+from miscal.study.methods import methods_of
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import panels, write
 from miscal.synthetic.numbers import count
 
@@ -36,12 +36,12 @@ def _figure(found: HeterogeneityGain) -> Figure:
     axes.set_xlabel("standard deviation of the field")
     axes.set_ylabel("smECE(isotonic) \u2212 smECE(local)")
     axes.set_xlim(0.0, 1.1 * max(0.05, *points["delta_std"].to_list()))
-    axes.set_title(_told(found))
+    axes.set_title(_title(found))
     keys(figure, families, marks)
     return figure
 
 
-def _told(found: HeterogeneityGain) -> str:
+def _title(found: HeterogeneityGain) -> str:
     rho = found.association
     if rho.value is None:
         return f"{count(rho.n, 'pair')}: too few for a rank correlation"

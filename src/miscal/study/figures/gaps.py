@@ -8,9 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import (
+from miscal.study.figures.figure import (
     OVER,
     UNDER,
+    StudyFigure,
     dataset_panels,
     datasets_in,
     fitting,
@@ -20,9 +21,9 @@ from miscal.study.figures.common import (
     soft_grid,
     zero,
 )
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, methods_of
-from miscal.study.references import GAPS, reproduced
+from miscal.study.methods import LEARNED, methods_of
+from miscal.study.paper_numbers import GAPS, reproduced
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import MUTED, write
 
 _SIDES = {"over": OVER, "under": UNDER}

@@ -8,8 +8,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import (
-    REGIONS,
+from miscal.study.aggregates import improvements
+from miscal.study.figures.figure import (
+    StudyFigure,
     dataset_panels,
     datasets_in,
     leftmost,
@@ -17,9 +18,8 @@ from miscal.study.figures.common import (
     soft_grid,
     zero,
 )
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers import improvements
-from miscal.study.numbers.choosing import methods_of
+from miscal.study.methods import REGIONS, methods_of
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import INK, OKABE_ITO, write
 
 _BARS = {

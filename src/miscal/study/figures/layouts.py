@@ -11,8 +11,8 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from miscal.report.legend import PROJECTIONS
-from miscal.study.figures.common import fitting
-from miscal.study.figures.figure import StudyFigure, Tables
+from miscal.study.figures.figure import StudyFigure, fitting
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import FIELD, MUTED, OKABE_ITO, RULE, panels, write
 
 SPACES = {"raw": "raw inputs", "learned": "learned space"}

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from miscal.study.figures.common import grid_shape, legend_of_all, pair_names, soft_grid
-from miscal.study.figures.figure import StudyFigure, Tables
+from miscal.study.figures.figure import StudyFigure, grid_shape, legend_of_all, pair_names, soft_grid
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import INK, MUTED, panels, write
 
 _DATA = -1

@@ -9,9 +9,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import fitting
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.forgetting import OUTCOME, SIGN
+from miscal.study.aggregates.forgetting import OUTCOME, SIGN
+from miscal.study.figures.figure import StudyFigure, fitting
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import INK, MUTED, RULE, panels, write
 
 _MOST_COLUMNS = 8  # of metadata

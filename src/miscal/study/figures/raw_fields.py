@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from miscal.study.figures.common import families_in, keys, marks_in
 from miscal.study.figures.fields import scatter
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, RAW, methods_of
+from miscal.study.figures.figure import StudyFigure, families_in, keys, marks_in
+from miscal.study.methods import LEARNED, RAW, methods_of
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import panels, write
 
 _TITLES = {RAW: "raw inputs", LEARNED: "learned geometry"}

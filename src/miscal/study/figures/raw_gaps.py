@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from miscal.report.numbers import percent
-from miscal.study.figures.common import legend_of_all, soft_grid, zero
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers import RawAgainstLearned, raw_against_learned
-from miscal.study.numbers.choosing import methods_of
+from miscal.study.aggregates import RawAgainstLearned, raw_against_learned
+from miscal.study.figures.figure import StudyFigure, legend_of_all, soft_grid, zero
+from miscal.study.methods import methods_of
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import MUTED, OKABE_ITO, panels, write
 
 _BINS = 17

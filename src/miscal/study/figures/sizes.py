@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from miscal.study.figures.common import (
+from miscal.study.figures.figure import (
+    StudyFigure,
     dataset_panels,
     datasets_in,
     families_in,
@@ -19,8 +20,8 @@ from miscal.study.figures.common import (
     size_text,
     soft_grid,
 )
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
+from miscal.study.methods import LEARNED, methods_of, of_method
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import write
 
 

@@ -9,9 +9,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.figures.common import datasets_in, fitting, models_in
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import LEARNED, methods_of, of_method
+from miscal.study.figures.figure import StudyFigure, datasets_in, fitting, models_in
+from miscal.study.methods import LEARNED, methods_of, of_method
+from miscal.study.tables import Tables
 from miscal.synthetic.figures.style import MUTED, heat_map, panels, write
 
 UNDEFINED = "undefined"

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 
-from miscal.study.measures import corrections, curves, deferral, histograms, layouts, pairs, purity, thresholds
-from miscal.study.studied import Rows, Studied
+from miscal.study.measures import corrections, pairs, purity, slices, spaces
+from miscal.study.pair_result import PairResult, TableRows
 
-MEASURES: tuple[Callable[[Studied], Rows], ...] = (
+MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
     pairs.measure,
-    corrections.measure,
-    thresholds.measure,
-    curves.measure,
-    histograms.measure,
-    deferral.measure,
+    corrections.measure_corrections,
+    slices.measure_thresholds,
+    slices.measure_curves,
+    slices.measure_histograms,
+    corrections.measure_deferral,
 )
 """What is measured of every pair."""
 
-INTERPRETING: tuple[Callable[[Studied], Rows], ...] = (purity.measure, layouts.measure)
-"""What costs much, and is measured of the pairs that a plan names under ``interpret``."""
+INTERPRETING: tuple[Callable[[PairResult], TableRows], ...] = (purity.measure, spaces.measure_layouts)
+"""What takes long, and is measured only of the pairs that a plan names under ``interpret``."""

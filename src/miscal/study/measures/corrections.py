@@ -1,4 +1,4 @@
-"""The table ``corrections``: every region of the rows under every correction."""
+"""The tables ``corrections``, ``deferral`` and ``deferral_gains``: what correcting confidences changes."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.metrics import DeferralGain, deferral_gains, risk_at_coverage
 from miscal.discovery.estimating import corrections_by_name, testifying
 from miscal.discovery.measurements import comparison
 from miscal.discovery.summary import Comparison
-from miscal.study.numbers.choosing import REGIONS
-from miscal.study.rows import RawGeometry
-from miscal.study.studied import Rows, Studied
+from miscal.study.methods import REGIONS
+from miscal.study.outcome_kind import prediction
+from miscal.study.pair_result import PairResult, RawGeometry, TableRows
 
 
-def measure(studied: Studied) -> Rows:
+def measure_corrections(result: PairResult) -> TableRows:
     """Score raw and corrected confidences on all rows and on each regime of the uncorrected field.
 
     Parameters
     ----------
-    studied : Studied
+    result : PairResult
 
     Returns
     -------
-    Rows
+    TableRows
         Table ``corrections``.
     """
-    compared: dict[str, Mapping[str, Comparison]] = {"learned": studied.found.summary.correction}
-    if studied.raw is not None:
-        compared["raw"] = _of_raw(studied, studied.raw)
+    compared: dict[str, Mapping[str, Comparison]] = {"learned": result.found.summary.correction}
+    if result.raw is not None:
+        compared["raw"] = _of_raw(result, result.raw)
     rows = [
-        studied.named | {"geometry": geometry, "calibrator": name, "region": region} | _scores(scores, region)
+        result.named | {"geometry": geometry, "calibrator": name, "region": region} | _scores(scores, region)
         for geometry, by_name in compared.items()
         for name, scores in by_name.items()
         for region in REGIONS
@@ -44,11 +45,62 @@ def _scores(scores: Comparison, region: str) -> dict[str, Any]:
     return {name: getattr(score, name) for name in ("n", "smece", "brier", "log_loss")}
 
 
-def _of_raw(studied: Studied, raw: RawGeometry) -> Mapping[str, Comparison]:
+def _of_raw(result: PairResult, raw: RawGeometry) -> Mapping[str, Comparison]:
     """Compare the raw field's correction with global ones learned from the same training rows."""
-    test = testifying(studied.triples)
-    corrected = studied.triples.confidence.copy()
+    test = testifying(result.triples)
+    corrected = result.triples.confidence.copy()
     corrected[test] = raw.rows.corrected
-    train = (studied.found.table["split"] == "train").to_numpy()
-    values = corrections_by_name(studied.triples, corrected, [(train, np.ones(len(test), dtype=bool))])
+    train = (result.found.table["split"] == "train").to_numpy()
+    values = corrections_by_name(result.triples, corrected, [(train, np.ones(len(test), dtype=bool))])
     return comparison(raw.rows.correct, {name: value[test] for name, value in values.items()}, raw.rows.regime)
+
+
+COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
+"""Coverages of the curve: 0.05, 0.10, ..., 1."""
+
+
+def measure_deferral(result: PairResult) -> TableRows:
+    """Compute risk at every coverage by raw and corrected confidences, and what correcting gains; learned geometry.
+
+    Where the confidence is of an event, the more likely side is the answer, and rows are ranked by its probability.
+    Correction may change the answer then, so that even without deferral the risk may change.
+
+    Parameters
+    ----------
+    result : PairResult
+
+    Returns
+    -------
+    TableRows
+        Tables ``deferral`` and ``deferral_gains``.
+    """
+    rows, settings = result.learned, result.settings
+    confidences = {"raw": rows.confidence, "corrected": rows.corrected}
+    ranked = {name: prediction(rows.correct, f, result.labels.outcome) for name, f in confidences.items()}
+    curve = [
+        result.named | {"score": name, "coverage": coverage, "risk": float(risk)}
+        for name, (right, score) in ranked.items()
+        for coverage, risk in zip(COVERAGES, risk_at_coverage(right, score, COVERAGES), strict=True)
+    ]
+    (right, before), (right_after, after) = ranked.values()
+    gains = deferral_gains(
+        right,
+        before,
+        after,
+        correct_after=right_after,
+        groups=result.groups,
+        n_draws=settings.bootstrap_draws,
+        random_state=settings.seed,
+    )
+    return {"deferral": curve, "deferral_gains": [result.named | _gain(gain) for gain in gains]}
+
+
+def _gain(found: DeferralGain) -> dict[str, Any]:
+    return {
+        "at": "area" if found.at is None else f"{found.at:g}",
+        "raw": found.before,
+        "corrected": found.after,
+        "gain": found.gain,
+        "gain_low": found.interval[0],
+        "gain_high": found.interval[1],
+    }

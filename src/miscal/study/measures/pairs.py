@@ -11,8 +11,7 @@ from miscal.discovery.summary import Measure, Summary
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
-from miscal.study.rows import FieldRows, RawGeometry
-from miscal.study.studied import Rows, Studied
+from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
 
 _CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
 _OF_LEARNED = (
@@ -22,38 +21,38 @@ _OF_LEARNED = (
 )
 
 
-def measure(studied: Studied) -> Rows:
+def measure(result: PairResult) -> TableRows:
     """Describe the pair by its learned field and, where it is measured, by that of the raw inputs.
 
     Parameters
     ----------
-    studied : Studied
+    result : PairResult
 
     Returns
     -------
-    Rows
+    TableRows
         Table ``pairs``.
     """
-    common = _common(studied)
-    rows = [common | {"geometry": "learned"} | _field(studied, studied.learned) | _gap(studied, studied.learned)]
-    rows[0] |= _learned(studied)
-    if studied.raw is not None:
-        seen = studied.raw.rows
-        rows.append(common | {"geometry": "raw"} | _field(studied, seen) | _gap(studied, seen) | _raw(studied.raw))
+    common = _common(result)
+    rows = [common | {"geometry": "learned"} | _field(result, result.learned) | _gap(result, result.learned)]
+    rows[0] |= _learned(result)
+    if result.raw is not None:
+        seen = result.raw.rows
+        rows.append(common | {"geometry": "raw"} | _field(result, seen) | _gap(result, seen) | _raw(result.raw))
     return {"pairs": rows}
 
 
-def _common(studied: Studied) -> dict[str, Any]:
+def _common(result: PairResult) -> dict[str, Any]:
     """Collect what does not depend on the geometry."""
-    summary, rows, settings = studied.found.summary, studied.learned, studied.settings
-    return studied.named | {
-        "family": studied.labels.family,
-        "billions": studied.labels.billions,
+    summary, rows, settings = result.found.summary, result.learned, result.settings
+    return result.named | {
+        "family": result.labels.family,
+        "billions": result.labels.billions,
         "evidence": summary.evidence,
         "seed": settings.seed,
         "epsilon": settings.epsilon,
         "min_rows": settings.min_rows,
-        "outcome": studied.labels.outcome,
+        "outcome": result.labels.outcome,
         "n": summary.n,
         "n_train": summary.n_train,
         "n_val": summary.n_val,
@@ -65,20 +64,20 @@ def _common(studied: Studied) -> dict[str, Any]:
         "smece": summary.global_.smece.value,
         "brier": summary.global_.brier.value,
         "log_loss": summary.global_.log_loss.value,
-        "seconds_score": studied.seconds_score,
+        "seconds_score": result.seconds_score,
     }
 
 
-def _field(studied: Studied, rows: FieldRows) -> dict[str, Any]:
+def _field(result: PairResult, rows: FieldRows) -> dict[str, Any]:
     """Describe the field over the rows, and what its correction saves."""
     regime = rows.regime
-    of = (rows.confidence, studied.globally_corrected, rows.corrected)
+    of = (rows.confidence, result.globally_corrected, rows.corrected)
     raw, globally, local = (log_losses(rows.correct, confidence) for confidence in of)
     return {
         "log_loss_corrected": float(local.mean()),
         "log_loss_global": float(globally.mean()),
-        **_saved("log_loss_saved", raw - local, studied.unit),
-        **_saved("log_loss_saved_local", globally - local, studied.unit),
+        **_saved("log_loss_saved", raw - local, result.unit),
+        **_saved("log_loss_saved_local", globally - local, result.unit),
         "delta_mean": float(rows.delta.mean()),
         "delta_std": float(rows.delta.std()),
         "std_visible": float(rows.visible.std()),
@@ -95,9 +94,9 @@ def _saved(name: str, saved: np.ndarray, unit: np.ndarray) -> dict[str, Any]:
     return {name: float(mean.value[0]), f"{name}_low": low, f"{name}_high": high}
 
 
-def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
+def _gap(result: PairResult, rows: FieldRows) -> dict[str, Any]:
     """Measure the worst slice, on the rows and over the paper's bootstrap of them."""
-    settings = studied.settings
+    settings = result.settings
     y, f, least = rows.correct, rows.confidence, settings.min_rows
     (at,) = threshold_sensitivity(y, f, rows.cut, epsilons=(settings.epsilon,), min_rows=least)
     drawn = slice_bootstrap(
@@ -105,7 +104,7 @@ def _gap(studied: Studied, rows: FieldRows) -> dict[str, Any]:
         f,
         rows.regime,
         min_rows=least,
-        groups=studied.groups,
+        groups=result.groups,
         n_draws=settings.bootstrap_draws,
         random_state=settings.seed,
     )
@@ -130,9 +129,9 @@ def _lower(measure: Measure) -> float | None:
     return None if measure.interval is None else measure.interval[0]
 
 
-def _learned(studied: Studied) -> dict[str, Any]:
+def _learned(result: PairResult) -> dict[str, Any]:
     """Collect what a run knows of the learned geometry alone."""
-    summary = studied.found.summary
+    summary = result.found.summary
     certificate, findings = summary.certificate, summary.findings
     low, high = summary.gap.interval or (None, None)
     return _chosen(summary) | {

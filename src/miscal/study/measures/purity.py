@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from miscal.base.threads import one_thread
 from miscal.estimators.kernel import nearest
 from miscal.findings.enrichment import encode
+from miscal.study.aggregates.forgetting import OUTCOME, SIGN
 from miscal.study.measures.spaces import unseen_spaces
-from miscal.study.numbers.forgetting import OUTCOME, SIGN
-from miscal.study.studied import Rows, Studied
+from miscal.study.pair_result import PairResult, TableRows
 
 NEIGHBOURS = 10
 """Neighbours asked of every row."""
@@ -37,12 +37,12 @@ PERMUTATIONS = 999
 _STREAM = 72
 
 
-def measure(studied: Studied) -> Rows:
+def measure(result: PairResult) -> TableRows:
     """Measure neighbour purity in both spaces, by metadata, by the sign of delta and by the outcome.
 
     Parameters
     ----------
-    studied : Studied
+    result : PairResult
 
     Returns
     -------
@@ -51,18 +51,18 @@ def measure(studied: Studied) -> Rows:
         numbers of many values by their quartiles, a missing value is a value, and columns that name every row, or
         have one value, are left out. A metadata column called ``sign`` or ``outcome`` gives way to those two.
     """
-    spaces = unseen_spaces(studied, MOST_ROWS)
+    spaces = unseen_spaces(result, MOST_ROWS)
     if len(spaces.at) <= NEIGHBOURS:
         return {"purity": []}
-    labels = _labels(studied, spaces.at)
+    labels = _labels(result, spaces.at)
     rows = []
     for space, coordinates in spaces.coordinates.items():
         neighbours = nearest_others(coordinates, NEIGHBOURS)
         for by, codes in labels.items():
             # the same permutations in both spaces, so that they differ by the spaces alone
-            rng = np.random.default_rng((studied.settings.seed, _STREAM))
+            rng = np.random.default_rng((result.settings.seed, _STREAM))
             asked = {"space": space, "by": by, "neighbours": NEIGHBOURS, "n": len(codes)}
-            rows.append({**studied.named, **asked, **purity(codes, neighbours, rng)})
+            rows.append({**result.named, **asked, **purity(codes, neighbours, rng)})
     return {"purity": rows}
 
 
@@ -141,11 +141,11 @@ def nearest_others(points: np.ndarray, k: int) -> NDArray[np.int64]:
     return found[others].reshape(len(points), k)
 
 
-def _labels(studied: Studied, at: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def _labels(result: PairResult, at: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """Return what neighbours may share, as codes of the rows asked."""
-    triples = studied.triples
+    triples = result.triples
     values = {name: column[at] for name, column in triples.metadata.items()}
-    values[SIGN] = studied.found.table["regime"].to_numpy()[at]
+    values[SIGN] = result.found.table["regime"].to_numpy()[at]
     values[OUTCOME] = triples.correct[at]
     encoded = {name: encode(name, column) for name, column in values.items()}
     return {name: column.codes for name, column in encoded.items() if column is not None}

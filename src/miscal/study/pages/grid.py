@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from miscal.report.numbers import DASH, count, metric, percent, signed
 
@@ -107,3 +109,18 @@ def spread(mean: float | None, std: float | None) -> Cell:
     '0.052 \u00b1 0.004'
     """
     return Cell(metric(mean) if std is None else f"{metric(mean)} \u00b1 {metric(std)}", mean)
+
+
+def report_link(out: Path, pair: str, method: str, *, above: str = "") -> str | None:
+    """Return the address of a pair's report; None where there is none.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the study.
+    pair, method : str
+    above : str
+        From the page to the folder of the study: empty, or ``"../"``.
+    """
+    inside = Path("pairs") / pair / method / "report.html"
+    return f"{above}{quote(inside.as_posix())}" if (out / inside).exists() else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import polars as pl
 from miscal.discovery.summary import CurveNumbers
 from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
 from miscal.report.numbers import DASH, metric
-from miscal.study.figures.common import REGIONS, models_in
-from miscal.study.figures.figure import Tables
-from miscal.study.numbers.choosing import LEARNED, METHODS
-from miscal.study.pages.links import report_link
+from miscal.study.figures.figure import models_in
+from miscal.study.methods import LEARNED, METHODS, REGIONS
+from miscal.study.pages.grid import report_link
+from miscal.study.tables import Tables
 
 X = Scale(0.0, 1.0, 40.0, 248.0)
 Y = Scale(0.0, 1.0, 220.0, 10.0)
@@ -140,12 +141,10 @@ def _bars(histogram: pl.DataFrame, ends: tuple[float, float] | None, epsilon: fl
         for row in held.sort("left").iter_rows(named=True)
     ]  # fmt: skip
     marks = [x(edge) for edge in (-epsilon, epsilon) if ends[0] < edge < ends[1]] if epsilon else []
-    ticks = [(x(value), f"{100 * value:+.0f}".replace("-", "\u2212").replace("+0", "0")) for value in _ticks(ends)]
+    ticks = [
+        (x(value), f"{100 * value:+.0f}".replace("-", "\u2212").replace("+0", "0")) for value in round_ticks(*ends, 4)
+    ]
     return FieldBars(bars, ticks, marks)
-
-
-def _ticks(ends: tuple[float, float]) -> list[float]:
-    return round_ticks(*ends, 4)
 
 
 def _side(left: float, right: float, epsilon: float | None) -> str:
@@ -170,3 +169,25 @@ def _errors(corrections: pl.DataFrame) -> list[tuple[str, list[str]]]:
         (label, [metric(values[key]) if (key := (name, region)) in values else DASH for region in REGIONS])
         for name, label in _CORRECTIONS.items()
     ]
+
+
+def sheet_names(datasets: Iterable[str]) -> dict[str, str]:
+    """Return the name of each data set's sheet, without its ending; no two are the same.
+
+    Examples
+    --------
+    >>> sheet_names(["MMLU", "law exam", "law/exam"])
+    {'MMLU': 'MMLU', 'law exam': 'law-exam', 'law/exam': 'law-exam-2'}
+    """
+    names: dict[str, str] = {}
+    used: set[str] = set()
+    for dataset in datasets:
+        plain = re.sub(r"[^A-Za-z0-9_-]+", "-", dataset).strip("-")[:60] or "data"
+        name, number = plain, 1
+        # some file systems do not tell upper from lower case
+        while name.lower() in used:
+            number += 1
+            name = f"{plain}-{number}"
+        used.add(name.lower())
+        names[dataset] = name
+    return names

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from miscal.study.claims import Claim, claims
-from miscal.study.figures.figure import Tables
-from miscal.study.references import N_PAIRS, SOURCE, of_papers
+from miscal.study.paper_numbers import N_PAIRS, SOURCE, of_papers
+from miscal.study.tables import Tables
 from miscal.study.verdict import MethodVerdict, duel_sentence, of_pairs, sentences, verdicts
 
 SCHEMA_VERSION = 1
@@ -46,10 +46,10 @@ class StudySummary:
     duel: str | None = None
 
     @property
-    def said(self) -> list[str]:
+    def paragraphs(self) -> list[str]:
         """The verdict in words: the opening, a paragraph a method, and which of two methods does better."""
-        told = [f"Method {v.method}: {' '.join(sentences(v))}" for v in self.verdicts]
-        return [self.opening, *told, *([self.duel] if self.duel else [])]
+        paragraphs = [f"Method {v.method}: {' '.join(sentences(v))}" for v in self.verdicts]
+        return [self.opening, *paragraphs, *([self.duel] if self.duel else [])]
 
 
 def summarise(
@@ -104,7 +104,7 @@ def opening(n: int, n_paper: int, note: str = "") -> str:
     if not n:
         return "No pair is finished yet."
     if n_paper == n:
-        return f"These are {n} of the paper's {N_PAIRS} pairs, by {_BY}{_said(note)}."
+        return f"These are {n} of the paper's {N_PAIRS} pairs, by {_BY}{_with_note(note)}."
     if not n_paper:
         return (
             f"These are not the paper's pairs: none of the {of_pairs(n, n).partition(' of ')[2]} here joins one of its "
@@ -112,12 +112,12 @@ def opening(n: int, n_paper: int, note: str = "") -> str:
             "compared, values cannot."
         )
     return (
-        f"Only {n_paper} of the {n} pairs are the paper's (it has {N_PAIRS}), by {_BY}{_said(note)}; the other "
+        f"Only {n_paper} of the {n} pairs are the paper's (it has {N_PAIRS}), by {_BY}{_with_note(note)}; the other "
         f"{n - n_paper} are not. Directions can be compared over all of them, values only pair by pair."
     )
 
 
-def _said(note: str) -> str:
+def _with_note(note: str) -> str:
     return f", but {note}" if note else ""
 
 
@@ -130,7 +130,7 @@ def as_json(summary: StudySummary) -> dict[str, Any]:
         "n_planned": summary.n_planned,
         "n_paper_pairs": summary.n_paper,
         "n_failures": summary.n_failures,
-        "verdict": summary.said,
+        "verdict": summary.paragraphs,
         "methods": {verdict.method: _numbers(verdict) for verdict in summary.verdicts},
         "claims": {method: [asdict(claim) for claim in found] for method, found in summary.claims.items()},
     }

@@ -14,19 +14,19 @@ import polars as pl
 
 from miscal.base.files import disk_errors, replace_file
 from miscal.report.frame import render_page
+from miscal.study.aggregates.corrections import correction_transfer
+from miscal.study.aggregates.forgetting import forgetting
 from miscal.study.claims import Claim
 from miscal.study.figures import FIGURES
-from miscal.study.figures.common import REGIONS, datasets_in, study_look
-from miscal.study.figures.figure import StudyFigure, Tables
-from miscal.study.numbers.choosing import METHODS
-from miscal.study.numbers.forgetting import forgetting
-from miscal.study.numbers.transfer import correction_transfer
-from miscal.study.pages import beyond, overview, published, sheets
+from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
+from miscal.study.folder import n_planned, n_planned_by_method, planned_split
+from miscal.study.methods import METHODS, REGIONS
+from miscal.study.pages import paper_grids, sheets, study_grids
 from miscal.study.pages.grid import Grid
-from miscal.study.pages.links import sheet_names
+from miscal.study.pages.sheets import sheet_names
 from miscal.study.pages.summary import StudySummary, as_json, summarise
-from miscal.study.references import SOURCE
-from miscal.study.stored import n_planned, n_planned_by_method, planned_split, read_tables
+from miscal.study.paper_numbers import SOURCE
+from miscal.study.tables import Tables, read_tables
 from miscal.study.verdict import sentences
 
 HERE = Path(__file__).parent / "templates"
@@ -130,27 +130,27 @@ def _index(
         "index.html",
         summary=summary,
         sentences={verdict.method: sentences(verdict) for verdict in summary.verdicts},
-        pairs=overview.pairs_grid(tables, planned, out),
+        pairs=study_grids.pairs_grid(tables, planned, out),
         figures=drawn,
         beside=_beside(summary),
         missing=[figure.title for figure in FIGURES if figure not in [section.figure for section in drawn]],
-        nulls=_each(methods, lambda method: [published.null_grid(tables, method, null) for null in _nulls(tables)]),
-        seeds=_each(methods, lambda method: [published.seed_grid(tables, method)]),
-        thresholds=_each(methods, lambda method: [published.threshold_grid(tables, method)]),
-        gaps=_each(methods, lambda method: [published.gap_grid(tables, method)]),
-        methods=overview.methods_grid(tables),
-        certificates=_each(methods, lambda method: [overview.certificates_grid(tables, planned, method)]),
-        deferral=_each(methods, lambda method: [beyond.deferral_grid(tables, method)]),
-        fields=_each(methods, lambda method: [beyond.fields_grid(tables, method)]),
-        elsewhere=_each(methods, lambda method: [beyond.elsewhere_grid(tables, method)]),
-        told_of_corrections=_told(
+        nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in _nulls(tables)]),
+        seeds=_each(methods, lambda method: [paper_grids.seed_grid(tables, method)]),
+        thresholds=_each(methods, lambda method: [paper_grids.threshold_grid(tables, method)]),
+        gaps=_each(methods, lambda method: [paper_grids.gap_grid(tables, method)]),
+        methods=study_grids.methods_grid(tables),
+        certificates=_each(methods, lambda method: [study_grids.certificates_grid(tables, planned, method)]),
+        deferral=_each(methods, lambda method: [study_grids.deferral_grid(tables, method)]),
+        fields=_each(methods, lambda method: [study_grids.fields_grid(tables, method)]),
+        elsewhere=_each(methods, lambda method: [study_grids.elsewhere_grid(tables, method)]),
+        correction_sentences=_sentences(
             tables["transfer_corrections"],
             methods,
             lambda method: correction_transfer(tables["transfer_corrections"], method),
         ),
-        told_of_neighbours=_told(tables["purity"], methods, lambda method: forgetting(tables["purity"], method)),
-        purity=_each(methods, lambda method: [beyond.purity_grid(tables, method)]),
-        failures=overview.failures_grid(tables),
+        neighbour_sentences=_sentences(tables["purity"], methods, lambda method: forgetting(tables["purity"], method)),
+        purity=_each(methods, lambda method: [study_grids.purity_grid(tables, method)]),
+        failures=study_grids.failures_grid(tables),
         sheets=names,
         source=SOURCE,
     )
@@ -174,7 +174,7 @@ def _each(methods: list[str], make) -> list[tuple[str, Grid]]:
     return [(method, grid) for method in methods for grid in make(method) if grid is not None]
 
 
-def _told(table: pl.DataFrame, methods: list[str], find) -> list[str]:
+def _sentences(table: pl.DataFrame, methods: list[str], find) -> list[str]:
     """Return the sentence of each method that the table has rows of."""
     held = set(table["method"].to_list())
     return [f"Method {method}: {find(method).sentence}" for method in methods if method in held]

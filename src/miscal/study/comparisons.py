@@ -1,0 +1,205 @@
+"""Two runs compared: two pairs by their fields and by each other's corrections, one pair by both methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.calibration.metrics.scores import log_losses, mean_interval
+from miscal.discovery.run import Run, read_run
+from miscal.evidence.stability import seed_stability
+from miscal.runs.compare.estimates import correlation, mean_of
+from miscal.runs.compare.rows import TEXT, Match, kind_of
+from miscal.study.opened_runs import OpenRun, PairRun, open_run, same_space, shared, side, space_of, unseen
+from miscal.study.pair_result import Labels, TableRows
+
+
+def transfer_rows(a: PairRun, b: PairRun, method: str, *, seed: int = 0) -> TableRows:
+    """Compare two pairs' fields, and judge each pair's correction on the other.
+
+    Parameters
+    ----------
+    a, b : PairRun
+        Two pairs under one method.
+    method : str
+        What the tables call the method.
+    seed : int, default 0
+        Of the draws behind the intervals of correlations.
+
+    Returns
+    -------
+    dict of str to list of dict
+        Tables ``transfer_fields`` (two rows, or none where the pairs share no questions) and ``transfer_corrections``
+        (a row for each direction in which a correction can be judged).
+
+    Raises
+    ------
+    FileError, CorruptFile, MismatchError
+        If a folder is no run or was changed, or its data are gone or are no longer what they were.
+    InputError
+        If a run was made from arrays, which cannot be read again.
+    """
+    first, second = read_run(a.folder), read_run(b.folder)
+    spaces = (space_of(run.summary.settings["source"], of.encoder) for run, of in ((first, a), (second, b)))
+    if a.labels.dataset != b.labels.dataset and not same_space(*spaces):
+        # nothing can be compared, so the embeddings need not be read
+        return {"transfer_fields": [], "transfer_corrections": []}
+    one, two = open_run(a.labels, first, a.encoder), open_run(b.labels, second, b.encoder)
+    there, back = shared(one, two), shared(two, one)
+    corrections = [*correction_rows(one, two, there, method), *correction_rows(two, one, back, method)]
+    return {
+        "transfer_fields": field_rows(one, two, there, method, seed=seed),
+        "transfer_corrections": corrections,
+    }
+
+
+_FIELDS = {"delta": "delta", "hidden": "field"}
+"""Name in the table: attribute of a run's rows."""
+
+
+def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed: int = 0) -> list[dict[str, Any]]:
+    """Correlate two pairs' fields on the questions that testify in both.
+
+    The interval holds for these two fields and further questions like these: questions are drawn again, and those that
+    count as one, or have equal inputs, are drawn together. Fits are not repeated.
+
+    Parameters
+    ----------
+    a, b : OpenRun
+    match : Match or None
+        From :func:`miscal.study.opened_runs.shared`.
+    method : str
+        What the table calls the method.
+    seed : int, default 0
+        Of the draws.
+
+    Returns
+    -------
+    list of dict
+        Two rows of table ``transfer_fields``, "delta" and "hidden"; none without two shared questions. A correlation is
+        null where one field is constant. A field of 0 agrees in sign with another 0 only.
+    """
+    both = [] if match is None else np.flatnonzero(a.testifies[match.a] & b.testifies[match.b])
+    if match is None or len(both) < 2:
+        return []
+    at_a, at_b = match.a[both], match.b[both]
+    unit = side(a, at_a, match.unit[both]).unit
+    known = {"method": method, "dataset": a.labels.dataset, "pair_a": a.labels.pair, "pair_b": b.labels.pair}
+    rows = []
+    for what, name in _FIELDS.items():
+        one, two = getattr(a.rows, name)[at_a], getattr(b.rows, name)[at_b]
+        found = correlation(one, two, unit, seed)
+        low, high = found.interval or (None, None)
+        agreement = seed_stability([one, two]).pairs[0].sign_agreement
+        value = {"correlation": found.value, "low": low, "high": high, "sign_agreement": agreement}
+        rows.append({**known, "n_shared": len(both), "what": what, **value})
+    return rows
+
+
+def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) -> list[dict[str, Any]]:
+    """Correct the rows of one pair by the saved field of another.
+
+    Questions that taught the field are left out, with whatever counts as one with them. Where all rows of a pair
+    testify, its saved field has learned from all of them, so that no question that both pairs share is judged.
+
+    Parameters
+    ----------
+    a : OpenRun
+        The pair whose saved field corrects.
+    b : OpenRun
+        The pair whose rows that testify are judged.
+    match : Match or None
+        From :func:`miscal.study.opened_runs.shared`.
+    method : str
+        What the table calls the method.
+
+    Returns
+    -------
+    list of dict
+        One row of table ``transfer_corrections``; none where the inputs are not of one space, as
+        :func:`miscal.study.opened_runs.space_of` tells it, where no row is left to judge, or where two pairs of one
+        data set do not say which of their questions are the same. The interval of the paired saving is Student's, over
+        questions that count as one (Liang and Zeger, 1986).
+    """
+    unknown = a.labels.dataset == b.labels.dataset and match is None
+    if unknown or not same_space(a.space, b.space):
+        return []
+    at = np.flatnonzero(unseen(b, a, match))
+    if not len(at):
+        return []
+    correct, confidence = b.rows.correct[at], b.rows.confidence[at]
+    transferred = log_losses(correct, _corrected(a, b, at))
+    raw, own = log_losses(correct, confidence), log_losses(correct, b.rows.corrected[at])
+    saved = mean_of(side(b, at), raw - transferred)
+    low, high = saved.interval(0) or (None, None)
+    return [
+        {
+            "method": method,
+            "pair_from": a.labels.pair,
+            "pair_to": b.labels.pair,
+            "n": len(at),
+            "log_loss_raw": float(raw.mean()),
+            "log_loss_own": float(own.mean()),
+            "log_loss_transferred": float(transferred.mean()),
+            "saved": float(saved.value[0]),
+            "saved_low": low,
+            "saved_high": high,
+        }
+    ]
+
+
+def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
+    """Return the confidences of rows of `b`, corrected by the saved field of `a`."""
+    source = b.rows.source
+    given = source["options"]
+    taken = ("confidence", "embeddings", "embedding_rows", "where", "encoding", "csv_escape")
+    options = {name: given.get(name) for name in taken}
+    if kind_of(source) == TEXT:
+        options["text"] = source["columns"]["text"]
+    # rows that the run itself dropped may be in the file; they are not asked for
+    table = a.rows.run.load_model().correct(source["path"], on_invalid="null", **options)
+    place = np.searchsorted(table["row"].to_numpy(), b.rows.row[at])
+    return table["corrected"].to_numpy()[place]
+
+
+def duel_rows(labels: Labels, auto: Run, paper: Run, unit: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Compare the corrections of two methods, row by row.
+
+    Parameters
+    ----------
+    labels : Labels
+    auto, paper : Run
+        Of the same rows, in the same order, by either method.
+    unit : (n,) int64
+        Rows that count as one, because their inputs are equal or their group is.
+
+    Returns
+    -------
+    list of dict
+        The row of table ``duels``; none where no row testifies in both. The interval is Student's, over units (Liang
+        and Zeger, 1986).
+    """
+    tables = auto.table, paper.table
+    testify = np.logical_and.reduce([table["split"].fill_null("test").to_numpy() == "test" for table in tables])
+    at = np.flatnonzero(testify)
+    if not len(at):
+        return []
+    correct = tables[0]["correct"].to_numpy()[at].astype(np.float64)
+    ours, theirs = (log_losses(correct, table["corrected"].to_numpy()[at]) for table in tables)
+    saved = mean_interval(theirs - ours, groups=unit[at])
+    low, high = saved.interval or (None, None)
+    return [
+        {
+            "pair": labels.pair,
+            "dataset": labels.dataset,
+            "model": labels.model,
+            "n": len(at),
+            "log_loss_auto": float(ours.mean()),
+            "log_loss_paper": float(theirs.mean()),
+            "saved": saved.value,
+            "saved_low": low,
+            "saved_high": high,
+        }
+    ]

@@ -1,0 +1,245 @@
+"""The tables of a study's page that the paper lacks: pairs, certificates, failures, deferral, transfer, neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from miscal.report.texts import short
+from miscal.study.aggregates import deferral_numbers
+from miscal.study.methods import LEARNED, METHODS, of_method
+from miscal.study.pages.grid import Cell, Column, Grid, change, p, report_link, score, share, spread, text, whole
+from miscal.study.tables import Tables
+from miscal.study.verdict import certificates
+
+_LONGEST = 60
+
+
+def named(value: str | None, href: str | None = None) -> Cell:
+    """Write a name that a user gave."""
+    return text(None if value is None else short(value, _LONGEST), href)
+
+
+def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
+    """List every pair under every method, learned geometry."""
+    adjusted = {
+        (row["pair"], row["method"]): row["p_adjusted"]
+        for method in METHODS
+        for row in certificates(tables["pairs"], method, planned.get(method)).iter_rows(named=True)
+    }
+    rows = [
+        [
+            named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
+            text(row["method"]), whole(row["n_test"]), _accuracy(row), share(row["confidence"]),
+            score(row["smece"]), score(row["delta_std"]), share(row["share_unsupported"]),
+            Cell(row["worst"] or "none", row["worst"], kind=row["worst"] or "", aside=share(row["share_worst"], 0).text
+                 if row["worst"] else ""),
+            change(row["gap"], row["gap_interval_low"], row["gap_interval_high"]), score(row["limit_hidden"]),
+            p(adjusted.get((row["pair"], row["method"]))),
+            change(row["log_loss_saved"], row["log_loss_saved_low"], row["log_loss_saved_high"]),
+            change(row["log_loss_saved_local"], row["log_loss_saved_local_low"], row["log_loss_saved_local_high"]),
+        ]
+        for row in _learned(tables["pairs"]).iter_rows(named=True)
+    ]  # fmt: skip
+    return Grid("All pairs", _PAIR_COLUMNS, rows, _PAIRS_NOTE)
+
+
+_PAIR_COLUMNS = (
+    Column("Model", number=False, hint="links to the report of the pair"),
+    Column("Data set", number=False),
+    Column("Method", number=False),
+    Column("Rows", hint="rows that testify"),
+    Column("Accuracy", hint="share of right answers; where marked, how often the forecast event happens"),
+    Column("Confidence", hint="mean confidence"),
+    Column("smECE", hint="calibration error of the confidences"),
+    Column("Std of field", hint="how much the error differs from input to input"),
+    Column("Unsupported", hint="rows with few or none of the rows learned from nearby"),
+    Column("Worst slice", number=False, hint="and its share of rows"),
+    Column(
+        "Gap",
+        hint="smECE of the worst slice less that of all rows; its interval starts at 0 where chance explains it",
+    ),
+    Column("Hidden, at least", hint="certificate: 95 % lower limit of mean hidden miscalibration"),
+    Column("p, adjusted", hint="of the certificate, not of the gap; Holm over the pairs of the method"),
+    Column("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
+    Column("Saved locally", hint="beyond the log loss that the best map of the confidence alone saves"),
+)
+_PAIRS_NOTE = (
+    "The gap is signed here: below 0 even the worse of the two slices is better calibrated than the whole. Its "
+    "interval allows for the noise that makes the gap of a calibrated model larger than 0, and may lie below the gap "
+    "itself. The tables also hold the gap cut off at 0 (gap_clipped), as the paper appears to report it. \u201cSaved "
+    "locally\u201d is what the local correction saves beyond the best map of the confidence alone. Intervals are not "
+    "adjusted for the number of pairs. Numbers are of the rows that testify. Under method paper, a row is unsupported "
+    "where its kernel weights sum to less than 1. As in the paper, it keeps its estimate; a plan may change this by "
+    "the option min_mass."
+)
+
+
+def _accuracy(row: dict) -> Cell:
+    """Write the mean outcome, and say where it is no accuracy."""
+    return replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else "")
+
+
+def methods_grid(tables: Tables) -> Grid | None:
+    """Set both methods beside each other, for pairs that have both; None without any."""
+    keys = ["pair", "dataset", "model"]
+    columns = ["gap", "delta_std", "limit_hidden", "log_loss_saved", "log_loss_saved_local", "seconds_field"]
+    sides = [of_method(tables["pairs"], method, LEARNED).select(keys + columns) for method in METHODS]
+    both = sides[0].join(sides[1], on=keys, suffix="_auto", maintain_order="left")
+    if both.is_empty():
+        return None
+    heads = [
+        Column(f"{title}, {method}", hint=hint)
+        for title, hint in (("Gap", "signed"), ("Std of field", ""), ("Hidden, at least", "certificate"),
+                            ("Log loss saved", "per row"),
+                            ("Saved locally", "beyond the best map of the confidence alone"),
+                            ("Seconds", "learning the field"))
+        for method in METHODS
+    ]  # fmt: skip
+    write = (change, score, score, change, change, lambda seconds: whole(None if seconds is None else round(seconds)))
+    between = {row["pair"]: row for row in tables["duels"].iter_rows(named=True)}
+    rows = [
+        [named(row["model"]), named(row["dataset"]), _duel(between.get(row["pair"]))]
+        + [how(row[name + end]) for name, how in zip(columns, write, strict=True) for end in ("", "_auto")]
+        for row in both.iter_rows(named=True)
+    ]
+    first = (
+        Column("Model", number=False), Column("Data set", number=False),
+        Column("Log loss, paper minus auto", hint="the same rows; positive: auto is better"),
+    )  # fmt: skip
+    return Grid("Both methods", (*first, *heads), rows)
+
+
+def _duel(row: dict | None) -> Cell:
+    return change(None) if row is None else change(row["saved"], row["saved_low"], row["saved_high"])
+
+
+def certificates_grid(tables: Tables, planned: Mapping[str, int], method: str) -> Grid | None:
+    """List the certificates of a method, adjusted for their number; None without any."""
+    found = certificates(tables["pairs"], method, planned.get(method))
+    if found.is_empty():
+        return None
+    columns = (
+        Column("Model", number=False), Column("Data set", number=False), Column("Hidden, at least"), Column("p"),
+        Column("p, adjusted"), Column("Total, at least"), Column("Findings"), Column("Strongest finding", number=False),
+    )  # fmt: skip
+    rows = [
+        [named(row["model"]), named(row["dataset"]), score(row["limit_hidden"]), p(row["p_hidden"]),
+         p(row["p_adjusted"]), score(row["limit_total"]), whole(row["n_findings"]), named(row["finding"])]
+        for row in found.iter_rows(named=True)
+    ]  # fmt: skip
+    return Grid(f"Certificates, method {method}", columns, rows)
+
+
+def failures_grid(tables: Tables) -> Grid | None:
+    """List what failed; None where nothing did."""
+    failed = tables["failures"]
+    if failed.is_empty():
+        return None
+    columns = [Column(name, number=False) for name in ("Model", "Data set", "Step", "Why")]
+    rows = [
+        [named(row["model"]), named(row["dataset"]), named(row["step"]), text(short(row["message"] or "", 600))]
+        for row in failed.iter_rows(named=True)
+    ]
+    return Grid("Failures", columns, rows, sortable=False)
+
+
+def _learned(pairs: pl.DataFrame) -> pl.DataFrame:
+    return pairs.filter(pl.col("geometry") == LEARNED)
+
+
+_MOST = 60
+
+
+def deferral_grid(tables: Tables, method: str) -> Grid | None:
+    """Average what correcting changes for deferral."""
+    found = deferral_numbers(tables["deferral_gains"], method)
+    if found.is_empty():
+        return None
+    columns = (
+        Column("At", number=False), Column("Risk, raw"), Column("Risk, corrected"), Column("Gain"),
+        Column("Pairs helped"), Column("Pairs harmed"), Column("Pairs"),
+    )  # fmt: skip
+    rows = [
+        [text("area under the curve" if row["at"] == "area" else f"coverage {row['at']}"), score(row["raw"]),
+         score(row["corrected"]), change(row["gain"]), whole(row["n_better"]), whole(row["n_worse"]),
+         whole(row["n_pairs"])]
+        for row in found.iter_rows(named=True)
+    ]  # fmt: skip
+    note = "Means over pairs. A pair is helped or harmed where its 95 % bootstrap interval lies on one side of 0."
+    return Grid(f"Deferral, method {method}", columns, rows, note, sortable=False)
+
+
+def fields_grid(tables: Tables, method: str) -> Grid | None:
+    """List the correlations of fields over models, the highest of the hidden parts first."""
+    found = of_method(tables["transfer_fields"], method)
+    if found.is_empty():
+        return None
+    found = found.sort("correlation", descending=True, nulls_last=True, maintain_order=True)
+    models = _models(tables)
+    columns = (
+        Column("One model", number=False), Column("Other model", number=False), Column("Data set", number=False),
+        Column("Field", number=False), Column("Correlation"), Column("Equal signs"), Column("Questions"),
+    )  # fmt: skip
+    rows = [
+        [named(models.get(row["pair_a"])), named(models.get(row["pair_b"])), named(row["dataset"]),
+         text("whole" if row["what"] == "delta" else "hidden part"),
+         score(row["correlation"], row["low"], row["high"]), share(row["sign_agreement"], 0), whole(row["n_shared"])]
+        for row in found.head(_MOST).iter_rows(named=True)
+    ]  # fmt: skip
+    return Grid(f"Fields of two models, method {method}", columns, rows, _cut(found))
+
+
+def elsewhere_grid(tables: Tables, method: str) -> Grid | None:
+    """List what corrections save on other pairs than their own, the most first."""
+    found = of_method(tables["transfer_corrections"], method)
+    if found.is_empty():
+        return None
+    found = found.sort("saved", descending=True, nulls_last=True, maintain_order=True)
+    labels = {row["pair"]: f"{row['model']}, {row['dataset']}" for row in _labels(tables).iter_rows(named=True)}
+    columns = (
+        Column("Learned on", number=False), Column("Judged on", number=False), Column("Log loss, raw"),
+        Column("Own correction"), Column("Other's correction"), Column("Saved"), Column("Rows"),
+    )  # fmt: skip
+    rows = [
+        [named(labels.get(row["pair_from"])), named(labels.get(row["pair_to"])), score(row["log_loss_raw"]),
+         score(row["log_loss_own"]), score(row["log_loss_transferred"]),
+         change(row["saved"], row["saved_low"], row["saved_high"]), whole(row["n"])]
+        for row in found.head(_MOST).iter_rows(named=True)
+    ]  # fmt: skip
+    return Grid(f"Corrections elsewhere, method {method}", columns, rows, _cut(found))
+
+
+def purity_grid(tables: Tables, method: str) -> Grid | None:
+    """List how alike nearest neighbours are, in raw inputs and in the learned space."""
+    found = of_method(tables["purity"], method)
+    if found.is_empty():
+        return None
+    columns = (
+        Column("Model", number=False), Column("Data set", number=False), Column("Neighbours share", number=False),
+        Column("Space", number=False), Column("Share of neighbours"), Column("By chance"), Column("p"), Column("Rows"),
+    )  # fmt: skip
+    rows = [
+        [named(row["model"]), named(row["dataset"]), named(row["by"]),
+         text("raw inputs" if row["space"] == "raw" else "learned"), share(row["purity"]),
+         Cell(spread(row["null_mean"], row["null_std"]).text, row["null_mean"]), p(row["p_value"]), whole(row["n"])]
+        for row in found.iter_rows(named=True)
+    ]  # fmt: skip
+    return Grid(f"Neighbours, method {method}", columns, rows)
+
+
+def _labels(tables: Tables) -> pl.DataFrame:
+    return tables["pairs"].select("pair", "dataset", "model").unique("pair", maintain_order=True)
+
+
+def _models(tables: Tables) -> dict[str, str]:
+    return dict(_labels(tables).select("pair", "model").iter_rows())
+
+
+def _cut(found: pl.DataFrame) -> str:
+    if found.height <= _MOST:
+        return ""
+    return f"The first {_MOST} of {found.height:,} rows; tables/ has all of them."

@@ -1,0 +1,339 @@
+"""One pair under one method: its labels and settings, what `discover` found, and the rows that are measured.
+
+Measures look at the rows that testify, with the field of the learned geometry and, for method "paper", that of the raw
+inputs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from miscal.base.folds import row_groups
+from miscal.calibration.metrics import log_losses
+from miscal.calibration.metrics.rows import take_groups
+from miscal.data.triples import Triples
+from miscal.discovery.discover import Discovery
+from miscal.discovery.estimating import TEST, corrections_by_name, testifying
+from miscal.estimators.paper.raw import RawField, choose_raw_field
+from miscal.findings import cut
+from miscal.runs.compare.estimates import FOLDS
+from miscal.study.plan import OutcomeKind
+
+TableRows = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Rows by the name of their table, with the columns of :data:`miscal.study.tables.TABLES`."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a pair is called.
+
+    Attributes
+    ----------
+    pair : str
+        Its id in the study: letters, digits, dot, hyphen and underscore, so that it can name a folder.
+    dataset, model : str
+        As the plan names them.
+    family : str or None
+        Models that differ in size alone share one.
+    billions : float or None
+        Parameters of the model, in billions.
+    outcome : {"answer", "event"}
+        What its confidence is of: see :mod:`miscal.study.outcome_kind`.
+    """
+
+    pair: str
+    dataset: str
+    model: str
+    family: str | None = None
+    billions: float | None = None
+    outcome: OutcomeKind = "answer"
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """Settings of the numbers of a pair.
+
+    Attributes
+    ----------
+    seed : int
+        Of split, fit and draws.
+    epsilon : float
+        Half-width of the band of delta that counts as well calibrated.
+    epsilons : tuple of float
+        Further ones, for the table ``thresholds``.
+    min_rows : int
+        Fewest rows of a slice whose gap is measured; 1 reproduces the paper.
+    bootstrap_draws : int
+        Draws of the paper's bootstrap of the worst slice.
+    raw : bool
+        Whether the field of the raw inputs is measured too (method "paper" alone).
+    """
+
+    seed: int = 0
+    epsilon: float = 0.05
+    epsilons: tuple[float, ...] = (0.01, 0.05, 0.10, 0.15)
+    min_rows: int = 30
+    bootstrap_draws: int = 1_000
+    raw: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class PairResult:
+    """One pair under one method, as found.
+
+    Attributes
+    ----------
+    labels : Labels
+    method : {"paper", "auto"}
+    settings : MeasureSettings
+    triples : Triples
+        All rows of the pair, with their split; without one where all rows testify.
+    found : Discovery
+        What :func:`miscal.discover` found on them.
+    seconds_score : float or None
+        Seconds spent on asking the model; None for data that were read.
+    """
+
+    labels: Labels
+    method: str
+    settings: MeasureSettings
+    triples: Triples
+    found: Discovery
+    seconds_score: float | None = None
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The columns that every table of a pair begins with."""
+        labels = self.labels
+        return {"pair": labels.pair, "dataset": labels.dataset, "model": labels.model, "method": self.method}
+
+    @cached_property
+    def learned(self) -> FieldRows:
+        """The rows that testify, in the learned geometry."""
+        return learned_rows(self.found, self.triples, self.settings.epsilon)
+
+    @cached_property
+    def raw(self) -> RawGeometry | None:
+        """The field of the raw inputs; None where it is not asked for, or there is none."""
+        if not self.settings.raw:
+            return None
+        return raw_geometry(self.found, self.triples, self.learned, self.settings.seed)
+
+    @cached_property
+    def globally_corrected(self) -> np.ndarray:
+        """Confidences of the rows that testify, corrected by the best map of the confidence alone; float64 (n,)."""
+        return globally_corrected(self.found, self.triples)
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Numbers of the rows that testify, the same of rows that count as one; int64 (n,)."""
+        return units(self.triples)
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """Named group of each row that testifies, (n,); None where no groups are named."""
+        return take_groups(self.triples.group, testifying(self.triples))
+
+    @property
+    def geometries(self) -> dict[str, FieldRows]:
+        """Rows by the name of their geometry: "learned" and, where it is measured, "raw"."""
+        return {"learned": self.learned} | ({} if self.raw is None else {"raw": self.raw.rows})
+
+
+@dataclass(frozen=True, eq=False)
+class FieldRows:
+    """Rows that testify and one field at each; arrays of shape (n,), float64 unless said otherwise.
+
+    Attributes
+    ----------
+    correct, confidence
+        Outcomes (0 or 1) and confidences (in [0, 1]).
+    delta
+        The field, in [-1, 1]; negative: over-confident.
+    visible, hidden
+        Its two parts.
+    local : bool
+        Whether delta is a local estimate; elsewhere a row belongs to no regime.
+    supported : bool
+        Whether enough of the rows learned from lie nearby, which the mass of the kernel says for method "paper".
+    corrected
+        Confidences corrected by the field, in [0, 1].
+    epsilon : float
+        Half-width of the band of delta that counts as well calibrated.
+    """
+
+    correct: np.ndarray
+    confidence: np.ndarray
+    delta: np.ndarray
+    visible: np.ndarray
+    hidden: np.ndarray
+    local: np.ndarray
+    supported: np.ndarray
+    corrected: np.ndarray
+    epsilon: float
+
+    def cut(self, epsilon: float) -> np.ndarray:
+        """Regime of each row at an epsilon: "over", "good", "under", or None; object, shape (n,)."""
+        return cut(self.delta, epsilon, self.local)
+
+    @property
+    def regime(self) -> np.ndarray:
+        """Regime of each row at the pair's epsilon."""
+        return self.cut(self.epsilon)
+
+    @property
+    def regions(self) -> dict[str, np.ndarray]:
+        """Masks of all rows and of each regime, bool (n,)."""
+        regime = self.regime
+        every = np.ones(len(regime), dtype=bool)
+        return {"all": every, **{name: regime == name for name in ("over", "under", "good")}}
+
+
+@dataclass(frozen=True, eq=False)
+class RawGeometry:
+    """The field of the raw inputs: its rows, what was chosen, and the seconds that it took."""
+
+    rows: FieldRows
+    field: RawField
+    seconds: float
+
+
+def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRows:
+    """Take the rows that testify from the table of a run.
+
+    Parameters
+    ----------
+    found : Discovery
+    triples : Triples
+        Its rows, in the order of its table, with their split if there is one.
+    epsilon : float
+
+    Returns
+    -------
+    FieldRows
+    """
+    some = found.table.filter(testifying(triples))
+    names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
+    columns = {name: some[name].to_numpy() for name in names}
+    columns["local"] = some["regime"].is_not_null().to_numpy()
+    return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=epsilon, **columns)
+
+
+def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
+    """Correct the rows that testify by the map of the confidence alone that does best in training.
+
+    The maps are those of the table ``corrections``, the confidence itself among them. They learn from training rows,
+    and the one of the lowest log loss on validation rows is taken; without validation rows, on training rows. Where
+    all rows testify, maps learn from the rows outside a row's fold, and the choice is made there, too.
+
+    Parameters
+    ----------
+    found : Discovery
+    triples : Triples
+        Its rows, in the order of its table, with their split if there is one.
+
+    Returns
+    -------
+    float64 array of shape (n,)
+        Confidences of the rows that testify, in [0, 1].
+    """
+    y, f, split = triples.correct, triples.confidence, triples.split
+    weight = np.ones(len(triples)) if triples.weight is None else triples.weight
+    if split is None:
+        fold = found.table["fold"].to_numpy()
+        parts = [(fold != k, fold == k) for k in np.unique(fold)]
+        choices = parts
+    else:
+        train, val = split == "train", split == "val"
+        parts = [(train, np.ones(len(triples), dtype=bool))]
+        choices = [(val if weight[val].sum() > 0 else train, split == "test")]
+    # without a correction of the field, "miscal" is the confidence again
+    values = np.stack(list(corrections_by_name(triples, f, parts).values()))
+    losses = np.stack([log_losses(y, value) for value in values])
+    best = np.empty(len(triples))
+    for judged, inside in choices:
+        means = np.average(losses[:, judged], axis=1, weights=weight[judged])
+        best[inside] = values[int(np.argmin(means)), inside]
+    return best[testifying(triples)]
+
+
+def units(triples: Triples) -> np.ndarray:
+    """Give numbers to the rows that testify, the same to rows that count as one.
+
+    Parameters
+    ----------
+    triples : Triples
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        From 0 without gaps. Rows of one named group count as one; without groups, rows of equal inputs, unless these
+        have fewer than five different values, which are no copies of each other then.
+    """
+    at = testifying(triples)
+    group = None if triples.group is None else triples.group[at]
+    unit = row_groups(triples.X[at], group)
+    if group is None and unit.max() + 1 < FOLDS:
+        return np.arange(len(unit))
+    return unit
+
+
+def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:
+    """Smooth the residuals of the paper's bank over the raw inputs, and estimate the rows that testify.
+
+    Parameters
+    ----------
+    found : Discovery
+        Of method "paper", with evidence "test".
+    triples : Triples
+        Its rows, in the order of its table.
+    learned : FieldRows
+        The same rows in the learned geometry; the visible part, a function of the confidence alone, is theirs.
+    seed : int
+        Draws the pairs of rows behind the unit of the bandwidths.
+
+    Returns
+    -------
+    RawGeometry or None
+        None for another method, and where all rows testify: the bank that all share has seen their outcomes then.
+    """
+    if found.model.method != "paper" or found.summary.evidence != TEST:
+        return None
+    start = time.monotonic()
+    split = triples.split
+    weight = np.ones(len(triples)) if triples.weight is None else triples.weight
+    fitted, test = found.model.fitted_, split == "test"
+    # the estimator numbers the rows that it was given, which were all but the test rows
+    bank = np.flatnonzero(~test)[fitted.bank_rows_]
+    val = (split == "val") & (weight > 0)
+    field = choose_raw_field(
+        triples.X[bank],
+        fitted.bank_residual_,
+        fitted.bank_weight_,
+        triples.X[val],
+        triples.confidence[val],
+        triples.correct[val],
+        weight[val],
+        readout=fitted.readout,
+        global_map=fitted.global_map_,
+        random_state=seed,
+    )
+    estimate = field.estimate(triples.X[test], learned.confidence)
+    rows = FieldRows(
+        correct=learned.correct,
+        confidence=learned.confidence,
+        delta=estimate.delta,
+        visible=learned.visible,
+        hidden=estimate.delta - learned.visible,
+        local=estimate.local,
+        supported=estimate.supported,
+        corrected=estimate.corrected,
+        epsilon=learned.epsilon,
+    )
+    return RawGeometry(rows, field, round(time.monotonic() - start, 3))

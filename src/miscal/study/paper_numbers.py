@@ -1,0 +1,290 @@
+"""Every number of the paper (arXiv 2605.13484, version 1) that a study sets beside its own, and where it stands.
+
+The paper's numbers are those of its own pairs of models and data sets, and references for whoever has these pairs.
+They are no targets for other pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from miscal.scoring.registry import BASE_MODELS
+from miscal.study import paper48
+
+SOURCE = "arXiv 2605.13484"
+
+DATASETS: Mapping[str, str] = {
+    "hh-rlhf": "HH-RLHF", "mmlu": "MMLU", "mmlu-pro": "MMLU-Pro", "medmcqa": "MedMCQA",
+}  # fmt: skip
+"""The paper's data sets, in the order of its table 5: name here, name there."""
+
+MODELS: Mapping[str, str] = {
+    "qwen3-1.7b": "Qwen3-1.7B",
+    "qwen3-4b": "Qwen3-4B",
+    "qwen3-8b": "Qwen3-8B",
+    "ministral-3-3b": "Ministral-3-3B",
+    "ministral-3-8b": "Ministral-3-8B",
+    "ministral-3-14b": "Ministral-3-14B",
+    "llama-3.2-1b": "Llama-3.2-1B",
+    "llama-3.2-3b": "Llama-3.2-3B",
+    "llama-3.1-8b": "Llama-3.1-8B",
+    "gemma-3-1b": "gemma-3-1b",
+    "gemma-3-4b": "gemma-3-4b",
+    "gemma-3-12b": "gemma-3-12b",
+}
+"""The paper's base models, in the order of its table 5: name here, name there."""
+
+N_PAIRS = len(DATASETS) * len(MODELS)
+
+EXAMPLE = ("hh-rlhf", "qwen3-8b")
+"""The pair of figure 4."""
+
+PaperPair = tuple[str, str]
+"""Data set and model, by their names here."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation over refits."""
+
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """Bootstrap mean with the ends of its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class NullReference:
+    """A row of table 2, "Permutation-null audit"; spreads over 20 permutations."""
+
+    row: int
+    delta_std: float
+    null_delta_std: Spread
+    gap: float
+    null_gap: Spread
+
+
+@dataclass(frozen=True)
+class SeedReference:
+    """A row of table 3, "Seed stability"."""
+
+    row: int
+    correlation: Spread
+    sign_agreement: Spread
+    gap: Spread
+    delta_std: Spread
+
+
+@dataclass(frozen=True)
+class ThresholdReference:
+    """A row of table 4, "Sensitivity to the reporting threshold": pairs with a smECE gap over 0.06; sizes as shares."""
+
+    row: int
+    smece_gap: float
+    brier_gap: float
+    sizes: tuple[float, float, float]
+    n_pairs: int
+
+
+NULLS: Mapping[PaperPair, NullReference] = {
+    ("hh-rlhf", "ministral-3-14b"): NullReference(1, 0.173, Spread(0.052, 0.004), 0.117, Spread(0.000, 0.000)),
+    ("hh-rlhf", "ministral-3-3b"): NullReference(2, 0.126, Spread(0.071, 0.005), 0.049, Spread(0.000, 0.000)),
+    ("hh-rlhf", "qwen3-1.7b"): NullReference(3, 0.154, Spread(0.092, 0.005), 0.083, Spread(0.040, 0.003)),
+    ("hh-rlhf", "qwen3-8b"): NullReference(4, 0.199, Spread(0.174, 0.008), 0.135, Spread(0.063, 0.007)),
+    ("mmlu", "llama-3.2-3b"): NullReference(5, 0.170, Spread(0.151, 0.007), 0.124, Spread(0.025, 0.004)),
+    ("medmcqa", "llama-3.2-1b"): NullReference(6, 0.137, Spread(0.028, 0.008), 0.084, Spread(0.000, 0.001)),
+}
+"""Table 2, appendix F.3: the null permutes the labels within train and within validation."""
+
+SEEDS: Mapping[PaperPair, SeedReference] = {
+    ("hh-rlhf", "ministral-3-14b"):
+        SeedReference(1, Spread(0.87, 0.03), Spread(0.79, 0.06), Spread(0.13, 0.05), Spread(0.17, 0.01)),
+    ("hh-rlhf", "ministral-3-3b"):
+        SeedReference(2, Spread(0.84, 0.03), Spread(0.86, 0.02), Spread(0.07, 0.01), Spread(0.14, 0.01)),
+    ("hh-rlhf", "qwen3-1.7b"):
+        SeedReference(3, Spread(0.95, 0.02), Spread(0.86, 0.04), Spread(0.09, 0.01), Spread(0.15, 0.01)),
+    ("hh-rlhf", "qwen3-8b"):
+        SeedReference(4, Spread(0.96, 0.02), Spread(0.83, 0.05), Spread(0.13, 0.01), Spread(0.20, 0.01)),
+    ("mmlu", "llama-3.2-3b"):
+        SeedReference(5, Spread(0.98, 0.00), Spread(0.91, 0.01), Spread(0.13, 0.00), Spread(0.17, 0.01)),
+    ("medmcqa", "llama-3.2-1b"):
+        SeedReference(6, Spread(0.81, 0.03), Spread(0.82, 0.02), Spread(0.08, 0.01), Spread(0.14, 0.01)),
+}  # fmt: skip
+"""Table 3, appendix F.3."""
+
+THRESHOLDS: Mapping[float, ThresholdReference] = {
+    0.01: ThresholdReference(1, 0.083, 0.013, (0.203, 0.558, 0.646), 14),
+    0.05: ThresholdReference(2, 0.083, 0.021, (0.125, 0.498, 0.625), 18),
+    0.10: ThresholdReference(3, 0.092, 0.017, (0.266, 0.494, 0.593), 20),
+    0.15: ThresholdReference(4, 0.111, 0.025, (0.243, 0.478, 0.559), 18),
+}
+"""Table 4, appendix F.4, by epsilon. The sizes contradict table 5b, so that they are no reference."""
+
+_Cell = tuple[float, float, float] | None
+_GAPS: Mapping[str, tuple[_Cell, ...]] = {
+    "qwen3-1.7b": ((0.083, 0.070, 0.098), (0.074, 0.048, 0.112), (0.013, 0.000, 0.038), (0.002, 0.000, 0.010)),
+    "qwen3-4b": ((0.101, 0.071, 0.129), (0.062, 0.046, 0.083), (0.031, 0.000, 0.063), (0.002, 0.000, 0.010)),
+    "qwen3-8b": ((0.132, 0.116, 0.148), (0.069, 0.049, 0.090), (0.066, 0.029, 0.102), (0.002, 0.000, 0.010)),
+    "ministral-3-3b": ((0.060, 0.046, 0.076), (0.033, 0.022, 0.047), (0.026, 0.000, 0.059), (0.048, 0.037, 0.058)),
+    "ministral-3-8b": ((0.003, 0.000, 0.014), (0.081, 0.036, 0.133), (0.051, 0.019, 0.089), (0.046, 0.039, 0.054)),
+    "ministral-3-14b": ((0.118, 0.102, 0.131), (0.010, 0.003, 0.018), (0.046, 0.013, 0.077), (0.057, 0.049, 0.065)),
+    "llama-3.2-1b": ((0.011, 0.000, 0.026), (0.038, 0.024, 0.051), (0.005, 0.000, 0.025), (0.084, 0.075, 0.095)),
+    "llama-3.2-3b": ((0.106, 0.089, 0.122), (0.124, 0.113, 0.136), (0.015, 0.000, 0.050), (0.064, 0.052, 0.074)),
+    "llama-3.1-8b": ((0.002, 0.000, 0.013), (0.064, 0.053, 0.073), (0.029, 0.000, 0.079), (0.082, 0.068, 0.093)),
+    "gemma-3-1b": ((0.067, 0.052, 0.081), (0.002, 0.000, 0.012), (0.110, 0.069, 0.148), (0.002, 0.000, 0.009)),
+    "gemma-3-4b": ((0.002, 0.000, 0.013), (0.020, 0.008, 0.032), (0.005, 0.000, 0.028), (0.004, 0.000, 0.011)),
+    "gemma-3-12b": ((0.040, 0.026, 0.055), (0.026, 0.014, 0.038), (0.005, 0.000, 0.028), (0.002, 0.000, 0.008)),
+}
+_SIZES: Mapping[str, tuple[_Cell, ...]] = {
+    "qwen3-1.7b": ((26.4, 26.4, 27.0), (4.7, 3.4, 13.3), (43.1, 41.7, 74.8), None),
+    "qwen3-4b": ((11.4, 10.4, 11.6), (15.2, 15.2, 15.2), (46.0, 45.3, 54.4), None),
+    "qwen3-8b": ((35.6, 35.1, 39.1), (11.9, 11.6, 12.9), (34.5, 7.4, 48.4), (20.1, 20.1, 20.1)),
+    "ministral-3-3b": ((33.4, 33.4, 33.4), (23.6, 9.3, 34.4), (31.1, 9.2, 36.8), (35.9, 21.9, 38.5)),
+    "ministral-3-8b": (None, (4.9, 3.2, 20.0), (33.2, 16.2, 38.7), (38.7, 26.7, 41.6)),
+    "ministral-3-14b": ((17.8, 17.8, 17.8), (27.2, 24.3, 58.6), (28.0, 5.2, 51.6), (48.3, 38.5, 54.7)),
+    "llama-3.2-1b": ((20.8, 2.4, 21.4), (24.3, 3.8, 36.4), None, (39.2, 38.3, 42.5)),
+    "llama-3.2-3b": ((48.3, 47.3, 50.9), (41.1, 35.6, 42.5), (19.3, 4.5, 22.7), (42.0, 38.7, 42.7)),
+    "llama-3.1-8b": (None, (39.2, 27.5, 51.1), (12.5, 5.3, 31.0), (39.3, 39.4, 39.4)),
+    "gemma-3-1b": ((30.4, 30.4, 30.4), None, (0.7, 0.6, 0.6), None),
+    "gemma-3-4b": (None, (22.7, 22.7, 22.7), None, (40.4, 40.2, 40.2)),
+    "gemma-3-12b": ((36.2, 36.1, 36.1), (22.5, 22.3, 22.3), None, (24.2, 20.1, 40.0)),
+}
+
+
+def _by_pair(rows: Mapping[str, tuple[_Cell, ...]], unit: float) -> dict[PaperPair, Ranged | None]:
+    cells = {(dataset, model): rows[model][i] for i, dataset in enumerate(DATASETS) for model in MODELS}
+    return {
+        pair: None if cell is None else Ranged(*(round(value * unit, 5) for value in cell))
+        for pair, cell in cells.items()
+    }
+
+
+GAPS: Mapping[PaperPair, Ranged] = {pair: gap for pair, gap in _by_pair(_GAPS, 1.0).items() if gap is not None}
+"""Table 5a, appendix F.5: worst-slice smECE gap, clipped at 0 as far as its numbers show; all 48 pairs."""
+
+SIZES: Mapping[PaperPair, Ranged | None] = _by_pair(_SIZES, 0.01)
+"""Table 5b, appendix F.5: share of test rows in the worst slice; None where the paper has a dash."""
+
+N_LARGE_GAP = 18
+"""Pairs with a gap of at least 0.06: section 5, "Validity"."""
+
+LARGE_GAP_SHARE = 0.41
+"""Mean share of test rows in their worst slices: section 5, "Validity". Table 5b contradicts it."""
+
+POSITIVE_RAW, POSITIVE_LEARNED = 0.58, 0.80
+"""Share of pairs with a positive gap in raw and in learned geometry: appendix F.2."""
+
+CORRELATIONS: Mapping[str, float] = {"brier_on_smece": 0.26, "smece_gaps": 0.70, "brier_gaps": 0.77}
+"""Over pairs and thresholds, appendix F.4; whether Pearson's or Spearman's is not said.
+
+Keys: Brier gap against smECE gap on the slice that is worst by smECE; smECE gaps on the slices that are worst by smECE
+and by the Brier score; Brier gaps on these slices.
+"""
+
+
+def paper_pair(dataset: str, model: str) -> PaperPair | None:
+    """Return which of the paper's pairs these are, by their names alone.
+
+    Parameters
+    ----------
+    dataset, model : str
+        As a plan names them; case does not matter, and a model may go by its hub id.
+
+    Returns
+    -------
+    (dataset, model) or None
+        Names as in :data:`DATASETS` and :data:`MODELS`; None for any other pair.
+
+    Examples
+    --------
+    >>> paper_pair("MMLU", "Qwen/Qwen3-8B-Base")
+    ('mmlu', 'qwen3-8b')
+    >>> paper_pair("mmlu", "gpt-2") is None
+    True
+    """
+    name = _SHORT_NAMES.get(model.lower(), model.lower())
+    pair = (dataset.lower(), name)
+    return pair if pair in _PAIRS else None
+
+
+N_TOLERANCE = 0.05
+"""Relative difference in rows up to which a pair is the paper's: releases of a benchmark differ by a few rows, samples
+and other splits by more."""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A pair of a study that is one of the paper's, by its names and its number of rows.
+
+    Attributes
+    ----------
+    pair : (dataset, model)
+        Names as in :data:`DATASETS` and :data:`MODELS`.
+    differs : tuple of str
+        Settings that are not the paper's, in words, as ``"min_rows 30 (paper: 1)"``; empty under the paper's own.
+    """
+
+    pair: PaperPair
+    differs: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What a reader should know of the settings; empty where they are the paper's."""
+        return f"under other settings than the paper's: {', '.join(self.differs)}" if self.differs else ""
+
+
+def reproduced(row: Mapping[str, Any], split: str | None = None) -> Reproduced | None:
+    """Say whether a pair is one of the paper's: by its names, and by a number of rows within 5 % of the paper's.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of the table ``pairs``; ``dataset``, ``model``, ``n``, ``method``, ``evidence`` and ``min_rows`` are used.
+    split : {"permutation", "grouped"}, optional
+        Of the plan; None where it is not known, and then it is not compared.
+
+    Returns
+    -------
+    Reproduced or None
+        None for any other pair, and where the number of rows is not known.
+
+    Examples
+    --------
+    >>> row = {"dataset": "mmlu", "model": "qwen3-8b", "n": 14_042, "method": "paper", "evidence": "test"}
+    >>> reproduced(row | {"min_rows": 1}, "permutation").differs
+    ()
+    >>> reproduced(row | {"min_rows": 30}, "grouped").note
+    "under other settings than the paper's: split grouped (paper: permutation), min_rows 30 (paper: 1)"
+    >>> reproduced(row | {"n": 2_000, "min_rows": 1}) is None
+    True
+    """
+    pair = paper_pair(row["dataset"], row["model"])
+    if pair is None or row["n"] is None:
+        return None
+    papers = paper48.DATASET_ROWS[pair[0]]
+    if abs(row["n"] - papers) > N_TOLERANCE * papers:
+        return None
+    here = {"method": row["method"], "evidence": row["evidence"], "split": split, "min_rows": row["min_rows"]}
+    published = {name: paper48.defaults()[name] for name in here}
+    differs = (name for name, value in here.items() if value is not None and value != published[name])
+    return Reproduced(pair, tuple(f"{name} {here[name]} (paper: {published[name]})" for name in differs))
+
+
+def of_papers(rows: Iterable[Mapping[str, Any]], split: str | None = None) -> dict[str, Reproduced]:
+    """Return which pairs are the paper's, by their ids; rows and split as for :func:`reproduced`."""
+    known = {row["pair"]: reproduced(row, split) for row in rows}
+    return {pair: found for pair, found in known.items() if found is not None}
+
+
+_SHORT_NAMES = {model.hub_id.lower(): name for name, model in BASE_MODELS.items()}
+_PAIRS = frozenset(product(DATASETS, MODELS))

@@ -1,0 +1,40 @@
+"""Calibrated models: nearly every one has a gap above 0, and few are counted as beyond chance."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.calibration.metrics import measure_gap
+from miscal.evidence.bootstrap import slice_bootstrap
+from miscal.study.aggregates import gap_numbers
+
+N_PAIRS, N_ROWS = 100, 600
+
+
+def calibrated(k: int) -> dict:
+    """One pair: outcomes are drawn from the confidences, and slices say nothing about them."""
+    rng = np.random.default_rng((31, k))
+    f = rng.uniform(0.3, 0.95, N_ROWS)
+    y = (rng.random(N_ROWS) < f).astype(float)
+    regime = rng.choice(["over", "good", "under"], N_ROWS)
+    gap = measure_gap(y, f, regime, n_draws=100, random_state=k)
+    drawn = slice_bootstrap(y, f, regime, n_draws=100, random_state=k).gap
+    return {
+        "gap_clipped": max(0.0, gap.value),
+        "gap_interval_low": gap.interval[0],
+        "gap_boot_mean_clipped": drawn.mean_clipped,
+        "gap_low": drawn.low,
+        "share_worst": float(np.mean(regime == gap.worst)),
+    }
+
+
+@pytest.mark.slow
+def test_calibrated_pairs_are_seldom_beyond_chance():
+    named = {"dataset": "noise", "method": "auto", "geometry": "learned"}
+    found = gap_numbers(pl.DataFrame([named | calibrated(k) for k in range(N_PAIRS)]), "auto")
+    assert found.n_measured == N_PAIRS
+    # 5 % of 100, and three standard errors
+    assert found.n_beyond_chance <= 11
+    # neither the sign of the gap nor the bootstrap's percentiles are a test
+    assert found.n_above_zero > 0.9 * N_PAIRS
+    assert found.n_lower_end_above_zero > 0.25 * N_PAIRS

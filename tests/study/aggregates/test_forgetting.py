@@ -1,0 +1,108 @@
+"""Which pairs forget the category and keep the error, counted on tables made by hand."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.study.aggregates.corrections import correction_transfer, field_agreement
+from miscal.study.aggregates.forgetting import forgetting
+from miscal.study.tables import TABLES
+
+TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
+
+
+def empty(name):
+    return pl.DataFrame(schema={column: TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()})
+
+
+def rows_of(pair, values, *, null=0.5, std=0.01, p=0.001, method="auto"):
+    """Rows of the table; values: what neighbours share -> purity in raw and in learned space."""
+    known = {"pair": pair, "dataset": "d", "model": pair, "method": method, "neighbours": 10, "n": 100}
+    return [
+        {**known, "space": space, "by": by, "purity": value, "null_mean": null, "null_std": std, "p_value": p}
+        for by, both in values.items()
+        for space, value in zip(("raw", "learned"), both, strict=True)
+    ]
+
+
+def test_each_way_a_pair_can_go_is_counted():
+    table = pl.DataFrame(
+        [
+            *rows_of("both", {"topic": (0.9, 0.6), "sign": (0.6, 0.9), "outcome": (0.55, 0.7)}),
+            # the first column counts, not the one that the raw inputs are arranged by most
+            *rows_of("forgets", {"topic": (0.9, 0.6), "outcome": (0.7, 0.55), "later": (0.95, 0.95)}),
+            *rows_of("keeps", {"topic": (0.6, 0.9), "outcome": (0.55, 0.7)}),
+            *rows_of("noise", {"topic": (0.9, 0.89), "outcome": (0.55, 0.56)}),
+            *rows_of("chance", {"topic": (0.9, 0.6), "outcome": (0.4, 0.5)}, p=0.5),
+            *rows_of("bare", {"sign": (0.6, 0.9)}),
+            *rows_of("both", {"topic": (0.6, 0.9), "outcome": (0.9, 0.6)}, method="paper"),
+        ]
+    )
+    found = forgetting(table, "auto")
+    told = {one.pair: (one.forgets, one.keeps) for one in found.pairs}
+    assert told == {
+        "both": (True, True), "forgets": (True, False), "keeps": (False, True), "noise": (False, False),
+        "chance": (True, False), "bare": (False, False),
+    }  # fmt: skip
+    assert (found.n_forget, found.n_keep, found.n_both) == (3, 2, 1)
+    assert "in 3 of 6 interpreted pairs" in found.sentence
+    assert found.pairs[-1].category is found.pairs[-1].outcome is None
+    assert found.pairs[-1].sign.rises
+    assert forgetting(table, "paper").n_both == 0
+
+
+def test_the_first_column_is_compared_above_chance():
+    rows = rows_of("p", {"topic": (0.6, 0.2)}, null=0.1) + rows_of("p", {"purer": (0.99, 0.99)}, null=0.1)
+    (pair,) = forgetting(pl.DataFrame(rows), "auto").pairs
+    assert pair.category.by == "topic"
+    assert pair.category.raw == pytest.approx((0.6 - 0.1) / 0.9)
+    assert pair.category.learned == pytest.approx((0.2 - 0.1) / 0.9)
+    assert pair.category.margin == pytest.approx(2 * np.sqrt(2 * 0.01**2) / 0.9)
+
+
+def test_empty_tables_say_that_nothing_is_known():
+    assert forgetting(empty("purity"), "auto").pairs == ()
+    assert "nothing is known" in forgetting(empty("purity"), "auto").sentence
+    assert field_agreement(empty("transfer_fields"), "auto").height == 0
+    found = correction_transfer(empty("transfer_corrections"), "auto")
+    assert (found.n, found.saved, found.saved_own) == (0, None, None)
+    assert found.sentence == "No correction was judged on another pair."
+
+
+def test_correlations_are_averaged_by_data_set():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"method": method, "dataset": dataset, "what": what, "correlation": r, "sign_agreement": a}
+        for method in ("paper", "auto")
+        for dataset in ("one", "two")
+        for what in ("delta", "hidden")
+        for r, a in [*rng.random((3, 2)).tolist(), (None, 0.1)]
+    ]
+    found = field_agreement(pl.DataFrame(rows), "paper")
+    assert found.height == 4
+    for line in found.to_dicts():
+        same = [row for row in rows if all(row[k] == line[k] for k in ("dataset", "what")) and row["method"] == "paper"]
+        known = [row for row in same if row["correlation"] is not None]
+        assert line["n"] == len(known) == 3
+        assert line["mean"] == pytest.approx(sum(row["correlation"] for row in known) / 3)
+        assert line["lowest"] == min(row["correlation"] for row in known)
+        assert line["highest"] == max(row["correlation"] for row in known)
+        assert line["sign_agreement"] == pytest.approx(sum(row["sign_agreement"] for row in known) / 3)
+
+
+def test_corrections_are_counted_by_the_sign_of_their_interval():
+    rng = np.random.default_rng(0)
+    saved, half = rng.normal(0, 0.1, 40), rng.uniform(0.01, 0.1, 40)
+    raw, own = rng.random(40), rng.random(40)
+    table = pl.DataFrame(
+        {
+            "method": ["auto"] * 30 + ["paper"] * 10, "saved": saved, "saved_low": saved - half,
+            "saved_high": saved + half, "log_loss_raw": raw, "log_loss_own": own,
+        }
+    )  # fmt: skip
+    found = correction_transfer(table, "auto")
+    assert found.n_better == sum(s > h for s, h in zip(saved[:30], half[:30], strict=True))
+    assert found.n_worse == sum(-s > h for s, h in zip(saved[:30], half[:30], strict=True))
+    assert found.saved == pytest.approx(sum(saved[:30]) / 30)
+    assert found.saved_own == pytest.approx(sum(raw[:30] - own[:30]) / 30)
+    assert found.sentence.startswith("Of 30 corrections")
