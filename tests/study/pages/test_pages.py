@@ -107,12 +107,12 @@ def test_the_interval_of_a_gap_is_the_one_that_allows_for_noise(make_pages, made
     own = made["pairs"].filter(geometry="learned")
     for row, shown in zip(own.iter_rows(named=True), cells(page, "pairs", "<table"), strict=True):
         if row["gap"] is None:
-            assert shown[9] == "\u2013"
+            assert shown[10] == "\u2013"
             continue
         low, high = (f"{row[name]:+.3f}".replace("-", "\u2212").replace("+0.000", "0.000")
                      for name in ("gap_interval_low", "gap_interval_high"))  # fmt: skip
-        assert shown[9].endswith(f"{low} to {high}")
-        assert shown[13].startswith(f"{row['log_loss_saved_local']:+.3f}".replace("-", "\u2212"))
+        assert shown[10].endswith(f"{low} to {high}")
+        assert shown[14].startswith(f"{row['log_loss_saved_local']:+.3f}".replace("-", "\u2212"))
 
 
 def test_the_accuracy_of_an_event_is_called_its_rate(make_pages, made):
