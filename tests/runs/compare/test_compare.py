@@ -10,8 +10,8 @@ from scipy.stats import binomtest
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.ledger.scan import cut_into_strata
 from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.comparison import _of_rows, compare, compare_rows
 from miscal.runs.compare.estimates import recalibration_saving
 from miscal.runs.compare.groups import GroupNumbers, candidates, differing, nearer_values
