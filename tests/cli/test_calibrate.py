@@ -20,6 +20,9 @@ from .new_rows import N, embedded, rows, set_cells
 COLUMNS = ["row", "delta", "corrected", "mass", "supported", "reason"]
 FAR = "far from all rows that the model was fitted on"
 
+# what a run leaves in model/ beside the field
+BESIDE = ("input", "clusters")
+
 
 def with_column(**expressions):
     return lambda data: data.with_columns(**expressions)
@@ -195,7 +198,7 @@ def test_a_row_that_is_not_supported_gets_the_global_maps_value(calibrate, model
     for change in (set_cells("kind", "art", (1,)), set_cells("age", None, (2,)), set_cells("confidence", None, (3,))):
         changed = change(changed)
     table = calibrate("features", changed, "--on-invalid", "null").table
-    field = MiscalibrationField.load(models["features"], beside=("input",))
+    field = MiscalibrationField.load(models["features"], beside=BESIDE)
     f = changed["confidence"].to_numpy()[[1, 2]]
     np.testing.assert_allclose(table["corrected"].to_numpy()[[1, 2]], field.global_map_.predict(f))
     np.testing.assert_allclose(table["delta"].to_numpy()[[1, 2]], field.global_map_.predict(f) - f)
@@ -357,7 +360,7 @@ def test_what_is_said_of_other_embeddings_does_not_depend_on_pieces(name, wide, 
 def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_line(wide, calibrate, tmp_path):
     # as models of earlier versions were saved
     shutil.copytree(wide, tmp_path / "model")
-    replace(load_estimator(wide, beside=("input",)), inputs=None).save(tmp_path / "model")
+    replace(load_estimator(wide, beside=BESIDE), inputs=None).save(tmp_path / "model")
     X = drawn(2_000, 1)
     np.save(tmp_path / "x.npy", OTHERS["rotated"][0](X))
     told = calibrate(tmp_path / "model", rows(2_000, seed=1), "--embeddings", tmp_path / "x.npy")
@@ -367,14 +370,21 @@ def test_a_model_that_does_not_describe_its_inputs_corrects_and_says_so_in_one_l
     assert said.count("does not describe the inputs that it was fitted on, so embeddings of another model cannot") == 1
     assert "`miscal discover` run again saves such a description" in said
     # in Python, too, rows are corrected
-    field, f = MiscalibrationField.load(tmp_path / "model", beside=("input",)), rows(2_000, seed=1)["confidence"]
+    field, f = (
+        MiscalibrationField.load(tmp_path / "model", beside=BESIDE),
+        rows(2_000, seed=1)["confidence"],
+    )
     np.testing.assert_array_equal(
-        field.calibrate(X, f.to_numpy()), MiscalibrationField.load(wide, beside=("input",)).calibrate(X, f.to_numpy())
+        field.calibrate(X, f.to_numpy()),
+        MiscalibrationField.load(wide, beside=BESIDE).calibrate(X, f.to_numpy()),
     )
 
 
 def test_python_says_the_same_of_other_embeddings(wide):
-    field, f = MiscalibrationField.load(wide, beside=("input",)), rows(2_000, seed=1)["confidence"].to_numpy()
+    field, f = (
+        MiscalibrationField.load(wide, beside=BESIDE),
+        rows(2_000, seed=1)["confidence"].to_numpy(),
+    )
     for call in (field.predict, field.calibrate):
         call(drawn(2_000, 1), f)
         with pytest.raises(InputError, match="none of the 2,000 rows looked at is plausible"):

@@ -38,7 +38,7 @@ from miscal.synthetic.store import Store
 
 from ..cli.new_rows import fitted, rows
 from ..data.importers.written import lines, sample
-from ..report.test_comparison import comparison
+from ..runs.compare.test_page import comparison
 from ..scoring.test_folder import questions
 from ..study import toys
 from ..study.conftest import data, entry  # noqa: F401 - a fixture

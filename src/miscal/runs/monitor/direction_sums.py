@@ -54,11 +54,11 @@ class DirectionSums:
 
         Returns
         -------
-        Learned
+        DirectionSums
 
         Examples
         --------
-        >>> taught = Learned.nothing(1).after(np.ones((400, 1)), np.full(400, 0.1), np.full(400, 0.25))
+        >>> taught = DirectionSums.nothing(1).after(np.ones((400, 1)), np.full(400, 0.1), np.full(400, 0.25))
         >>> taught.score(np.ones((1, 1))).round(2).tolist()
         [0.38]
         """

@@ -145,7 +145,7 @@ def check_arrays(basis: Basis, learned: dict[str, DirectionSums], reference: NDA
     Parameters
     ----------
     basis : Basis
-    learned : dict of str to Learned
+    learned : dict of str to DirectionSums
         By question.
     reference : (m, k + 1) float32
     seen : iterable of (n,) uint64
