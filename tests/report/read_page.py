@@ -1,8 +1,10 @@
 """A page as a browser reads it, and texts that would be markup if they were not escaped."""
 
+import re
 from html.parser import HTMLParser
 
 from miscal.report import render
+from miscal.report.inline import digest
 
 VOID = {"meta", "link", "input", "br"}
 PAYLOADS = [
@@ -65,3 +67,21 @@ class Page(HTMLParser):
 
 def page_of(run, **options):
     return Page(render(run, **options).read_text(encoding="utf-8"))
+
+
+def check_no_new_element(page, plain):
+    """A page that shows a payload has the elements of a plain one, no handlers, and links to itself alone."""
+    assert page.tags == plain.tags
+    assert not [name for _, name, _ in page.attributes if name.startswith("on") or name in ("style", "srcdoc")]
+    links = {value for _, name, value in page.attributes if name in ("href", "src", "action")}
+    assert all(link.startswith("#") or link == "data:," for link in links)
+
+
+def check_policy_without_program(text):
+    """The policy of a page without a program names its style by its hash, and nothing else that may run."""
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
+    style = re.search(r"<style>(.*)</style>", text, flags=re.DOTALL)[1]
+    assert policy.startswith("default-src 'none';")
+    assert f"style-src '{digest(style)}'" in policy
+    assert "script-src" not in policy
+    assert "<script" not in text

@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from miscal.cli.printed_summary import WIDTH, summary_lines
+from miscal.cli.printed_summary import summary_lines
 from miscal.discovery.summary import Summary
+from miscal.report.terminal import WIDTH
 
 
 def summary_of(run):

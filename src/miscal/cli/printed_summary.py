@@ -1,6 +1,5 @@
 """The summary of a run in a few lines for a terminal."""
 
-import textwrap
 from pathlib import Path
 
 from miscal.calibration.metrics import MIN_ROWS
@@ -9,10 +8,9 @@ from miscal.findings.verdict import in_points
 from miscal.report.legend import REGIMES
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import grouped, row_words, sampled, weighed
+from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
-WIDTH = 100
-"""Columns that sentences are wrapped to."""
 SHOWN = 5
 """Findings that are printed; the report lists all."""
 
@@ -34,22 +32,18 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         warnings, where the report is.
     """
     return [
-        *(line for alarm in summary.alarms for line in (*_wrapped(f"ALARM       {alarm}"), "")),
-        *(line for sentence in first_sentence(summary.verdict) for line in _wrapped(sentence, indent=0)),
+        *(line for alarm in summary.alarms for line in (*wrapped(f"ALARM       {alarm}"), "")),
+        *(line for sentence in first_sentence(summary.verdict) for line in wrapped(sentence, indent=0)),
         "",
         *_findings(summary),
-        *(line for regime in _regimes(summary) for line in _wrapped(regime)),
+        *(line for regime in _regimes(summary) for line in wrapped(regime)),
         *_correction(summary),
-        *_wrapped(". ".join(told.rstrip(".") for told in (_rows(summary), grouped(summary), weighed(summary)) if told)),
-        *(line for inputs in _inputs(summary) for line in _wrapped(inputs)),
-        *(line for warning in summary.warnings for line in _wrapped(f"warning     {warning}")),
+        *wrapped(". ".join(told.rstrip(".") for told in (_rows(summary), grouped(summary), weighed(summary)) if told)),
+        *(line for inputs in _inputs(summary) for line in wrapped(inputs)),
+        *(line for warning in summary.warnings for line in wrapped(f"warning     {warning}")),
         # a path is never broken: it is there to be copied
         f"report      {out / 'report.html'}",
     ]
-
-
-def _wrapped(text: str, indent: int = 12) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _rows(summary: Summary) -> str:
@@ -97,13 +91,13 @@ def _findings(summary: Summary) -> list[str]:
         f"{in_points(abs(one.hidden.value))} {_often(one)} than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]
-    wrapped = [part for line in lines for part in _wrapped(line)]
+    shown = [part for line in lines for part in wrapped(line)]
     if (more := len(summary.findings) - len(lines)) > 0:
-        wrapped.append(f"            and {more} more in the report and in findings.parquet")
+        shown.append(f"            and {more} more in the report and in findings.parquet")
     if alone := summary.accounted_for:
         what = "1 more value of a column differs" if len(alone) == 1 else f"{len(alone)} more values of columns differ"
-        wrapped += _wrapped(f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the report")
-    return wrapped
+        shown += wrapped(f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the report")
+    return shown
 
 
 def _correction(summary: Summary) -> list[str]:

@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-WIDTH = 100
+from miscal.report.terminal import WIDTH
 
 
 def audit_lines(found: dict, run_dir: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which rows are the same: a row counts once, and of rows that came before only digests are kept.
+"""Which rows are the same. A row counts once. A monitor keeps digests of its earlier rows, not the rows themselves.
 
 A row is what its ``id`` says, where the first look had such a column. Otherwise it is its values: inputs, confidence,
 outcome and group, to the last bit, whatever its place, file or format. Rows of a table may be equal in all of these and
@@ -67,7 +67,7 @@ class RowKeys:
         return RowKeys(groups, _row_keys(rows), _alike_keys(rows, basis))
 
     def joined(self, new: RowKeys) -> RowKeys:
-        """Add the digests of a look, in rising order: each group once, rows as often as they came."""
+        """Add the digests of a look. All are sorted; a group is kept once, and a row as often as it came."""
         groups = np.union1d(self.groups, new.groups).astype(np.uint64)
         rows, alike = (np.sort(np.r_[a, b]) for a, b in ((self.rows, new.rows), (self.alike, new.alike)))
         return RowKeys(groups, rows, alike)
@@ -124,7 +124,7 @@ def more_than_chance(keys: Keys, seen: Keys) -> bool:
     keys : (n,) uint64
         Of new rows.
     seen : (m,) uint64
-        Of earlier rows, as often as they came.
+        Of earlier rows; a row that came twice is in it twice.
 
     Returns
     -------
@@ -194,13 +194,13 @@ def refuse_counted(looks: Sequence[Look], before: RowKeys, new: RowKeys, folder:
         when = f"look {number}{f' ({look.at})' if look.at else ''}"
         if content == look.content:
             raise InputError(
-                f"these {look.rows:,} rows were counted before, as {when} of {folder}, and count once: give the rows "
-                "that came after; nothing was changed"
+                f"these {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once. Give "
+                "the rows that came after them; nothing was changed"
             )
         if len(new.rows) > look.rows and order_digest(new.rows[: look.rows]) == look.ordered:
             raise InputError(
-                f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and count once: give only "
-                "the rows that came after, for example with --where; nothing was changed"
+                f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once. "
+                "Give only the rows that came after them, for example with --where; nothing was changed"
             )
     again = np.isin(new.rows, before.rows)
     if rows.id is not None and again.any():

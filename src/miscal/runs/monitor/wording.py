@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from miscal.report.terminal import wrapped
 from miscal.runs.monitor.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
 from miscal.runs.monitor.questions import FINDING, HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, REGIME, TOTAL
 
-WIDTH, SHOWN = 100, 5
-"""Characters of a line on a terminal, and groups that are named there."""
+SHOWN = 5
+"""Groups that are named on a terminal."""
 
 _REFIT = "run `miscal discover` again, with rows of this kind"
 
@@ -208,9 +208,9 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
         *(f"warning     {one}" for one in found.warnings),
     ]
     return [
-        *(line for sentence in found.verdict for line in _wrapped(sentence, 0)),
+        *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
         "",
-        *(line for one in told for line in _wrapped(one, 12)),
+        *(line for one in told for line in wrapped(one, 12)),
         # a path is never broken: it is there to be copied
         f"page        {out / 'monitor.html'}",
     ]
@@ -222,7 +222,3 @@ def _dropped(n: int) -> str:
 
 def _more(n: int) -> list[str]:
     return [f"            and {n:,} more: see the page"] if n > 0 else []
-
-
-def _wrapped(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
