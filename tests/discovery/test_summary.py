@@ -71,6 +71,8 @@ def content():
             "p_value_total": 0.01,
         },
         "correction": {name: dict.fromkeys(("all", "over", "under", "good"), SCORE) for name in ("raw", "miscal")},
+        "corrected_smece": SMECE,
+        "gains": {"raw": {"brier": {"value": 0.01}, "log_loss": {"value": 0.02, "interval": [0.01, 0.03]}}},
         "selection": {"chosen": {"scale": 1.0}, "candidates": [{"proxy": 0.2, "chosen": True}]},
         "subregimes": [
             {

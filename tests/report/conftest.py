@@ -41,11 +41,11 @@ FINDING = {
     "residual": -0.4,
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
+    "beyond": {"value": -0.26, "interval": [-0.34, -0.18]},
     "odds_ratio": 0.37,
     "p_value": 1e-9,
     "p_adjusted": 1e-6,
     "sign": "over",
-    "explained": 0.4,
     "aliases": ['"court" in the text'],
     "alias_conditions": [{"kind": "term", "term": "court"}],
     "rows": [3, 5],
@@ -295,6 +295,13 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
                 ("temperature", 0.05),
                 ("platt", 0.07),
             )
+        },
+        "corrected_smece": {"value": 0.021, "interval": [0.012, 0.036], "floor": 0.015, "p_value": 0.2},
+        "gains": {
+            method: {
+                name: {"value": value, "interval": [value - 0.002, value + 0.002]} for name in ("brier", "log_loss")
+            }
+            for method, value in (("raw", 0.12), ("isotonic", 0.011), ("temperature", 0.013), ("platt", 0.001))
         },
         "selection": {
             "chosen": {"model": "stack + kernel", "sigma": 0.3},

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
-from miscal.findings.verdict import in_points
+from miscal.findings.verdict import sized
 from miscal.report.legend import REGIMES
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import grouped, row_words, sampled, weighed
@@ -80,15 +80,17 @@ def _shown(measure: MeasureAgainstNull) -> str:
     return told.replace(MINUS, "-")
 
 
-def _often(finding: FindingNumbers) -> str:
-    return "less often" if finding.hidden.value < 0 else "more often"
+def _more_often(finding: FindingNumbers) -> str:
+    often = "less often" if finding.sign == "over" else "more often"
+    size, _, interval = sized(finding.beyond.value or 0.0, finding.beyond.interval).partition(", ")
+    return f"{size} {often} ({interval})".replace(MINUS, "-")
 
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
         f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
-        f"{in_points(abs(one.hidden.value))} {_often(one)} than rows of equal confidence"
+        f"{_more_often(one)} than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]
     shown = [part for line in lines for part in wrapped(line)]

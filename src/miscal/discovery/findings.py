@@ -145,24 +145,26 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
     rows = []
     for one in ledger.findings:
         told = plain(one.to_dict())
-        hidden = told.pop("hidden")
-        low, high = hidden["interval"]
-        values = {name: json.dumps(told[name]) for name in ("condition", "made_of")}
-        rows.append({**told, **values, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
+        values = {name: json.dumps(told[name]) for name in ("condition", "made_of")} | {"explained": None}
+        for name in ("hidden", "beyond"):
+            low, high = told[name].get("interval", (None, None))
+            values |= {name: told[name]["value"], f"{name}_low": low, f"{name}_high": high}
+        rows.append({**told, **values})
     return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
 
 
 def _schema() -> dict:
     import polars as pl
 
-    numbers = ("share", "accuracy", "confidence", "residual", "visible", "hidden", "hidden_low", "hidden_high")
+    means = ("share", "accuracy", "confidence", "residual", "visible")
+    sizes = ("hidden", "hidden_low", "hidden_high", "beyond", "beyond_low", "beyond_high")
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,
         "source": pl.String,
         "columns": pl.List(pl.String),
         "n": pl.Int64,
-        **dict.fromkeys((*numbers, *tested), pl.Float64),
+        **dict.fromkeys((*means, *sizes, *tested), pl.Float64),
         "sign": pl.String,
         "explained": pl.Float64,
         "aliases": pl.List(pl.String),

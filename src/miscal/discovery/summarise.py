@@ -14,6 +14,7 @@ from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
+from miscal.discovery.correction_gains import correction_gains
 from miscal.discovery.estimating import ALL, HonestRows
 from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run_claim import claim_of
@@ -115,6 +116,8 @@ def summarise(
         ),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(correct, predictions, regime, weights),
+        corrected_smece=measurements.smooth_ece(correct, predictions["miscal"], seed=seed, **counted),
+        gains=correction_gains(correct, predictions, **counted),
         selection=_selection(model),
         subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
         findings=rows.ledger.numbers(),

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.findings.conditions import Composition, Stored, described, phrase
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
 needed by a command that reads runs. A run of another version is refused."""
 
@@ -168,6 +168,13 @@ class Comparison(Part):
     good: Score
 
 
+class Gain(Part):
+    """What miscal's correction saves against another on the same rows: positive where miscal's is better."""
+
+    brier: Measure
+    log_loss: Measure
+
+
 class Selection(Part):
     """The chosen settings and every candidate that was compared."""
 
@@ -300,6 +307,8 @@ class FindingNumbers(Part):
 
     ``condition`` says which rows of any table belong to it, and ``made_of`` what its rows are, where the condition does
     not say that; ``description``, ``columns`` and ``aliases`` are written from these and from ``alias_conditions``.
+    ``hidden`` is of the group by itself; ``beyond``, with its p-values, is what is left of it given the findings above.
+    ``explained`` is always null: no estimate of it is good enough.
     """
 
     description: str
@@ -314,11 +323,12 @@ class FindingNumbers(Part):
     residual: FiniteFloat
     visible: FiniteFloat
     hidden: Measure
+    beyond: Measure
     odds_ratio: FiniteFloat | None
     p_value: FiniteFloat
     p_adjusted: FiniteFloat
     sign: str
-    explained: FiniteFloat | None
+    explained: None = None
     aliases: tuple[str, ...] = ()
     alias_conditions: tuple[Stored, ...] = ()
     rows: tuple[int, ...] = ()
@@ -387,6 +397,8 @@ class Summary(Document):
     gap: GapNumbers
     certificate: CertificateNumbers
     correction: dict[str, Comparison]
+    corrected_smece: SmoothEce
+    gains: dict[str, Gain]
     selection: Selection
     subregimes: tuple[SubregimeNumbers, ...] = ()
     findings: tuple[FindingNumbers, ...] = ()

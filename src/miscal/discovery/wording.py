@@ -1,6 +1,6 @@
 """The sentences of a summary, written from its values."""
 
-from miscal.discovery.summary import CertificateNumbers, PlaceNumbers, Summary
+from miscal.discovery.summary import CertificateNumbers, Interval, PlaceNumbers, Summary
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim
 from miscal.evidence.limits import Bound
@@ -19,8 +19,8 @@ def verdict_of(summary: Summary) -> str:
     -------
     str
     """
-    groups = [Place(one.phrase, one.hidden.value or 0.0) for one in summary.findings]
-    places = [Place(_name(one, summary), one.hidden) for one in summary.places]
+    groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
+    places = [Place(_name(one, summary), one.hidden, _interval(one, summary)) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
     claim = Claim(summary.field.structure, _certificate(summary.certificate))
     return f"{shown} {verdict(claim, places, groups, evidence=summary.evidence)}"
@@ -31,6 +31,14 @@ def _name(place: PlaceNumbers, summary: Summary) -> str:
         return f'"{summary.subregimes[place.part].name}"'
     regime = next(one for one in summary.regimes if one.name == place.regime)
     return f"the {regime.share:.0%} of rows found {regime.name}-confident"
+
+
+def _interval(place: PlaceNumbers, summary: Summary) -> Interval:
+    if place.part is None:
+        region = next(one for one in summary.regimes if one.name == place.regime)
+    else:
+        region = summary.subregimes[place.part]
+    return None if region.hidden is None else region.hidden.interval
 
 
 def _certificate(numbers: CertificateNumbers) -> Certificate:

@@ -27,11 +27,14 @@ class Place:
     name : str or int
         What the region is called, with quotation marks if it is a name; or its number, where it is named later.
     hidden : float
-        Mean of y - E[y | f] over its rows: negative where they are less often right than rows of like confidence.
+        How much more often its rows are right than rows of like confidence: negative where less often.
+    interval : tuple of float, optional
+        95 % interval of it.
     """
 
     name: str | int
     hidden: float
+    interval: tuple[float, float] | None = None
 
 
 def places(

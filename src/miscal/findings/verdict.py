@@ -66,10 +66,10 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     >>> from miscal.evidence.certificates import Certificate
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
     >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
-    >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15), Place('"sums"', 0.09)]))
+    >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)]))
     What no reliability diagram shows: compared with rows of equal confidence, the model is right less often on "law,
-    court" (by 15 points), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing was
-    learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
+    court" (by 15 points, 10 to 20), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing
+    was learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says. On
@@ -97,7 +97,7 @@ def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
     named: dict[str, list[str]] = {}
     for place in places[:MOST_PLACES]:
         often = "less often" if place.hidden < 0 else "more often"
-        named.setdefault(often, []).append(f"{place.name} (by {in_points(abs(place.hidden))})")
+        named.setdefault(often, []).append(f"{place.name} (by {sized(place.hidden, place.interval)})")
     told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
@@ -115,6 +115,22 @@ def in_points(size: float) -> str:
     """Write a size in whole points, or in tenths where it is less than one."""
     number = f"{100 * size:.0f}" if size >= 0.01 else f"{100 * size:.1f}"
     return f"{number} point{'' if number == '1' else 's'}"
+
+
+def sized(difference: float, interval: Sequence[float | None] | None = None) -> str:
+    """Write how large a difference is, whatever its direction, and its interval if there is one.
+
+    Examples
+    --------
+    >>> sized(-0.15, (-0.2, -0.104)), sized(0.09), sized(-0.02, (-0.06, 0.01))
+    ('15 points, 10 to 20', '9 points', '2 points, −1 to 6')
+    """
+    size = in_points(abs(difference))
+    if interval is None or interval[0] is None or interval[1] is None:
+        return size
+    ends = sorted(100 * end * (-1 if difference < 0 else 1) for end in interval)
+    low, high = (f"{end:.1f}" if abs(end) < 0.95 else f"{end:.0f}" for end in ends)
+    return f"{size}, {low} to {high}".replace("-", "\N{MINUS SIGN}")
 
 
 def _field_adds_nothing(claim: Claim, basis: str) -> str:

@@ -27,6 +27,7 @@ _NUMBERS = (
     "count",
     "p_value",
     "bounds",
+    "change",
     "seconds",
     "is_opposite",
 )

@@ -98,6 +98,18 @@ def metric(value: Any) -> str:
     return DASH if number is None else signed(number, 3).removeprefix("+")
 
 
+def change(value: Any) -> str:
+    """Write the difference of two losses, with its sign.
+
+    Examples
+    --------
+    >>> change(0.01234), change(-0.5), change(None)
+    ('+0.0123', '−0.5000', '–')
+    """
+    number = finite(value)
+    return DASH if number is None else signed(number, 4)
+
+
 def count(value: Any) -> str:
     """Write a count with thousands separated."""
     number = finite(value)
@@ -130,7 +142,7 @@ def bounds(interval: Any, form: str = "points") -> str:
     """
     if not isinstance(interval, (list, tuple)) or len(interval) != 2 or any(finite(v) is None for v in interval):
         return ""
-    low, high = ({"points": points, "percent": percent, "metric": metric}[form](v) for v in interval)
+    low, high = ({"points": points, "percent": percent, "metric": metric, "change": change}[form](v) for v in interval)
     return f"{low.removesuffix(f'{THIN}%')} to {high}"
 
 

@@ -20,6 +20,7 @@ from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.conditions.kinds.cut import Cut
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.sizes import GroupTest, Size, size, standard_score
 
 _STREAM = 34
 _NO_VARIANCE = 1e-9
@@ -62,6 +63,8 @@ class JudgedCut:
         for the share of the error they have.
     level : float
         Level at which this cut was tested.
+    beyond : Size or None
+        How much more often its rows are right than other rows of equal confidence in the same groups told apart.
     """
 
     rows: np.ndarray
@@ -71,6 +74,7 @@ class JudgedCut:
     p_value: float
     p_adjusted: float
     level: float
+    beyond: Size | None
 
 
 def condition_of(cut: JudgedCut, field: SequentialField, hidden: np.ndarray, row: np.ndarray) -> Cut:
@@ -178,7 +182,8 @@ def judged_cuts(
             z, p_value = test.of(rows, lowest)
             if p_value <= level and (lowest not in best or p_value < best[lowest].p_value):
                 adjusted = min(1.0, p_value * settings.significance / level)
-                best[lowest] = JudgedCut(rows, lowest, quantile, z, p_value, adjusted, level)
+                beyond = test.size(rows, standard_score(p_value, -1 if lowest else 1, sides=1), float(-ndtri(level)))
+                best[lowest] = JudgedCut(rows, lowest, quantile, z, p_value, adjusted, level, beyond)
     return sorted(best.values(), key=lambda cut: cut.p_value)
 
 
@@ -207,7 +212,7 @@ class _Test:
     """The same rows are asked about several groups: strata are cut once."""
 
     def __init__(self, correct, expected, confidence, apart, blocks, rng, settings, design) -> None:
-        self.correct, self.blocks, self.rng, self.settings = correct, blocks, rng, settings
+        self.correct, self.expected, self.blocks, self.rng, self.settings = correct, expected, blocks, rng, settings
         self.residual, self.variance = correct - expected, expected * (1 - expected)
         self.design = design
         own = None if design is None else design.weight
@@ -230,6 +235,16 @@ class _Test:
             p_value = max(p_value, float(ndtr(side * self._combined(self._exact, rows))), _LEAST)
         return z, p_value
 
+    def size(self, rows: np.ndarray, z: float, least: float) -> Size | None:
+        """How much more often a group is right; its score is one weighted sum of residuals, of variance 1."""
+        factors = np.zeros(len(rows))
+        for place, (inside, weight) in enumerate(self.blocks):
+            a = self._factor(place, inside, rows[inside])
+            variance = self._variance(place, inside, a) * self._effect(place, inside, rows[inside])
+            factors[inside] = weight * a / np.sqrt(variance) if variance > _NO_VARIANCE else 0.0
+        factors /= np.linalg.norm([weight for _, weight in self.blocks])
+        return size(GroupTest(factors, float(factors @ self.residual), 1.0, z, least), rows, self.expected)
+
     def _combined(self, score, rows: np.ndarray) -> float:
         scores = [
             score(place, inside, rows[inside]) / np.sqrt(self._effect(place, inside, rows[inside]))
@@ -245,10 +260,13 @@ class _Test:
         return self.design.take(inside).design_effect(a, self.residual[inside], self.variance[inside])
 
     def _normal(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
+        a = self._factor(place, inside, group)
+        variance = self._variance(place, inside, a)
+        return float(self.residual[inside] @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
+
+    def _variance(self, place: int, inside: np.ndarray, a: np.ndarray) -> float:
         stratum = self.strata[place]
-        e, a = centred(self.residual[inside], stratum), self._factor(place, inside, group)
-        variance = np.sum(shuffle_variances(e, a, stratum))
-        return float(e @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
+        return float(np.sum(shuffle_variances(centred(self.residual[inside], stratum), a, stratum)))
 
     def _factor(self, place: int, inside: np.ndarray, group: np.ndarray) -> np.ndarray:
         mass = self.mass[inside]

@@ -17,6 +17,7 @@ from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
 from miscal.findings.ledger.scan import ChosenGroup, ValueAlone, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.sizes import Size
 from miscal.findings.residuals import proportion_interval
 
 NAMED, FOUND = "named", "found"
@@ -71,9 +72,9 @@ class Finding:
         one-sided, in the direction that the field says.
     sign : str
         ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
-    explained : float or None
-        Share of the variance of the estimated hidden field that this group's mean accounts for, in [0, 1]; None where
-        that field is 0.
+    beyond : Size or None
+        How much more often its rows are right than other rows of equal confidence in the same findings above it: what
+        `p_value` is of. The interval excludes 0 where `p_adjusted` is below the level, and only there.
     aliases : tuple of Condition
         Other candidates of nearly the same rows.
     rows : tuple of int
@@ -98,7 +99,7 @@ class Finding:
     p_value: float
     p_adjusted: float
     sign: str
-    explained: float | None
+    beyond: Size | None
     aliases: tuple[Condition, ...]
     rows: tuple[int, ...]
     p_given: float | None = None
@@ -137,11 +138,16 @@ class Finding:
             "columns": self.columns,
             "alias_conditions": [one.to_dict() for one in self.aliases],
             "hidden": {"value": self.hidden, "interval": list(self.hidden_interval)},
+            "beyond": _measure(self.beyond),
             "aliases": [one.words for one in self.aliases],
         }
         numbers = {name: value for name, value in self.__dict__.items() if name not in told}
         numbers.pop("hidden_interval")
         return told | numbers
+
+
+def _measure(size: Size | None) -> dict[str, Any]:
+    return {"value": None} if size is None else {"value": size.value, "interval": [size.low, size.high]}
 
 
 @dataclass(frozen=True)
@@ -251,6 +257,7 @@ class _Picked:
     p_value: float
     p_adjusted: float
     level: float
+    beyond: Size | None
     p_given: float | None = None
 
 
@@ -265,12 +272,12 @@ def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerS
     elif kind == TERM:
         made = made_of(inside, groups, settings)
     source = FOUND if kind == CLUSTER else NAMED
-    return _Picked(inside, condition, made, source, aliases, one.z, one.p_value, one.p_adjusted, one.level)
+    return _Picked(inside, condition, made, source, aliases, one.z, one.p_value, one.p_adjusted, one.level, one.beyond)
 
 
 def _picked_alone(one: ValueAlone, groups: Groups) -> _Picked:
     condition, also = groups.conditions[one.group], groups.also[one.group]
-    tested = one.z, one.p_value, one.p_adjusted, one.level, one.p_given
+    tested = one.z, one.p_value, one.p_adjusted, one.level, one.beyond, one.p_given
     return _Picked(groups.rows(one.group), condition, None, NAMED, also, *tested)
 
 
@@ -278,7 +285,8 @@ def _picked_cut(
     cut: JudgedCut, field: SequentialField, rows: Witnesses, groups: Groups, settings: LedgerSettings
 ) -> _Picked:
     condition, made = condition_of(cut, field, rows.hidden_field, rows.row), describe(cut.rows, groups, settings)
-    return _Picked(cut.rows, condition, made, FOUND, (), cut.z, cut.p_value, cut.p_adjusted, cut.level)
+    tested = cut.z, cut.p_value, cut.p_adjusted, cut.level, cut.beyond
+    return _Picked(cut.rows, condition, made, FOUND, (), *tested)
 
 
 def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
@@ -305,7 +313,7 @@ def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: Ledge
         p_value=one.p_value,
         p_adjusted=one.p_adjusted,
         sign=sign,
-        explained=_explained(accuracy - rate, average(inside, own), average(rows.hidden_field**2, own)),
+        beyond=one.beyond,
         aliases=one.aliases[: settings.max_aliases],
         rows=tuple(rows.row[inside][_telling(correct, confidence, sign)][: settings.examples].tolist()),
         p_given=one.p_given,
@@ -380,11 +388,6 @@ def odds_ratio(
     counts = [np.bincount(stratum, weight * (a & b)) for a in (inside, ~inside) for b in (right, ~right)]
     above, below = np.sum(counts[0] * counts[3] / size), np.sum(counts[1] * counts[2] / size)
     return float(above / below) if below > 0 else None
-
-
-def _explained(hidden: float, share: float, whole: float) -> float | None:
-    """Share of `whole`, the mean square of the field, that a group's mean accounts for."""
-    return min(1.0, share * hidden**2 / whole) if whole > 0 else None
 
 
 def _telling(correct: np.ndarray, confidence: np.ndarray, sign: str) -> np.ndarray:

@@ -50,6 +50,7 @@ from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
 from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.sizes import GroupTest, Size, size, standard_score
 
 _NO_VARIANCE = 1e-9
 
@@ -69,9 +70,11 @@ class ChosenGroup:
     p_adjusted : float
         Adjusted for all candidates: below 0.05 for every group chosen.
     level : float
-        Its share of the family-wise error, whatever the adjustment: the level of its interval.
+        Its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
     aliases : tuple of int
         Other candidates of nearly the same rows.
+    beyond : Size or None
+        How much more often its rows are right than other rows of equal confidence in the same groups chosen before it.
     """
 
     group: int
@@ -80,6 +83,7 @@ class ChosenGroup:
     p_adjusted: float
     level: float
     aliases: tuple[int, ...]
+    beyond: Size | None
 
 
 def scan(
@@ -151,6 +155,8 @@ class ValueAlone:
         Two-sided, given the groups chosen; 1 where what they leave points in the other direction.
     level : float
         Its share of the family-wise error: the level of its interval.
+    beyond : Size or None
+        What the groups chosen leave of it; None where they leave too little to measure.
     """
 
     group: int
@@ -159,6 +165,7 @@ class ValueAlone:
     p_adjusted: float
     p_given: float
     level: float
+    beyond: Size | None
 
 
 @dataclass(frozen=True)
@@ -274,7 +281,8 @@ class _Scan:
                 refused[best] = True
                 continue
             level = float(self.settings.significance * self.share[best])
-            yield ChosenGroup(best, float(z[best]), p_value, adjusted, level, aliases)
+            beyond = self._size(best, standard_score(p_value, z[best]))
+            yield ChosenGroup(best, float(z[best]), p_value, adjusted, level, aliases, beyond)
             self._take(best)
             refused[:] = False
 
@@ -289,10 +297,12 @@ class _Scan:
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
             if group not in told and adjusted <= significance:
+                left = self._p_value(group, float(given[group]))
                 # what is left in the other direction is nothing that the findings leave to explain
-                p_given = float(2 * ndtr(-abs(given[group]))) if given[group] * z[group] > 0 else 1.0
+                p_given = left if given[group] * z[group] > 0 else 1.0
                 level = float(significance * self.share[group])
-                found.append(ValueAlone(int(group), float(z[group]), p_value, adjusted, p_given, level))
+                beyond = self._size(group, standard_score(left, given[group]))
+                found.append(ValueAlone(int(group), float(z[group]), p_value, adjusted, p_given, level, beyond))
         return sorted(found, key=lambda one: -abs(one.z))
 
     def _strongest(self, strength: np.ndarray) -> int | None:
@@ -340,6 +350,30 @@ class _Scan:
         """Z of every candidate, 0 where it has no variance."""
         return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
 
+    def _size(self, group: int, z: float) -> Size | None:
+        """How much more often a group is right, given the groups chosen."""
+        factors = self._factors(group)
+        variance = self.effect[group] * self.variance[group]
+        if self.chosen:
+            across = np.stack(self.covariance)
+            solved = np.linalg.lstsq(across[:, self.chosen], across[:, group], rcond=1e-10)[0]
+            factors = factors - solved @ [self._factors(other) for other in self.chosen]
+            variance -= self.effect[group] * float(across[:, group] @ solved)
+        if variance <= self.effect[group] * self._least_variance[group]:
+            return None
+        total = float(factors @ (self.correct - self.expected))
+        least = float(-ndtri(self.settings.significance * self.cut_shares[group] / 2))
+        test = GroupTest(factors, total, float(variance), z, least)
+        return size(test, self.groups.rows(group), self.expected)
+
+    @cached_property
+    def _least_variance(self) -> np.ndarray:
+        """Variance given the groups chosen up to which too little of a candidate is left."""
+        return np.maximum(self.settings.variance_left * self.variance, _NO_VARIANCE)
+
+    def _factors(self, group: int) -> np.ndarray:
+        return self.mass * centred(self.groups.rows(group).astype(np.float64), self.stratum, self.mass)
+
     def _given_chosen(self) -> np.ndarray:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
         total, variance = self.total, self.variance
@@ -349,7 +383,7 @@ class _Scan:
             solved = np.linalg.lstsq(inner, across, rcond=1e-10)[0]
             total = total - solved.T @ self.total[self.chosen]
             variance = variance - np.einsum("km,km->m", across, solved)
-        left = self.usable & (variance > np.maximum(self.settings.variance_left * self.variance, _NO_VARIANCE))
+        left = self.usable & (variance > self._least_variance)
         return np.where(left, total / np.sqrt(np.where(left, self.effect * variance, 1.0)), 0.0)
 
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
@@ -365,8 +399,7 @@ class _Scan:
         return best, tuple(others[: self.settings.max_aliases])
 
     def _take(self, group: int) -> None:
-        indicator = self.groups.rows(group).astype(np.float64)
-        factor = self.weight * self.mass * centred(indicator, self.stratum, self.mass)
+        factor = self.weight * self._factors(group)
         self.covariance.append(self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass)))
         self.chosen.append(group)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miscal.calibration.metrics import Metric, correction_metrics
-from miscal.discovery.summary import Comparison
+from miscal.discovery.summary import Comparison, Gain, Measure
 from miscal.report.legend import CORRECTIONS, SLICES
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
@@ -14,9 +14,10 @@ from miscal.report.source import Source
 IN_POINTS = frozenset({"smece", "ece"})
 
 TEMPLATE = """
-<p class="lead">Each table compares the corrections on the same {{ words.rows }}. Lower values are better; the best
-value of each column is bold and marked ●. Isotonic regression, temperature scaling and Platt scaling use the confidence
-alone; miscal also uses the input.
+<p class="lead">Each table compares the corrections on the same {{ words.rows }}. Lower values are better. Isotonic
+regression, temperature scaling and Platt scaling use the confidence alone; miscal also uses the input. All corrections
+are cross-fitted: each row is corrected by one that was learned from other rows, and from fewer of them than the saved
+correction.
 {% if view.repeated %}
 The {{ view.repeated }} regime holds {{ view.repeated_share | percent(0) }} of the {{ words.rows }}; its table would be
 that of all rows and is left out.
@@ -35,16 +36,19 @@ rows</span></h3>
 <thead><tr><th scope="col">Correction</th>{% for metric in view.metrics %}
 <th scope="col" class="number">{{ metric.label }}{{ ", points" if metric.name in
 view.in_points }}{{ " (higher is better)" if metric.lower_is_better == false }}</th>\
-{% endfor %}</tr></thead>
+{% endfor %}{% if table.compared %}<th scope="col" class="number">Log loss less miscal's</th>{% endif %}</tr></thead>
 <tbody>
 {% for line in table.lines %}
 <tr{% if line.method == "miscal" %} class="ours"{% endif %}>
 <th scope="row">{{ line.label }}</th>
 {% for cell in line.cells %}
-<td class="number{{ " best" if cell.best }}"{% if cell.value is none %} title="not defined on these rows"{% endif %}>\
-{% if cell.best %}<span class="visually-hidden">best: </span>{% endif %}{{ cell.value | size
+<td class="number"{% if cell.value is none %} title="not defined on these rows"{% endif %}>{{ cell.value | size
 if cell.in_points else cell.value | metric }}</td>
 {% endfor %}
+{% if table.compared %}
+<td class="number">{% if line.lost %}{{ line.lost.value | change }} <span class="aside">{{ line.lost.interval
+| bounds("change") }}</span>{% else %}–{% endif %}</td>
+{% endif %}
 </tr>
 {% endfor %}
 </tbody>
@@ -54,27 +58,29 @@ if cell.in_points else cell.value | metric }}</td>
 </div>
 <p class="caption">smECE is the smooth calibration error. The Brier score is the mean squared error of the confidence.
 The
-log loss is computed with probabilities kept between 0.0001 and 0.9999. On small slices, differences in the last
-decimal are within chance.</p>
+log loss is computed with probabilities kept between 0.0001 and 0.9999. {% if view.floor is not none %}A perfectly
+calibrated model would show a smECE of {{ view.floor | size }} points by chance on all these rows. {% endif %}The last
+column of the first table is the mean difference, row by row, with its 95&nbsp;% interval: a correction is proven worse
+than miscal's where the whole interval is above zero.</p>
 """
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A score, whether it is the best of its column, and whether it is told in percentage points."""
+    """A score, and whether it is told in percentage points."""
 
     value: float | None
-    best: bool
     in_points: bool
 
 
 @dataclass(frozen=True)
 class Line:
-    """The scores of one correction."""
+    """The scores of one correction, and its log loss less miscal's."""
 
     method: str
     label: str
     cells: list[Cell]
+    lost: Measure | None
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,11 @@ class CorrectionTable:
     n: int
     lines: list[Line]
 
+    @property
+    def compared(self) -> bool:
+        """Whether any line has its difference from miscal's correction."""
+        return any(line.lost for line in self.lines)
+
 
 @dataclass(frozen=True)
 class CorrectionsView:
@@ -96,48 +107,48 @@ class CorrectionsView:
     repeated: str
     repeated_share: float
     few: tuple[str, ...]
+    floor: float | None
     in_points: frozenset[str] = IN_POINTS
 
 
 def view(source: Source) -> CorrectionsView:
-    """Return one table per slice: a line per correction, a column per score, the best marked."""
+    """Return one table per slice: a line per correction, a column per score."""
     order = {method: place for place, method in enumerate(CORRECTIONS)}
     found = sorted(source.summary.correction.items(), key=lambda item: order.get(item[0], len(order)))
     metrics, told, names = correction_metrics(), slices(source.summary), {**SLICES, **source.regime_names}
     return CorrectionsView(
-        tables=[_table(dict(found), name, names[name], metrics) for name in SLICES if name in ("all", *told.shown)],
+        tables=[
+            _table(dict(found), name, names[name], metrics, source.summary.gains if name == "all" else {})
+            for name in SLICES
+            if name in ("all", *told.shown)
+        ],
         metrics=metrics,
         repeated=names[told.whole].lower() if told.whole else "",
         repeated_share=told.share,
         few=tuple(names[name].lower() for name in told.few),
+        floor=source.summary.corrected_smece.floor,
     )
 
 
-def _table(comparisons: dict[str, Comparison], name: str, label: str, metrics: Sequence[Metric]) -> CorrectionTable:
+def _table(
+    comparisons: dict[str, Comparison], name: str, label: str, metrics: Sequence[Metric], gains: dict[str, Gain]
+) -> CorrectionTable:
     scores = {method: getattr(comparison, name) for method, comparison in comparisons.items()}
-    # a run from before a metric was registered has no value of it
-    columns = [_column([getattr(score, metric.name, None) for score in scores.values()], metric) for metric in metrics]
     return CorrectionTable(
         name=name,
         label=label,
         n=max((score.n for score in scores.values()), default=0),
         lines=[
-            Line(method, CORRECTIONS.get(method, method), [column[place] for column in columns])
-            for place, method in enumerate(scores)
+            Line(
+                method,
+                CORRECTIONS.get(method, method),
+                # a run from before a metric was registered has no value of it
+                [Cell(getattr(score, metric.name, None), metric.name in IN_POINTS) for metric in metrics],
+                gains[method].log_loss if method in gains else None,
+            )
+            for method, score in scores.items()
         ],
     )
-
-
-def _column(values: Sequence[float | None], metric: Metric) -> list[Cell]:
-    """Mark the best of a column, ranked as printed, so that what looks equal ranks equal."""
-    # three decimals are a tenth of a point
-    printed = [None if value is None else round(value, 3) for value in values]
-    defined = [value for value in printed if value is not None]
-    best = (min if metric.lower_is_better else max)(defined, default=None)
-    return [
-        Cell(value, shown is not None and shown == best, metric.name in IN_POINTS)
-        for value, shown in zip(values, printed, strict=True)
-    ]
 
 
 PANEL = Panel("corrections", "Corrected confidences", view, TEMPLATE, contents="Corrections")

@@ -14,8 +14,6 @@ from miscal.report.texts import listed, short
 
 SHOWN = 20
 MAX_EXAMPLES = 3
-#: Shares of the hidden field below this, which would be printed as 0 %, are not told.
-LEAST_EXPLAINED = 0.005
 
 TEMPLATE = (
     EXAMPLES
@@ -33,8 +31,8 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.level) | perce
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">Accuracy</th><th scope="col" class="number">Confidence</th>
 <th scope="col" class="number">Residual = visible + hidden</th>
-<th scope="col" class="drawn">Hidden, points</th>
-<th scope="col">Odds of being right, against rows of equal confidence</th></tr>
+<th scope="col" class="drawn">Against rows of equal confidence, points</th>
+<th scope="col">Odds of being right, against such rows</th></tr>
 </thead>
 <tbody>
 {% for row in view.rows %}
@@ -48,23 +46,21 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.level) | perce
 <td class="number" data-label="Confidence">{{ one.confidence | percent }}</td>
 <td class="number" data-label="Residual = visible + hidden"><span>{{ one.residual | points }}</span>
 <span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span></td>
-<td class="drawn" data-label="Hidden, points"><b>{{ one.hidden.value | points }}</b>
-<span class="aside">{{ one.hidden.interval | bounds }}</span>
-<svg viewBox="0 0 200 16" role="img" aria-label="Hidden {{ one.hidden.value | points }} points, 95 % interval
-{{ one.hidden.interval | bounds or "not defined" }}">
+<td class="drawn" data-label="Against rows of equal confidence, points"><b>{{ one.beyond.value | points }}</b>
+<span class="aside">{{ one.beyond.interval | bounds }}</span>
+<svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
+{{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
 <line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="1" y2="15"/>
 {% if row.whisker %}
 <path class="whisker" d="M{{ row.whisker[0] }} 8H{{ row.whisker[1] }}M{{ row.whisker[0] }} 4.5v7M{{ row.whisker[1]
 }} 4.5v7"/>
 {% endif %}
-{% if one.hidden.value is not none %}
-<circle class="right" cx="{{ view.axis.inside(one.hidden.value) }}" cy="8" r="4"/>
+{% if one.beyond.value is not none %}
+<circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
 {% endif %}
 </svg></td>
-<td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}{%
-if one.explained is not none and one.explained >= view.least
-%}; explains {{ one.explained | percent(0) }} of what is hidden{% endif %}</span></td>
+<td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}</span></td>
 </tr>
 {% if row.examples %}
 <tr class="{{ one.sign }} beneath"><td colspan="7"><details><summary>{{ row.telling }}: {{ row.examples | length }}
@@ -76,19 +72,20 @@ example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {
 </tbody>
 </table>
 <p class="caption">The residual is accuracy minus confidence. Visible is the part that a reliability diagram shows:
-the accuracy expected at these confidences, minus the confidence. Hidden is the rest: groups below zero are right less
-often than rows of equal confidence. The 95&nbsp;% intervals are of whole groups, and wide enough for the choice among
-many. The p-values are adjusted for that choice too, and are given the groups above: they ask whether a group differs
-beyond what those explain. So an interval can reach zero although p is small.{% if view.explains %} What a group
-explains is its share in the variation of the estimated hidden field. Groups overlap and estimates are cautious, so the
-shares can add up to more than 100&nbsp;%.{% endif %}{% if view.more %} {{ view.more | count }} more findings are in
-findings.parquet.{% endif %}</p>
+the accuracy expected at these confidences, minus the confidence. Hidden is the rest. The drawn number says how much
+more (+) or less (−) often a group is right than other rows of equal confidence that belong to the same groups above it
+in this list. Its p-value asks whether that number is zero, and its 95&nbsp;% interval holds the values that the same
+test does not reject. Both allow for the choice among all groups tested, and so does the number itself: a group that is
+chosen because it looks extreme looks more extreme than it is.{% if view.more %} {{ view.more | count }} more findings
+are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
 <p class="caption">By themselves, {{ "these values differ" if view.accounted | length > 1 else "this value differs" }}
-from rows of equal confidence too, but not clearly beyond what the findings explain:
+from rows of equal confidence too, but the findings explain this in part or whole, and what they leave is not
+proven:
 {% for one in view.accounted[:view.most] %}<span class="{{ one.sign }}">{{ one.description | short(80) }} ({{
-one.n | count }} rows, hidden {{ one.hidden.value | points }} points; given the findings {{
-one.p_given | p_value }})</span>{{ "; " if not loop.last else "." }}
+one.n | count }} rows, hidden {{ one.hidden.value | points }} points; {% if one.beyond.value is none %}the findings
+explain all of it{% else %}beyond the findings {{ one.beyond.value | points }}, {{ one.beyond.interval | bounds }}\
+{% endif %})</span>{{ "; " if not loop.last else "." }}
 {% endfor %}{% if view.accounted | length > view.most %} {{ (view.accounted | length - view.most) | count }} more are
 in summary.json.{% endif %}</p>
 {% endif %}
@@ -137,13 +134,7 @@ class FindingsView:
     level: float
     axis: Scale
     accounted: tuple[FindingNumbers, ...]
-    least: float = LEAST_EXPLAINED
     most: int = SHOWN
-
-    @property
-    def explains(self) -> bool:
-        """Whether any group is said to explain a share of what is hidden."""
-        return any((row.finding.explained or 0.0) >= LEAST_EXPLAINED for row in self.rows)
 
 
 def odds_in_words(ratio: float | None) -> str:
@@ -160,14 +151,14 @@ def odds_in_words(ratio: float | None) -> str:
 
 
 def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
-    """Return the strongest findings, and the axis that their hidden parts are drawn on."""
+    """Return the strongest findings, and the axis that their sizes are drawn on."""
     found = source.summary.findings[:most]
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
-    ends = [abs(end) for one in found for end in (one.hidden.value, *(one.hidden.interval or ())) if end is not None]
+    ends = [abs(end) for one in found for end in (one.beyond.value, *(one.beyond.interval or ())) if end is not None]
     reach = max([0.1, *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
     return tuple(
-        FindingRow(one, whisker(one.hidden.interval, axis), examples.of(one.rows[:MAX_EXAMPLES])) for one in found
+        FindingRow(one, whisker(one.beyond.interval, axis), examples.of(one.rows[:MAX_EXAMPLES])) for one in found
     ), axis
 
 

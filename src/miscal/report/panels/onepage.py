@@ -37,21 +37,22 @@ view.verdict.after | size }} points</b>.{% endif %}</p>
 <h3>Groups that no reliability diagram shows</h3>
 <table class="sheet-findings">
 <thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th><th scope="col"
-class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Hidden,
-points</th><th scope="col" class="number">Odds</th></tr></thead>
+class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Against equal
+confidence, points</th><th scope="col" class="number">Odds</th></tr></thead>
 <tbody>
 {% for row in view.findings %}
 <tr class="{{ row.finding.sign }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{
 row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n | count }}</td>
 <td class="number">{{ row.finding.accuracy | percent(0) }}</td><td class="number">{{ row.finding.confidence | percent(0)
-}}</td><td class="number"><b>{{ row.finding.hidden.value | points }}</b> <span class="aside">{{
-row.finding.hidden.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
+}}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
+row.finding.beyond.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
 "%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">Hidden: right more (+) or less (−) often than rows of equal confidence, with 95&nbsp;% intervals;
-and their odds of being right, divided by those of such rows.{% if view.more %} {{ view.more | count }} more
+<p class="caption">How much more (+) or less (−) often the rows are right than other rows of equal confidence in the
+same groups above, with 95&nbsp;% intervals; and their odds of being right, divided by those of rows of equal
+confidence.{% if view.more %} {{ view.more | count }} more
 below.{% endif %}</p>
 {% elif view.tested %}
 <p>Not one of the {{ view.tested | count }} groups that were tested is right more or less often than rows of equal

@@ -53,10 +53,18 @@ The interval of the accuracy is not defined.
 {% else %}
 <dd><b>{{ view.before | size }} to {{ view.after | size }}</b> points</dd>
 <dd class="note">Smooth calibration error (smECE) before and after the correction\
-{% if view.losses %}
-; log loss {{ view.losses[0] | metric }} before, {{ view.losses[1] | metric }} after\
+{% if view.floor is not none %}
+; by chance alone it would be {{ view.floor | size }}\
 {% endif %}
-.</dd>
+.
+{% if view.losses %}
+Log loss {{ view.losses[0] | metric }} before, {{ view.losses[1] | metric }} after\
+{% if view.saved and view.saved.interval %}
+: {{ view.saved.value | change }} saved per row ({{ view.saved.interval | bounds("change") }})\
+{% endif %}
+.
+{% endif %}
+</dd>
 {% endif %}
 </div>
 </dl>
@@ -90,7 +98,8 @@ class VerdictView:
 
     `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest.
 
-    `before` and `after` are the smECE of all rows that testify, uncorrected and corrected; `losses` their log losses.
+    `before` and `after` are the smECE of all rows that testify, uncorrected and corrected; `losses` their log losses,
+    `saved` the mean difference of these row by row, and `floor` the smECE that a calibrated model would have by chance.
     """
 
     shown: str
@@ -100,6 +109,8 @@ class VerdictView:
     before: float | None
     after: float | None
     losses: tuple[float, float] | None
+    floor: float | None
+    saved: Measure | None
 
     @property
     def difference(self) -> float | None:
@@ -128,6 +139,8 @@ def view(source: Source) -> VerdictView:
         before=raw.smece if raw else None,
         after=ours.smece if ours else None,
         losses=losses if losses and None not in losses else None,
+        floor=summary.corrected_smece.floor,
+        saved=summary.gains["raw"].log_loss if "raw" in summary.gains else None,
     )
 
 

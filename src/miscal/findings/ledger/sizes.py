@@ -1,0 +1,176 @@
+"""How much more often a finding is right than the rows it was compared with: the size that its test is about.
+
+The scan and the cuts test a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are the
+group's indicator less its mean among rows of near-equal confidence, less what the findings above explain of it. The
+size, theta, is the mean difference in the chance of being right between the rows of the group and other rows of equal
+confidence that belong to the same findings above. Its interval holds exactly those values that the same test, at the
+group's own share of the error, does not reject, so that interval and p-value never contradict each other.
+
+A group that was chosen because it looked large looks larger than it is. The value is therefore the mean of the plain
+estimate and of the maximum of the likelihood given that the group passed the cut (Zhong and Prentice, 2008), of which
+the first is too large and the second too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, log_ndtr, logit, ndtri
+
+_RAREST = 1e-3
+"""A chance that other rows found to be 0 or 1 is not known to be."""
+_FARTHEST = 15.0
+"""Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much more often a group is right than the rows it was compared with.
+
+    Attributes
+    ----------
+    value : float
+        In [-1, 1], corrected for the choice of the group; negative where less often right.
+    low, high : float
+        Ends of the interval; they allow for the choice among all candidates.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTest:
+    """What a group was tested by.
+
+    Attributes
+    ----------
+    factors : float64 array of shape (n,)
+        a: what a residual adds to the sum T.
+    total : float
+        T.
+    variance : float
+        Of T where nothing is hidden.
+    z : float
+        Standard score that agrees with the p-value: negative where less often right.
+    least : float
+        Absolute z from which the group is beyond the cut.
+    """
+
+    factors: np.ndarray
+    total: float
+    variance: float
+    z: float
+    least: float
+
+
+def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
+    """Return the standard score that has a p-value.
+
+    Examples
+    --------
+    >>> round(standard_score(0.05, -1), 2), round(standard_score(0.05, 1, sides=1), 2)
+    (-1.96, 1.64)
+    """
+    return float(np.copysign(ndtri(1 - p_value / sides) if p_value > 1e-9 else -ndtri(p_value / sides), sign))
+
+
+def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | None:
+    """Return the size that a test is about, corrected for choice, and the interval that inverts the test.
+
+    The test is inverted over shifts of the log-odds of the rows of the group, so that no end lies beyond what chances
+    between 0 and 1 allow, and the variance is that of the shifted outcomes.
+
+    Parameters
+    ----------
+    test : GroupTest
+    inside : bool array of shape (n,)
+        The rows of the group.
+    expected : float64 array of shape (n,), in [0, 1]
+        E[y | f], learned from other rows.
+
+    Returns
+    -------
+    Size or None
+        None where the rows of the group have no others to be compared with.
+
+    Examples
+    --------
+    >>> inside, half = np.arange(200) < 100, np.full(200, 0.5)
+    >>> residual = np.where(np.arange(200) % 100 < 70, 0.5, -0.5) * np.where(inside, 1, -1)
+    >>> factors = inside - 0.5
+    >>> test = GroupTest(factors, float(factors @ residual), 200 / 16, z=5.66, least=3.0)
+    >>> found = size(test, inside, half)
+    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
+    (0.4, 0.2, 0.5)
+    """
+    chance = np.clip(expected, _RAREST, 1 - _RAREST)
+    odds, within, factors = logit(chance[inside]), chance[inside], test.factors[inside]
+    reach = float(factors.sum())
+    if reach <= 0 or test.variance <= 0:
+        return None
+    outside = float(np.sum((test.factors**2 * chance * (1 - chance))[~inside]))
+    before = outside + float(np.sum(factors**2 * within * (1 - within)))
+    plain = test.total / np.sqrt(test.variance)
+    # an exact p-value above the normal one stretches the scale of the test
+    stretch = min(1.0, test.z / plain) if plain * test.z > 0 else 1.0
+
+    def shifted(shift: float) -> tuple[float, float]:
+        rate = expit(odds + shift)
+        mean = float(factors @ (rate - within))
+        variance = test.variance * (outside + float(np.sum(factors**2 * rate * (1 - rate)))) / before
+        return mean / reach, stretch * (test.total - mean) / np.sqrt(max(variance, np.finfo(float).tiny))
+
+    best = _crossing(lambda shift: shifted(shift)[1], -_FARTHEST, _FARTHEST)
+    ends = (
+        _crossing(lambda shift: shifted(shift)[1] - test.least, -_FARTHEST, best),
+        _crossing(lambda shift: shifted(shift)[1] + test.least, best, _FARTHEST),
+    )
+    low, high = (shifted(end)[0] for end in ends)
+    value = shifted(best)[0] * shrinkage(abs(test.z), test.least)
+    return Size(float(np.clip(value, low, high)), low, high)
+
+
+def shrinkage(z: float, least: float) -> float:
+    """Return what part of a size is left once its choice is allowed for.
+
+    Parameters
+    ----------
+    z : float
+        Absolute standard score of a group.
+    least : float
+        Absolute score from which groups were chosen.
+
+    Returns
+    -------
+    float
+        In (1/2, 1]: 1 far beyond the cut, and for a group that was not beyond it.
+
+    Examples
+    --------
+    >>> [round(shrinkage(z, 3.5), 2) for z in (3.6, 4.5, 6.0, 9.0)]
+    [0.57, 0.94, 1.0, 1.0]
+    """
+    if z <= least:
+        return 1.0
+
+    def slope(mean: float) -> float:
+        # of the likelihood of z among scores beyond the cut on either side
+        passed = np.logaddexp(log_ndtr(mean - least), log_ndtr(-mean - least))
+        densities = np.exp(np.array([-((least - mean) ** 2), -((least + mean) ** 2)]) / 2 - passed)
+        return float(z - mean - (densities[0] - densities[1]) / np.sqrt(2 * np.pi))
+
+    return (1 + _crossing(slope, 0.0, z) / z) / 2
+
+
+def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function crosses 0, or the end at which it comes closest."""
+    if falling(low) <= 0:
+        return low
+    if falling(high) >= 0:
+        return high
+    return float(brentq(falling, low, high, xtol=1e-6))

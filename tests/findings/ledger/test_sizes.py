@@ -1,0 +1,103 @@
+"""The size of a finding: the interval inverts the test, and the value allows for the choice."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.ledger import Witnesses
+from miscal.findings.ledger.scan import scan
+from miscal.findings.ledger.settings import FDR, LedgerSettings
+from miscal.findings.ledger.sizes import GroupTest, shrinkage, size
+
+
+def table(seed, *, n=900, shift=1.2):
+    """Two columns; one value of each shifts the log-odds, and the values overlap."""
+    rng = np.random.default_rng(seed)
+    confidence = rng.uniform(0.2, 0.9, n)
+    kind, place = rng.choice(list("abcde"), n), rng.choice(list("uvwxyz"), n)
+    kind[(place == "u") & (rng.random(n) < 0.6)] = "a"
+    odds = np.log(confidence / (1 - confidence)) + shift * ((kind == "a") - 1.0 * (place == "u"))
+    correct = (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(float)
+    return correct, confidence, {"kind": kind, "place": place}
+
+
+def ledger(seed, settings=LedgerSettings(), **options):
+    correct, confidence, columns = table(seed, **options)
+    rows = Witnesses(correct, confidence, confidence, 0 * correct, np.arange(len(correct)))
+    return find(rows, named_groups(columns), settings=settings)
+
+
+@pytest.mark.parametrize("adjustment", ["family-wise", FDR])
+@settings(max_examples=15)
+@given(st.integers(0, 10_000), st.floats(0.4, 2.0))
+def test_an_interval_excludes_zero_exactly_where_the_test_rejects(adjustment, seed, shift):
+    found = ledger(seed, LedgerSettings(adjustment=adjustment), shift=shift)
+    for one in found.findings:
+        assert one.p_adjusted <= 0.05
+        assert one.beyond.low > 0 or one.beyond.high < 0
+        assert one.beyond.low <= one.beyond.value <= one.beyond.high
+        assert (one.beyond.value < 0) == (one.sign == "over") == (one.hidden < 0)
+    for one in found.accounted:
+        if one.beyond is not None and (one.beyond.value < 0) == (one.sign == "over"):
+            assert one.beyond.low <= 0 <= one.beyond.high
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000))
+def test_the_first_size_is_the_difference_from_other_rows_of_the_stratum(seed):
+    correct, confidence, columns = table(seed)
+    confidence = np.full(len(correct), 0.5)
+    groups = named_groups(columns)
+    for one in scan(correct, confidence, confidence, groups).chosen[:1]:
+        inside = groups.rows(one.group)
+        # with one confidence the strata are cut at random, so that only nearly equal numbers can be asked for
+        plain = correct[inside].mean() - correct[~inside].mean()
+        assert abs(one.beyond.value - plain * shrinkage(abs(one.z), 3.0)) < 0.08
+
+
+@given(st.floats(-6, 6), st.floats(0.02, 0.98), st.floats(2.0, 4.5))
+def test_no_end_is_beyond_what_chances_allow(z, rate, least):
+    inside = np.arange(100) < 40
+    factors, variance = inside - 0.4, 24 * rate * (1 - rate)
+    found = size(GroupTest(factors, z * np.sqrt(variance), variance, z, least), inside, np.full(100, rate))
+    assert -rate <= found.low <= found.value <= found.high <= 1 - rate
+
+
+def test_a_flipped_table_has_the_flipped_size():
+    inside, rate = np.arange(200) < 60, np.linspace(0.1, 0.8, 200)
+    factors = inside - 0.3
+    variance = float(np.sum(factors**2 * rate * (1 - rate)))
+    one = size(GroupTest(factors, 11.0, variance, 11 / np.sqrt(variance), 3.0), inside, rate)
+    other = size(GroupTest(factors, -11.0, variance, -11 / np.sqrt(variance), 3.0), inside, 1 - rate)
+    assert (one.low, one.value, one.high) == pytest.approx((-other.high, -other.value, -other.low))
+
+
+def test_shrinkage_falls_towards_the_cut_and_leaves_what_was_not_chosen():
+    parts = [shrinkage(z, 3.5) for z in np.linspace(3.51, 9, 40)]
+    assert np.all(np.diff(parts) >= 0)
+    assert 0.5 < parts[0] < 0.6
+    assert parts[-1] == pytest.approx(1, abs=1e-3)
+    assert shrinkage(3.0, 3.5) == 1.0
+
+
+@pytest.mark.slow
+def test_sizes_of_chosen_groups_are_not_inflated_and_intervals_cover():
+    """One of 5 values is 14 points off at 300 rows: plain sizes of what is found are far too large."""
+    plain, told, covered = [], [], []
+    for seed in range(600):
+        rng = np.random.default_rng(seed)
+        kind = rng.choice(list("abcdefgh"), 300)
+        correct = (rng.random(300) < np.where(kind == "a", 0.7, 0.5)).astype(float)
+        half = np.full(300, 0.5)
+        rows = Witnesses(correct, half, half, 0 * half, np.arange(300))
+        for one in find(rows, named_groups({"kind": kind}), seed=seed).findings:
+            if one.description == "kind = a":
+                plain.append(one.hidden)
+                told.append(one.beyond.value)
+                covered.append(one.beyond.low <= 0.2 <= one.beyond.high)
+    assert len(plain) >= 50
+    assert np.mean(plain) > 0.27
+    assert abs(np.mean(told) - 0.2) < 0.5 * (np.mean(plain) - 0.2)
+    assert np.mean(covered) >= 0.95
