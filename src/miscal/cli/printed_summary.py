@@ -63,11 +63,16 @@ def _inputs(summary: Summary) -> list[str]:
 def _regimes(summary: Summary) -> list[str]:
     rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{REGIMES[regime.name].lower()} on {regime.share:.0%} of the {rows}: accuracy minus "
-        f"confidence {_shown(regime.residual)}{_hidden(regime)}"
+        f"{regime.name:<12}{_claimed(regime)} on {regime.share:.0%} of the {rows}: accuracy minus confidence "
+        f"{_shown(regime.residual)}{_hidden(regime)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n >= MIN_ROWS
     ]
+
+
+def _claimed(regime: Regime) -> str:
+    name = REGIMES[regime.name].lower()
+    return name if regime.confirmed.total else f"estimated to be {name}, but not confirmed,"
 
 
 def _hidden(regime: Regime) -> str:

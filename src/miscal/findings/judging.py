@@ -185,17 +185,11 @@ def _judged(
     parts: tuple[Residual, Residual, Residual], p_values: Sequence[float], sign: int, settings: FindingsSettings
 ) -> Judged:
     names = ("total", "visible", "hidden")
-    # the hidden p-value compares the region with other rows of like confidence: it can be small where the region holds
-    # nearly all rows and the few others differ, so the interval of the region's own mean has to exclude zero as well
     confirmed = {
-        name: bool(p_value <= settings.significance and sign and _is_beyond_zero(one, sign))
+        name: bool(p_value <= settings.significance and sign and sign * one.value > 0)
         for name, one, p_value in zip(names, parts, p_values, strict=True)
     }
     return Judged(*parts, dict(zip(names, p_values, strict=True)), confirmed)
-
-
-def _is_beyond_zero(one: Residual, sign: int) -> bool:
-    return one.interval is not None and min(sign * end for end in one.interval) > 0
 
 
 def _visible(
@@ -243,6 +237,10 @@ def hidden_residual(
     means are weighted; the exact law is that of the rows themselves, which depends on the confidence alone under the
     same hypothesis.
 
+    The interval takes E[y | f] as known. Interval and p-value never contradict each other: where the shuffles reject,
+    but the binomial law of the interval does not, the p-value is that of the binomial law; where it is the other way
+    round, the interval is extended to zero.
+
     Parameters
     ----------
     correct : ndarray of float64, shape (n,)
@@ -261,7 +259,7 @@ def hidden_residual(
     Returns
     -------
     Residual
-        Mean of ``y - E[y | f]``; an interval of 95 % that takes E[y | f] as known; two-sided p-value, which does not.
+        Mean of ``y - E[y | f]``, its 95 % interval, and a two-sided p-value.
 
     Examples
     --------
@@ -278,7 +276,11 @@ def hidden_residual(
     excess, p_value = _shuffled(correct, expected, rows, stratum, design)
     # an error of E[y | f] can turn the sign of the mean, and then it shows nothing
     agrees = excess * taken_as_known.value > 0
-    return Residual(taken_as_known.value, taken_as_known.interval, p_value if agrees else 1.0)
+    p_value = max(p_value, taken_as_known.p_value) if agrees else 1.0
+    low, high = taken_as_known.interval
+    if p_value > 1 - settings.confidence_level:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Residual(taken_as_known.value, (low, high), p_value)
 
 
 def _shuffled(

@@ -130,9 +130,8 @@ The whisker is a 95&nbsp;% interval, drawn from the open circle; where it does n
 smECE is the smooth calibration error; its floor is what a perfectly calibrated model would show by chance on as many
 rows.
 {% if view.gap.value is not none %}
-The smECE of the {{ view.worst }} regime is {{ view.gap.value | points }} points from that of all {{ words.rows }} ({{
-"95 % interval " ~ (view.gap.interval | bounds) ~ ", " if view.gap.interval | bounds }}{{ view.gap.p_value |
-p_value }}).
+The smECE of the {{ view.worst }} regime less that of all {{ words.rows }} is {{ view.gap.value | points }} points{{
+" (95 % interval " ~ (view.gap.interval | bounds) ~ ")" if view.gap.interval | bounds }}.
 {% endif %}
 {% if view.missing and not view.none %}
 No {{ words.row }} belongs to the {{ view.missing | listed }} regime.
