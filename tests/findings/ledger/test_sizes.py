@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.ledger import Witnesses
 from miscal.findings.ledger.scan import scan
-from miscal.findings.ledger.settings import FDR, LedgerSettings
+from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, shrinkage, size
 
 
@@ -23,7 +23,7 @@ def table(seed, *, n=900, shift=1.2):
     return correct, confidence, {"kind": kind, "place": place}
 
 
-def ledger(seed, settings=LedgerSettings(), **options):
+def ledger(seed, settings=LEDGER_DEFAULTS, **options):
     correct, confidence, columns = table(seed, **options)
     rows = Witnesses(correct, confidence, confidence, 0 * correct, np.arange(len(correct)))
     return find(rows, named_groups(columns), settings=settings)

@@ -10,9 +10,11 @@ from scipy.stats import binomtest
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.summary import Measure, MeasureAgainstNull
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.scan import cut_into_strata
-from miscal.runs.compare.comparison import _of_rows, compare, compare_rows
+from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _of_rows, compare, compare_rows
+from miscal.runs.compare.document import MeasurePair
 from miscal.runs.compare.estimates import recalibration_saving
 from miscal.runs.compare.groups import GroupNumbers, candidates, differing, nearer_values
 from miscal.runs.compare.rows import RunRows, match_rows
@@ -142,6 +144,20 @@ def test_the_better_calibrated_run_is_said_first():
     assert compare_rows(two, one).verdict[0].startswith("one is better calibrated than two")
 
 
+def test_a_flag_allows_for_all_measures_of_all_pairs():
+    def pair(p_value):
+        difference = MeasureAgainstNull(value=-0.01, interval=(-0.02, -0.001), p_value=p_value)
+        one = MeasurePair(a=Measure(value=0.1), b=Measure(value=0.11), difference=difference)
+        return dict.fromkeys((*LOWER_IS_BETTER, "accuracy"), one)
+
+    alone, small = _judged([pair(0.01)]), _judged([pair(0.01)] * 10)
+    assert [one["brier"].better for one in alone] == ["a"]
+    assert {one["brier"].better for one in small} == {None}
+    assert alone[0]["brier"].p_adjusted == pytest.approx(0.03)
+    assert small[0]["brier"].p_adjusted == pytest.approx(0.3)
+    assert small[0]["accuracy"].p_adjusted is None
+
+
 def test_where_both_fail_alike_is_said():
     rng = np.random.default_rng(1)
     n = 3_000
@@ -269,7 +285,7 @@ def test_the_interval_of_the_calibration_error_covers(a, b, paired, n):
 
 
 def calibration_error_of(sides):
-    return _of_rows("calibration_error", sides, *(recalibration_saving(side, 0) for side in (sides.a, sides.b)))
+    return _of_rows(sides, *(recalibration_saving(side, 0) for side in (sides.a, sides.b)))
 
 
 def test_the_calibration_error_of_a_run_is_what_recalibration_saves():

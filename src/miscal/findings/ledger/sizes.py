@@ -1,7 +1,7 @@
 """How much more often a finding is right than the rows it was compared with: the size that its test is about.
 
-The scan and the cuts test a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are the
-group's indicator less its mean among rows of near-equal confidence, less what the findings above explain of it. The
+The scan and the cuts test a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are
+the group's indicator less its mean among rows of near-equal confidence, less what the findings above explain of it. The
 size, theta, is the mean difference in the chance of being right between the rows of the group and other rows of equal
 confidence that belong to the same findings above. Its interval holds exactly those values that the same test, at the
 group's own share of the error, does not reject, so that interval and p-value never contradict each other.

@@ -72,7 +72,10 @@ Log loss {{ view.losses[0] | metric }} before, {{ view.losses[1] | metric }} aft
 {% if view.summary.certificate.n and view.summary.certificate.n < words.n %}
 Both lower limits are of {{ view.summary.certificate.n | count }} {{ words.rows }}.
 {% endif %}
-Ranges are 95&nbsp;% intervals. One point is a hundredth of a probability: a
+Ranges are 95&nbsp;% intervals. The page asks several questions: one of each lower limit, one of the list of findings,
+one of the regimes and one of their parts. Where nothing is wrong, the answer to each of them is false in at most one
+run of twenty, so a page with several answers holds a false one more often than that.
+One point is a hundredth of a probability: a
 difference of 0.021 is 2.1 points.</p>
 """
 

@@ -19,6 +19,7 @@ from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import Run, read_run
 from miscal.discovery.summary import Global, Measure, MeasureAgainstNull
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups, wording
 from miscal.runs.compare.document import (
     CurveSides,
@@ -35,7 +36,7 @@ from miscal.runs.compare.sides import Side, Sides, sides_of
 
 REGIMES = ("over", "good", "under")
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
-"""Measures of which the run with less is called better, where the interval of the difference excludes 0."""
+"""Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""
 SPARE = 1.0
 """One row whose saving is off by this much is added to the variance of savings: they may agree by chance. Intervals are
 a few percent wider for it where the savings are large. Not tuned."""
@@ -102,9 +103,12 @@ def compare(
         pairs = []
         for a, b in combinations(rows, 2):
             tell(f"{a.name} and {b.name}")
-            pairs.append(compare_rows(a, b, match=match, seed=seed, measured=measured))
+            sides = sides_of(a, b, match_rows(a, b, match))
+            pairs.append((a, b, sides, _measures(sides, seed, measured)))
+        judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
+        told = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
     versions = {name: metadata.version(name) for name in LIBRARIES}
-    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=tuple(pairs), versions=versions)
+    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=told, versions=versions)
 
 
 def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
@@ -170,26 +174,26 @@ def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
     )
 
 
-def compare_rows(
-    a: RunRows, b: RunRows, *, match: str | None = None, seed: int = 0, measured: Measured | None = None
-) -> RunPair:
-    """Compare two runs whose rows were read.
-
-    Parameters
-    ----------
-    a, b : RunRows
-    match, seed
-        As for :func:`compare`.
-    measured : Measured, optional
-        Numbers of whole runs measured before.
-
-    Returns
-    -------
-    RunPair
-    """
-    measured = measured or Measured(seed)
+def compare_rows(a: RunRows, b: RunRows, *, match: str | None = None, seed: int = 0) -> RunPair:
+    """Compare two runs whose rows were read, and no others."""
     sides = sides_of(a, b, match_rows(a, b, match))
-    measures = _measures(sides, seed, measured)
+    [measures] = _judged([_measures(sides, seed, Measured(seed))])
+    return _pair(a, b, sides, measures, seed)
+
+
+def _judged(pairs: Sequence[dict[str, MeasurePair]]) -> list[dict[str, MeasurePair]]:
+    """Say which run of each pair is better by which measure, with the p-values of all of these adjusted together."""
+    asked = [(k, name) for k in range(len(pairs)) for name in LOWER_IS_BETTER]
+    found = [pairs[k][name].difference for k, name in asked]
+    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in found]))
+    judged = [dict(measures) for measures in pairs]
+    for (k, name), one, p_value in zip(asked, found, adjusted.tolist(), strict=True):
+        side = None if p_value > SIGNIFICANCE else "a" if one.value < 0 else "b"
+        judged[k][name] = judged[k][name].model_copy(update={"p_adjusted": p_value, "better": side})
+    return judged
+
+
+def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair], seed: int) -> RunPair:
     named = groups.candidates(sides)
     numbers = groups.GroupNumbers(sides, named)
     better = measures["calibration_error"].better
@@ -246,11 +250,11 @@ def _measures(sides: Sides, seed: int, measured: Measured) -> dict[str, MeasureP
         "log_loss": [log_losses(side.correct, side.confidence) for side in each],
     }
     means = {
-        name: _beside(name, getattr(one, name), getattr(two, name), estimates.mean_difference(sides, *values))
+        name: _beside(getattr(one, name), getattr(two, name), estimates.mean_difference(sides, *values))
         for name, values in rows.items()
     }
-    error = _of_rows("calibration_error", sides, *(estimates.recalibration_saving(side, seed) for side in each))
-    local = _of_rows("local_saving", sides, *(side.local_saving for side in each))
+    error = _of_rows(sides, *(estimates.recalibration_saving(side, seed) for side in each))
+    local = _of_rows(sides, *(side.local_saving for side in each))
     # smECE is biased upwards by as much as noise adds to each run, so their difference has no interval of its own
     smece = MeasurePair(
         a=Measure(value=one.smece.value, interval=one.smece.interval),
@@ -261,25 +265,21 @@ def _measures(sides: Sides, seed: int, measured: Measured) -> dict[str, MeasureP
     return first | means | {"local_saving": local}
 
 
-def _of_rows(name: str, sides: Sides, a: Floats, b: Floats) -> MeasurePair:
+def _of_rows(sides: Sides, a: Floats, b: Floats) -> MeasurePair:
     """Compare the means of values that were learned from other rows."""
     values = (estimates.mean_of(side, one, spare=SPARE) for side, one in ((sides.a, a), (sides.b, b)))
     one, two = (Measure(value=number(mean.value[0]), interval=interval(*(mean.interval(0) or NONE))) for mean in values)
-    return _beside(name, one, two, estimates.mean_difference(sides, a, b, spare=SPARE))
+    return _beside(one, two, estimates.mean_difference(sides, a, b, spare=SPARE))
 
 
-def _beside(name: str, a: Measure, b: Measure, means: Means) -> MeasurePair:
+def _beside(a: Measure, b: Measure, means: Means) -> MeasurePair:
     value, ends = float(means.value[0]), means.interval(0)
-    better = None
-    if name in LOWER_IS_BETTER and ends is not None and (ends[0] > 0 or ends[1] < 0):
-        better = "a" if value < 0 else "b"
     return MeasurePair(
         a=Measure(value=a.value, interval=a.interval),
         b=Measure(value=b.value, interval=b.interval),
         difference=MeasureAgainstNull(
-            value=number(value), interval=interval(*(ends or NONE)), p_value=float(means.p_value[0])
+            value=number(value), interval=interval(*(ends or NONE)), p_value=number(means.p_value[0])
         ),
-        better=better,
     )
 
 

@@ -44,14 +44,17 @@ class RunNumbers(Part):
 
 
 class MeasurePair(Part):
-    """A number of both runs; ``better`` is set where the interval of the difference excludes 0.
+    """A number of both runs; ``better`` is set where ``p_adjusted`` is at most 0.05.
 
-    The difference of smECE has no interval: noise makes smECE larger, by a different amount in each run.
+    ``p_adjusted`` allows, by Holm's method, for all measures that can call a run better, in all pairs of runs; it is
+    null for other measures. The difference of smECE has no interval: noise makes smECE larger, by a different amount in
+    each run.
     """
 
     a: Measure
     b: Measure
     difference: MeasureAgainstNull
+    p_adjusted: Probability = None
     better: Literal["a", "b"] | None = None
 
 
