@@ -32,6 +32,7 @@ from miscal.discovery.summary import (
 )
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
+from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import places
@@ -198,7 +199,16 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], supported: np.ndarray,
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block)
-    return [*remarks, *([] if rare is None else [rare]), *_few_count(rows.weights), *_unnamed_groups(rows)]
+    texts = (rare, *_few_count(rows.weights), *_unnamed_groups(rows), _drifted(rows) if what else None)
+    return [*remarks, *(text for text in texts if text is not None)]
+
+
+def _drifted(rows: HonestRows) -> str | None:
+    """Warn where the test rows are of another kind than the rows learned from."""
+    triples, testify = rows.triples, rows.testifies
+    design = SurveyDesign.given(triples.group, triples.correct, rows.expected, triples.weight)
+    effect = effect_of_mean(triples.correct, rows.expected, testify, design)
+    return drift_warning(drift(triples.correct, triples.confidence, testify, effect))
 
 
 def _few_count(weights: np.ndarray | None) -> list[str]:
