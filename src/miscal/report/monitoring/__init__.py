@@ -1,1 +1,0 @@
-"""The page of a monitor, and the folder that it lies in."""
