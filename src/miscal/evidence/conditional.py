@@ -20,6 +20,7 @@ from scipy.special import expit, logit, ndtr
 
 from miscal.calibration.calibrators import Isotonic
 from miscal.calibration.survey_design import units_of
+from miscal.evidence.rounded_confidences import round_numbers
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import near_normal
 
@@ -33,7 +34,9 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows, group
     """Cut the rows into strata of near-equal confidence.
 
     A confidence that `rows` rows share is a stratum of its own; others are joined in rising order until they have as
-    many. (A few rows left between two such confidences stay a small stratum.)
+    many. (A few rows left between two such confidences stay a small stratum.) Where all confidences are whole per
+    cents, as a model states them, each value is a stratum of its own, however few rows it has: the accuracy may jump
+    from one stated number to the next.
 
     Parameters
     ----------
@@ -49,9 +52,13 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows, group
 
     Examples
     --------
-    >>> strata(np.array([0.9, 0.1, 0.9, 0.2, 0.3, 0.4]), rows=2).tolist()
+    >>> strata(np.array([0.901, 0.101, 0.901, 0.201, 0.301, 0.401]), rows=2).tolist()
     [2, 0, 2, 0, 1, 1]
+    >>> strata(np.array([0.9, 0.1, 0.9, 0.2]), rows=2).tolist()
+    [2, 0, 2, 1]
     """
+    if round_numbers(confidence).all():
+        return np.unique(confidence, return_inverse=True)[1]
     first, unit = units_of(group, confidence)
     _, position, counts = np.unique(confidence[first], return_inverse=True, return_counts=True)
     label = np.empty(len(counts), dtype=np.int64)

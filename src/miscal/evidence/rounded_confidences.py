@@ -1,4 +1,4 @@
-"""Confidences that were stated as round numbers: where the strata of near-equal confidence mix several of them."""
+"""Confidences that a model stated as round numbers: rows of different numbers are not compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.evidence.blocks import in_turn
-from miscal.evidence.conditional import strata
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 _ROUND = 100
@@ -30,11 +29,11 @@ def rare_values_warning(
     block: NDArray[np.int64] | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
 ) -> str | None:
-    """Warn where rows are compared across stated confidences, because too few rows share one.
+    """Warn where many rows have a stated confidence to themselves, so that there is nothing to compare them with.
 
     Rows of near-equal confidence are compared as if they had the same rate of right outcomes but for a smooth trend.
-    Of round numbers that is not known: a model may be right far more often where it says 0.85 than where it says 0.84.
-    With 101 such values, an erratic curve and 100 rows, the p-value rejected 38 % at 5 %.
+    Of stated numbers that is not known: a model may be right far more often where it says 0.85 than where it says 0.84.
+    Where all confidences are whole per cents, a row is therefore compared only with rows of the same number.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def rare_values_warning(
     block : (n,) int64, optional
         Blocks that are tested one after the other: rows are compared within them alone. By default one block.
     settings : EvidenceSettings, optional
-        Of which the rows of a stratum and the share of mixed rows are used.
+        Of which the share of lone rows is used.
 
     Returns
     -------
@@ -52,28 +51,20 @@ def rare_values_warning(
 
     Examples
     --------
-    >>> stated = np.arange(101).repeat(2) / 100
-    >>> rare_values_warning(stated)[:80]
-    'the confidences are 101 round numbers, many of them too rare to be compared by t'
+    >>> rare_values_warning(np.arange(101) / 100)[:86]
+    'the confidences are 101 round numbers, and 100 % of the rows are the only one of their'
     >>> rare_values_warning(np.repeat([0.5, 0.8, 0.9], 100)) is None
     True
     """
     if not round_numbers(confidence).all():
         return None
     parts = [np.arange(len(confidence))] if block is None else in_turn(block)
-    mixed = sum(_mixed(confidence[part], settings.stratum_rows) for part in parts)
-    if mixed <= settings.mixed_share * len(confidence):
+    alone = sum(int(np.sum(np.unique(confidence[part], return_counts=True)[1] == 1)) for part in parts)
+    if alone <= settings.lone_share * len(confidence):
         return None
+    where = "" if block is None else " in the block of rows that they are tested in"
     return (
-        f"the confidences are {len(np.unique(confidence))} round numbers, many of them too rare to be compared by "
-        "themselves: whatever is said of hidden miscalibration takes neighbouring numbers as alike. If the accuracy "
-        "jumps from one number to the next, tests may reject too often, and what is visible is taken for hidden"
-    )
-
-
-def _mixed(confidence: NDArray[np.float64], rows: int) -> int:
-    """Count the rows that are compared with rows of other confidences."""
-    _, position, counts = np.unique(confidence, return_inverse=True, return_counts=True)
-    stratum = strata(confidence, rows)
-    # a stratum holds several values if its rows are more than those of the first of them
-    return int(np.sum(np.bincount(stratum)[stratum] > counts[position]))
+        f"the confidences are {len(np.unique(confidence))} round numbers, and {alone / len(confidence):.0%} of the "
+        f"rows are the only one of their number{where}. A model may be right at another rate for each number that it "
+        "states, so a row is compared only with rows of the same number, and these rows say nothing of what is hidden"
+    ).replace("%", " %")

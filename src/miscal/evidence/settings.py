@@ -66,8 +66,8 @@ class EvidenceSettings:
     """Rows over which the field is regressed on the confidence: more leave a curve of f in blocks of few rows (size),
     fewer take away more of the field (power). Chosen among 3 to 8 for a field that is a wave in f, in blocks of 30
     rows: 14 of 200 draws are rejected at 5 % (8: 30; without the regression: 48)."""
-    mixed_share: float = 0.1
-    """Share of rows in strata of several stated confidences above which a run warns. Not tuned."""
+    lone_share: float = 0.1
+    """Share of rows that have a stated confidence to themselves above which a run warns. Not tuned."""
     smallest_window: int = 16
     """Rows of the narrowest window of the local linear fit that is tried (bias against noise). Not tuned."""
 
