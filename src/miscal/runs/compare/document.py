@@ -21,7 +21,7 @@ from miscal.discovery.summary import (
 )
 from miscal.findings.conditions import Stored
 
-COMPARISON_VERSION = 1
+COMPARISON_VERSION = 2
 """Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""
 
 
@@ -182,7 +182,7 @@ class RunComparison(Document):
     Examples
     --------
     >>> RunComparison.model_fields["schema_version"].default
-    1
+    2
     """
 
     schema_version: int = COMPARISON_VERSION
