@@ -19,7 +19,17 @@ def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
     page = render(folder).read_text(encoding="utf-8")
     section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
     assert "subject = &lt;b&gt;law&lt;/b&gt;" in section
-    for shown in ("1,234 groups", "1,200 rows", "0.37 times", "−25.0", "−33.0 to −17.0", "−15.0", "court", "secret"):
+    for shown in (
+        "1,234 groups",
+        "1,200 rows",
+        "0.37 times",
+        "−25.0",
+        "−26.0",
+        "−34.0 to −18.0",
+        "−15.0",
+        "court",
+        "secret",
+    ):
         assert shown.replace(",", "\N{NARROW NO-BREAK SPACE}") in section or shown in section, shown
     redacted = render(folder, redact_text=True).read_text(encoding="utf-8").split("<script")[0]
     assert not any(word in redacted for word in ("secret", "court"))
@@ -39,7 +49,7 @@ def test_a_redacted_verdict_names_no_term_that_it_named_otherwise_than_the_findi
 
     page = render(make_run(300, edit=change), redact_text=True).read_text(encoding="utf-8")
     assert not any(word in page for word in ("secret", "court"))
-    assert "on rows with term 1 of the texts (left out) (by 25 points)" in page
+    assert "on rows with term 1 of the texts (left out) (by 26 points, 18 to 34)" in page
 
 
 def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):
