@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.base.files import digest, disk_errors, has_digest, locked, write_whole
-from miscal.scoring.batches import plan
+from miscal.base.workers import InProcess, Processes, Workers
+from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
-from miscal.scoring.executors import Executor, Local, Processes
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
 from miscal.scoring.scored import Scored, assemble
@@ -73,7 +73,7 @@ def score_folder(
     task: Mapping[str, Any],
     form: str = "letter",
     batch_tokens: int = 1024,
-    executor: Executor | None = None,
+    workers: Workers | None = None,
     table: pl.DataFrame | None = None,
     embeddings_dtype: str = "float32",
     progress: Progress | None = None,
@@ -95,7 +95,7 @@ def score_folder(
         Form of the candidates.
     batch_tokens : int, default 1024
         Padded tokens per batch.
-    executor : Executor, optional
+    workers : Workers, optional
         Default: this process.
     table : polars.DataFrame, optional
         Rows the items were made of, for items that ask for the hidden state alone; kept instead of a scored table.
@@ -141,7 +141,7 @@ def score_folder(
         )
         fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form)
         shards = Shards(out / SHARDS)
-        n_new = _compute(text_side, fixed, shards, executor or Local(), progress)
+        n_new = _compute(text_side, fixed, shards, workers or InProcess(), progress)
         manifest = _finish(out, fixed, shards, table, list(getattr(text_side, "warnings", ())))
         _tidy(out)
         return _scored(out, manifest, n_new)
@@ -215,7 +215,7 @@ def _begin(out: Path, settings: dict[str, Any]) -> None:
             write_json(out / SETTINGS, settings)
 
 
-def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, progress: Progress | None) -> int:
+def _compute(text_side: Any, fixed: _Plan, shards: Shards, workers: Workers, progress: Progress | None) -> int:
     """Compute what is not done yet; return the number of its rows."""
     done = {index for index in range(len(fixed.batches)) if shards.is_done(index)}
     jobs = [(index, batch) for index, batch in enumerate(fixed.batches) if index not in done]
@@ -224,11 +224,11 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, p
         progress(sum(len(fixed.batches[index]) for index in done), total)
     if not jobs:
         return 0
-    if isinstance(executor, Processes) and getattr(text_side, "room", None):
+    if isinstance(workers, Processes) and getattr(text_side, "room", None):
         # a model that is spread over all GPUs leaves none for other processes
-        executor = cast("Executor", Local())
-    model = _with_weights(text_side, elsewhere=executor.elsewhere)
-    for index, result in executor.run(model, jobs):
+        workers = InProcess()
+    model = _with_weights(text_side, elsewhere=workers.elsewhere)
+    for index, result in batch_results(workers, model, jobs):
         shards.write(index, result)
         if progress:
             progress(len(fixed.batches[index]), total)

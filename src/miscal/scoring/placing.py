@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch
@@ -74,3 +75,10 @@ def _free_memory() -> int:
     import psutil
 
     return psutil.virtual_memory().available
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """Name the GPUs that torch sees here, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    count = torch.cuda.device_count()
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return tuple(named.split(",") if named else map(str, range(count)))[:count]

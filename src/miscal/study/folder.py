@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import digest, replace_file, resolve
 from miscal.study.cells import Cell, differing, name_of
@@ -55,15 +57,16 @@ class StudyFolder:
         """Table of the side that each question of a data set is on."""
         return self.path / "splits" / f"{safe_name(dataset)}.parquet"
 
-    def cell(self, name: str) -> Path:
-        """File of a finished cell."""
-        return self.path / CELLS / f"{name}.json"
+    @property
+    def cells(self) -> CellStore:
+        """The finished cells."""
+        return CellStore(self.path / CELLS, encode=partial(json.dumps, indent=1, allow_nan=False))
 
     # --- cells ----------------------------------------------------------------------------------------------------
 
     def is_done(self, name: str) -> bool:
         """Whether a cell is finished."""
-        return self.cell(name).exists()
+        return self.cells.path(name).exists()
 
     def load(self, name: str) -> dict[str, Any]:
         """Read a finished cell.
@@ -73,9 +76,9 @@ class StudyFolder:
         CorruptFile
             If its file was not written by miscal.
         """
-        found = self._read(self.cell(name))
-        if not isinstance(found, dict) or not {"settings", "rows", "facts", "seconds", "miscal"} <= set(found):
-            raise CorruptFile(f"{self.cell(name)} is damaged: remove it and run the same command again")
+        found = self.cells.find(name)
+        if found is None or not {"settings", "rows", "facts", "seconds", "miscal"} <= set(found):
+            raise CorruptFile(f"{self.cells.path(name)} is damaged: remove it and run the same command again")
         return found
 
     def save(self, cell: Cell, rows: Any, facts: Any, seconds: float) -> None:
@@ -88,7 +91,7 @@ class StudyFolder:
             "seconds": round(seconds, 3),
             "miscal": metadata.version("miscal"),
         }
-        self._write(self.cell(cell.name), content, allow_nan=False)
+        self.cells.save(cell.name, content)
 
     # --- the plan -------------------------------------------------------------------------------------------------
 
@@ -170,9 +173,8 @@ class StudyFolder:
         except ValueError:
             raise CorruptFile(f"{path} is damaged: remove it and run the same command again") from None
 
-    def _write(self, path: Path, content: Any, **options: Any) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, (json.dumps(content, indent=1, **options) + "\n").encode())
+    def _write(self, path: Path, content: Any) -> None:
+        replace_file(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def _files(pair: Pair) -> list[Path]:

@@ -12,14 +12,14 @@ from typing import Any
 
 from miscal.base.errors import InputError, MiscalError, ResourceError
 from miscal.base.files import check_new_file, digest, locked, parents, parts_folder, resolve
-from miscal.base.threads import one_thread
+from miscal.base.workers import ENGINES
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
 from miscal.discovery.corrected_rows import SCHEMA
 from miscal.discovery.saved_model import model_folder
-from miscal.runs.correct.engines import ENGINES, Job, forget, opened
 from miscal.runs.correct.parts import Parts
+from miscal.runs.correct.pieces import Job, correct_pieces, forget, opened
 from miscal.runs.correct.tally import Tally, refuse_foreign, total, warnings
 
 # a piece: as many rows as have this many numbers, some copies of which are in memory for each thread
@@ -102,7 +102,7 @@ def calibrate_file(
     if place == resolve(data):
         raise InputError(f"{out} holds the rows to correct and must not be replaced: give another --out")
     if engine not in ENGINES:
-        raise InputError(f"the engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     parts = Parts(parts_folder(place), ending)
     options = tuple(sorted({**columns, "on_invalid": on_invalid}.items()))
     job = Job(str(resolve(model)), str(resolve(data)), _absolute(options), str(parts.folder), ending)
@@ -183,12 +183,10 @@ def _run(
     left = [piece for piece in pieces if piece.number not in tallies]
     n, resumed = sum(piece.rows for piece in pieces), sum(tally.read for tally in tallies.values())
     began, done = time.perf_counter(), 0
-    # arithmetic on one thread: the threads of the engine have a piece each
-    with one_thread():
-        for piece, tally in ENGINES[engine](job, left):
-            tallies[piece.number] = tally
-            done += piece.rows
-            progress(_said(resumed, done, n, time.perf_counter() - began))
+    for piece, tally in correct_pieces(job, left, engine):
+        tallies[piece.number] = tally
+        done += piece.rows
+        progress(_said(resumed, done, n, time.perf_counter() - began))
     return total(tallies[piece.number] for piece in pieces), resumed
 
 
