@@ -33,10 +33,6 @@ def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
     rows : int array of shape (n,), optional
         Row numbers in the caller's file; positions from 0 by default.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> row_list(np.array([False, True, True]))
@@ -90,10 +86,6 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     name : str
     names : iterable of str
         Compared without regard to upper and lower case.
-
-    Returns
-    -------
-    str or None
 
     Examples
     --------
@@ -152,15 +144,6 @@ def column_of(frame: pl.DataFrame, name: str) -> pl.Series:
     Polars takes names such as ``*`` and ``^a$`` for patterns wherever they stand in an expression, and most methods of
     a series are expressions on its name. Columns that a user has named are therefore taken by this function alone.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    name : str
-
-    Returns
-    -------
-    polars.Series
-
     Examples
     --------
     >>> import polars as pl
@@ -177,10 +160,6 @@ def frame_columns(frame: Any) -> dict[str, Any]:
     ----------
     frame : pandas, polars or pyarrow table
         A name that is a number is written as text.
-
-    Returns
-    -------
-    dict of str to series
 
     Raises
     ------

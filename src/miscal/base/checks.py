@@ -350,10 +350,6 @@ def check_seed(seed: Any, *, name: str = "seed") -> int:
     name : str, default "seed"
         What messages call it.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     InputError
@@ -386,10 +382,6 @@ def drawn_seed(state: int | np.random.Generator) -> int:
     ----------
     state : int or numpy.random.Generator
         A seed, or what to draw one from.
-
-    Returns
-    -------
-    int
 
     Examples
     --------

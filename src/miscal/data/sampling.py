@@ -27,10 +27,6 @@ def sample_size(n: int, asked: int | None) -> int | None:
     asked : int, optional
         Rows to learn from; by default all, or 200,000 of more than 500,000.
 
-    Returns
-    -------
-    int or None
-
     Raises
     ------
     InputError

@@ -28,10 +28,6 @@ def plan(encoded: Sequence[Encoded], batch_tokens: int) -> list[list[Encoded]]:
     batch_tokens : int
         Budget per batch, at least 1; a row above it makes a batch of its own.
 
-    Returns
-    -------
-    list of list of Encoded
-
     Raises
     ------
     InputError

@@ -126,10 +126,6 @@ def run(
     embeddings_dtype : {"float32", "float16"}, default "float32"
         Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
 
-    Returns
-    -------
-    ScoringSummary
-
     Raises
     ------
     InputError

@@ -106,10 +106,6 @@ def score_folder(
     progress : callable, optional
         Told the rows that are newly done and the rows in all, after every batch.
 
-    Returns
-    -------
-    ScoredFolder
-
     Raises
     ------
     LockedError

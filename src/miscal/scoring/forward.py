@@ -143,10 +143,6 @@ def evaluate(
         Token id for padding; never seen by a real position.
     device : torch.device
         Where the token ids are put.
-
-    Returns
-    -------
-    Evaluated
     """
     single = all(len(ids) == 1 for row in batch for ids in row.added)
     with torch.inference_mode():

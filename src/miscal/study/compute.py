@@ -83,16 +83,7 @@ def outcome_of(ended: Ended) -> CellOutcome:
 
 
 def compute(job: Job) -> CellOutcome:
-    """Compute a cell; an error becomes part of the outcome, so that other cells go on.
-
-    Parameters
-    ----------
-    job : miscal.study.steps.Job
-
-    Returns
-    -------
-    CellOutcome
-    """
+    """Compute a cell; an error becomes part of the outcome, so that other cells go on."""
     # heavy imports are for the processes that compute
     from miscal.study.steps import STEPS
 

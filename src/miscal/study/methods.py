@@ -21,10 +21,6 @@ def methods_of(table: pl.DataFrame) -> list[str]:
     table : polars.DataFrame
         One of :data:`miscal.study.tables.TABLES` with the column ``method``; it may be empty.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> methods_of(pl.DataFrame({"method": ["auto", "paper", "auto"]}))
@@ -43,10 +39,6 @@ def of_method(table: pl.DataFrame, method: str, geometry: str | None = None) -> 
         One of :data:`miscal.study.tables.TABLES`.
     method : {"paper", "auto"}
     geometry : {"learned", "raw"}, optional
-
-    Returns
-    -------
-    polars.DataFrame
 
     Examples
     --------

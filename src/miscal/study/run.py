@@ -334,10 +334,6 @@ def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[Cell]) -> Plan:
     folder : StudyFolder
     coming : sequence of Cell
         That are to be computed; without one that asks a benchmark the hub is left alone.
-
-    Returns
-    -------
-    Plan
     """
     from miscal.scoring.hub import HUB_TASKS, commit_of
 

@@ -172,10 +172,6 @@ def duel_sentence(tables: Mapping[str, pl.DataFrame]) -> str | None:
 def sentences(verdict: MethodVerdict) -> list[str]:
     """Say a verdict in words.
 
-    Parameters
-    ----------
-    verdict : MethodVerdict
-
     Returns
     -------
     list of str

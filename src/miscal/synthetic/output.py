@@ -64,10 +64,6 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
 def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Sum what fits took, by kind.
 
-    Parameters
-    ----------
-    records : sequence of Record
-
     Returns
     -------
     list of dict

@@ -46,10 +46,6 @@ def run(
     progress : callable, optional
         Called with a few words as the run proceeds.
 
-    Returns
-    -------
-    Done
-
     Raises
     ------
     MismatchError

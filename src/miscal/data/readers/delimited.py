@@ -57,13 +57,7 @@ def read(path: Path, *, encoding: str = "utf-8", csv_escape: str | None = None) 
 
 @dataclass(frozen=True)
 class Records:
-    """How records become columns.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    separator : str
-    """
+    """How records become columns."""
 
     columns: tuple[str, ...]
     separator: str

@@ -94,10 +94,6 @@ def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None 
         read whole.
     csv_escape : str, optional
         As for :func:`miscal.data.readers.open_table`.
-
-    Returns
-    -------
-    RowSource
     """
     if isinstance(source, (str, Path)):
         path = existing(Path(source))
@@ -131,12 +127,7 @@ def _counted(n: int, rows: int) -> list[Piece]:
 
 
 class TablePieces:
-    """A table in memory.
-
-    Parameters
-    ----------
-    table : Table
-    """
+    """A table in memory."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

@@ -112,11 +112,6 @@ def _first_line(error: BaseException) -> str:
 def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     """Say which rows a condition keeps.
 
-    Parameters
-    ----------
-    expression : str
-    frame : polars.DataFrame
-
     Returns
     -------
     keep : bool array of shape (n,)

@@ -182,10 +182,6 @@ def compare_rows(
         As for :func:`compare`.
     measured : Measured, optional
         Numbers of whole runs measured before.
-
-    Returns
-    -------
-    RunPair
     """
     measured = measured or Measured(seed)
     sides = sides_of(a, b, match_rows(a, b, match))

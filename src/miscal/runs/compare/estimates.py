@@ -74,10 +74,6 @@ def group_means(
     weight : array of shape (n,), optional
         How much each row counts; all alike by default.
 
-    Returns
-    -------
-    Means
-
     Examples
     --------
     >>> one = csc_array(np.ones((4, 1)))
@@ -161,10 +157,6 @@ def clustered_mean(values: Floats, unit: np.ndarray) -> Means:
     values : float64 array of shape (n,)
     unit : int array of shape (n,)
         Numbers from 0 without gaps.
-
-    Returns
-    -------
-    Means
 
     Examples
     --------

@@ -66,16 +66,7 @@ class Candidates:
 
 
 def candidates(sides: Sides) -> Candidates:
-    """Name the groups of the rows compared, and place the findings of both ledgers among them.
-
-    Parameters
-    ----------
-    sides : Sides
-
-    Returns
-    -------
-    Candidates
-    """
+    """Name the groups of the rows compared, and place the findings of both ledgers among them."""
     columns, _ = sides.columns()
     shared = _named(columns, sides.text(), len(sides.a) if sides.paired else len(sides.a) + len(sides.b))
     place = _places(shared)
@@ -144,13 +135,7 @@ class _Extra:
 
 
 class GroupNumbers:
-    """Numbers of all candidates under both runs; every mean is an array with one entry per candidate.
-
-    Parameters
-    ----------
-    sides : Sides
-    groups : Candidates
-    """
+    """Numbers of all candidates under both runs; every mean is an array with one entry per candidate."""
 
     def __init__(self, sides: Sides, groups: Candidates) -> None:
         self.sides, self.groups = sides, groups
@@ -317,10 +302,6 @@ def differing(numbers: GroupNumbers) -> tuple[GroupPair, ...]:
     confidence, and by two tests at once: Student's in the group, which allows for its own spread, and a normal one with
     the spread of all rows, which allows for small groups that happen to agree. The larger p-value counts, Bonferroni
     over all candidates. Once chosen, the group is regressed out, so that a later one is tested given those before it.
-
-    Parameters
-    ----------
-    numbers : GroupNumbers
 
     Returns
     -------

@@ -84,10 +84,6 @@ def heterogeneity_gain(pairs: pl.DataFrame, corrections: pl.DataFrame, method: s
     method : {"paper", "auto"}
         Geometry "learned".
 
-    Returns
-    -------
-    HeterogeneityGain
-
     Examples
     --------
     >>> key = {"pair": ["p", "q", "r"], "dataset": "d", "model": "m", "method": "auto", "geometry": "learned"}

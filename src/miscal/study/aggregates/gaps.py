@@ -64,10 +64,6 @@ def gap_numbers(pairs: pl.DataFrame, method: str, geometry: str = LEARNED) -> Ga
     method : {"paper", "auto"}
     geometry : {"learned", "raw"}, default "learned"
 
-    Returns
-    -------
-    GapNumbers
-
     Examples
     --------
     >>> pairs = pl.DataFrame({
@@ -135,10 +131,6 @@ def raw_against_learned(pairs: pl.DataFrame, method: str = "paper") -> RawAgains
         The table ``pairs``.
     method : {"paper", "auto"}, default "paper"
         The study measures raw inputs for "paper" alone.
-
-    Returns
-    -------
-    RawAgainstLearned
 
     Examples
     --------
@@ -288,10 +280,6 @@ def threshold_correlations(
     geometry : {"learned", "raw"}, default "learned"
     clip : bool, default False
         Set negative smECE gaps to 0.
-
-    Returns
-    -------
-    ThresholdCorrelations
 
     Examples
     --------

@@ -19,10 +19,6 @@ from miscal.study.pair_result import PairResult, RawGeometry, TableRows
 def measure_corrections(result: PairResult) -> TableRows:
     """Score raw and corrected confidences on all rows and on each regime of the uncorrected field.
 
-    Parameters
-    ----------
-    result : PairResult
-
     Returns
     -------
     TableRows
@@ -64,10 +60,6 @@ def measure_deferral(result: PairResult) -> TableRows:
 
     Where the confidence is of an event, the more likely side is the answer, and rows are ranked by its probability.
     Correction may change the answer then, so that even without deferral the risk may change.
-
-    Parameters
-    ----------
-    result : PairResult
 
     Returns
     -------

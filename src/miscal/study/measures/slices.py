@@ -25,10 +25,6 @@ MOST_VALUES = 60
 def measure_curves(result: PairResult) -> TableRows:
     """Compute reliability curves and numbers of every region; uncorrected confidences, learned geometry.
 
-    Parameters
-    ----------
-    result : PairResult
-
     Returns
     -------
     TableRows
@@ -92,10 +88,6 @@ WORST_BY = ("smece", "brier")
 def measure_thresholds(result: PairResult) -> TableRows:
     """Cut the field of each geometry at every epsilon of the settings.
 
-    Parameters
-    ----------
-    result : PairResult
-
     Returns
     -------
     TableRows
@@ -132,10 +124,6 @@ the band in whole hundredths, such as 0.05, are edges, so that no bin lies on bo
 
 def measure_histograms(result: PairResult) -> TableRows:
     """Count the values of the field of each geometry.
-
-    Parameters
-    ----------
-    result : PairResult
 
     Returns
     -------
