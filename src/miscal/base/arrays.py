@@ -105,11 +105,6 @@ def is_frame(values: Any) -> bool:
     return hasattr(values, "columns") and not isinstance(values, np.ndarray)
 
 
-def _is_torch(values: Any) -> bool:
-    # by name, so that torch is not imported for those who do not use it
-    return type(values).__module__.split(".")[0] == "torch" and hasattr(values, "detach")
-
-
 def _from_torch(values: Any, name: str) -> np.ndarray:
     if str(values.layout) != "torch.strided":
         raise InputError(f"{name} is a sparse torch tensor ({values.layout}); give a dense one: {name}.to_dense()")
@@ -252,7 +247,8 @@ def numeric(values: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} is missing (None); give one number per row")
     if hasattr(values, "tocsr"):
         raise InputError(f"{name} is a sparse matrix ({type(values).__name__}); give a dense one: {name}.toarray()")
-    if _is_torch(values):
+    # by name, so that torch is not imported for those who do not use it
+    if type(values).__module__.split(".")[0] == "torch" and hasattr(values, "detach"):
         values = _from_torch(values, name)
     elif not isinstance(values, (np.ndarray, list, tuple)):
         series = _from_series(values, name)

@@ -278,7 +278,8 @@ def _fill(place: Path) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
-        _sync_tree(partial)
+        for path in (*sorted(partial.rglob("*")), partial):
+            _sync(path)
         _swap(partial, place)
     except BaseException:
         _remove(partial)
@@ -312,12 +313,6 @@ def _swap(new: Path, place: Path) -> None:
 def _remove(folder: Path) -> None:
     if os.path.lexists(folder):
         shutil.rmtree(folder)
-
-
-def _sync_tree(folder: Path) -> None:
-    for path in sorted(folder.rglob("*")):
-        _sync(path)
-    _sync(folder)
 
 
 def _sync(path: Path) -> None:

@@ -20,7 +20,7 @@ from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
-from miscal.scoring.scored import Scored, assemble
+from miscal.scoring.scored import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
 from miscal.scoring.shards import Shards
 from miscal.scoring.writing import FLOATS, write_float_table, write_json
@@ -127,7 +127,11 @@ def score_folder(
         fixed_by = {"task": task, "batch_tokens": batch_tokens, "embeddings_dtype": embeddings_dtype}
         settings = describe_run(text_side.describe(), items, **fixed_by)
         if finished is not None:
-            refuse_changed(_settings_of(finished, out), settings, out)
+            if not {"settings", "n_scored", "n_failed", "files"} <= finished.keys():
+                raise FileError(
+                    f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder"
+                )
+            refuse_changed(finished["settings"], settings, out)
             _refuse_damaged(finished, out)
             _tidy(out)  # a run killed between its last file and here left its shards
             return _scored(out, finished, 0)
@@ -177,12 +181,6 @@ def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSp
     from miscal.scoring.huggingface import HuggingFaceModel
 
     return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
-
-
-def _settings_of(manifest: Mapping[str, Any], out: Path) -> Mapping[str, Any]:
-    if not {"settings", "n_scored", "n_failed", "files"} <= manifest.keys():
-        raise FileError(f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder")
-    return manifest["settings"]
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -250,11 +248,12 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None,
         write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
         write_whole(out / TRIPLES, result.write_parquet)
         sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
-        manifest = (
-            _manifest(fixed, failed, shape)
-            | _ties(scored)
-            | {"embeddings": stored, "warnings": warnings, "files": sums}
-        )
+        manifest = _manifest(fixed, failed, shape)
+        if scored is not None:
+            # rows whose most probable candidate is exactly as probable as another; the first of them counted
+            ties = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
+            manifest["ties"] = {"n": len(ties), "rows": ties[:1000]}
+        manifest |= {"embeddings": stored, "warnings": warnings, "files": sums}
         write_json(out / MANIFEST, manifest)
     return manifest
 
@@ -291,14 +290,6 @@ def _manifest(fixed: _Plan, failed: Mapping[int, str], shape: tuple[int, int]) -
         "joined_differently": sum(row.moved for row in fixed.encoded),
         "candidate_ids": _candidate_ids(named, ids) if fixed.form == "letter" else None,
     }
-
-
-def _ties(scored: Scored | None) -> dict[str, Any]:
-    """Name the rows whose most probable candidate is exactly as probable as another; the first of them counted."""
-    if scored is None:
-        return {}
-    rows = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
-    return {"ties": {"n": len(rows), "rows": rows[:1000]}}
 
 
 def _candidate_ids(items: Sequence[Item], encoded: Mapping[int, Encoded]) -> dict[str, list[list[int]]]:

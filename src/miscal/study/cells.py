@@ -142,11 +142,8 @@ def _transfers(plan: Plan) -> list[Cell]:
 
 def _score_settings(pair: Pair) -> dict[str, Any]:
     settings = pair.score.model_dump(exclude=set(_SCORE_MACHINE))
-    return settings | {name: _last(settings[name]) for name in _SCORE_PLACES}
-
-
-def _last(name: str | None) -> str | None:
-    return Path(name).name if name is not None and Path(name).is_absolute() else name
+    places = {name: settings[name] for name in _SCORE_PLACES}
+    return settings | {name: Path(at).name if at and Path(at).is_absolute() else at for name, at in places.items()}
 
 
 def _read_settings(pair: Pair) -> dict[str, Any]:

@@ -91,17 +91,14 @@ def compute(job: Job) -> CellOutcome:
     try:
         found = STEPS[job.cell.kind](job)
         check_rows(found.rows)
+    except MiscalError as error:
+        message, mendable = str(error), not isinstance(error, InternalError)
     except Exception as error:  # whatever one pair does, the others go on
-        mendable, message = _error_message(error)
-        return CellOutcome(job.cell.name, time.monotonic() - start, message=message, mendable=mendable)
-    return CellOutcome(job.cell.name, time.monotonic() - start, found.rows, dict(found.facts))
-
-
-def _error_message(error: Exception) -> tuple[bool, str]:
-    if isinstance(error, MiscalError):
-        return not isinstance(error, InternalError), str(error)
-    words = f"{type(error).__name__}: {error}".rstrip(": ")
-    return isinstance(error, OSError | MemoryError), " ".join(words.split())
+        message, mendable = f"{type(error).__name__}: {error}".rstrip(": "), isinstance(error, OSError | MemoryError)
+        message = " ".join(message.split())
+    else:
+        return CellOutcome(job.cell.name, time.monotonic() - start, found.rows, dict(found.facts))
+    return CellOutcome(job.cell.name, time.monotonic() - start, message=message, mendable=mendable)
 
 
 def check_rows(rows: Mapping[str, Any]) -> None:

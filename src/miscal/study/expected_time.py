@@ -162,10 +162,6 @@ def _measure(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | No
     return expected_seconds(size.n, size.d or 384)["measures"] * (2 if pair.raw and cell.method == "paper" else 1)
 
 
-def _interpret(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
-    return None if size.n is None else expected_seconds(size.n, size.d or 384)["map"]
-
-
 def _audit(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
     one = _fit(cell, pair, size, machine)
     return None if one is None else one * (cell.settings["draws"] + cell.settings["seeds"])
@@ -181,7 +177,9 @@ _SECONDS: dict[str, Callable[[Cell, Pair, Size, Machine], float | None]] = {
     "split": _second,
     "discover": _fit,
     "measure": _measure,
-    "interpret": _interpret,
+    "interpret": lambda cell, pair, size, machine: (
+        None if size.n is None else expected_seconds(size.n, size.d or 384)["map"]
+    ),
     "audit": _audit,
     "duel": _second,
     "transfer": _second,

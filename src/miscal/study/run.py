@@ -148,7 +148,9 @@ def study(
     LockedError
         If another process is writing the folder.
     """
-    _check_kinds(skip)
+    for kind in skip:
+        if kind not in KINDS:
+            raise InputError(f"skip must name kinds of cells, of {', '.join(KINDS)}; got {kind!r}")
     asked = read_plan(plan, sets=sets)
     place = resolve(out)
     jobs = n_workers(n_jobs, 10**6)
@@ -159,12 +161,6 @@ def study(
         done = _Run(folder, asked, cells, frozenset(skip), jobs, progress)
         done.compute(engine, ray_address)
         return done.finish()
-
-
-def _check_kinds(kinds: Collection[str]) -> None:
-    for kind in kinds:
-        if kind not in KINDS:
-            raise InputError(f"skip must name kinds of cells, of {', '.join(KINDS)}; got {kind!r}")
 
 
 class _Run:

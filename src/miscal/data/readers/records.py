@@ -53,11 +53,8 @@ class Dialect:
         mark = re.escape(self.escape)
         fields = re.compile(rf'"(?:[^"{mark}]++|{mark}.|"")*"', re.DOTALL)
         escaped = re.compile(rf'{mark}(["{mark}])')
-        return fields.sub(lambda field: escaped.sub(_meant, field[0]), text)
-
-
-def _meant(found: re.Match[str]) -> str:
-    return '""' if found[1] == '"' else found[1]
+        meant = lambda found: '""' if found[1] == '"' else found[1]  # noqa: E731
+        return fields.sub(lambda field: escaped.sub(meant, field[0]), text)
 
 
 def ends_of(

@@ -169,7 +169,9 @@ def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) 
     An average, a rank or the row before are such parts: rows that are read piece by piece would be judged by their
     piece. No list of functions is needed, and none would be complete.
     """
-    rows = (_varied(values), values.gather_every(max(1, len(values) // _PROBED)).head(_PROBED))
+    # rows of the same types that differ, so that what looks at several of them shows
+    varied = pl.DataFrame([_three(series).alias(series.name) for series in values])
+    rows = (varied, values.gather_every(max(1, len(values) // _PROBED)).head(_PROBED))
     for part, _ in _parts(parsed):
         if _joins(part):
             continue
@@ -180,11 +182,6 @@ def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) 
                 "look at other rows; compute such a value beforehand and write it as a number, or as a column of the "
                 "data"
             )
-
-
-def _varied(values: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of the same types that differ, so that what looks at several of them shows."""
-    return pl.DataFrame([_three(series).alias(series.name) for series in values])
 
 
 def _three(series: pl.Series) -> pl.Series:

@@ -36,16 +36,11 @@ def _figure(found: HeterogeneityGain) -> Figure:
     axes.set_xlabel("standard deviation of the field")
     axes.set_ylabel("smECE(isotonic) \u2212 smECE(local)")
     axes.set_xlim(0.0, 1.1 * max(0.05, *points["delta_std"].to_list()))
-    axes.set_title(_title(found))
+    rho = found.association
+    pairs = count(rho.n, "pair")
+    axes.set_title(f"{pairs}: too few for a rank correlation" if rho.value is None else f"Spearman {rho.text}, {pairs}")
     keys(figure, families, marks)
     return figure
-
-
-def _title(found: HeterogeneityGain) -> str:
-    rho = found.association
-    if rho.value is None:
-        return f"{count(rho.n, 'pair')}: too few for a rank correlation"
-    return f"Spearman {rho.text}, {count(rho.n, 'pair')}"
 
 
 FIGURE = StudyFigure(

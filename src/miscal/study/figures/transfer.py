@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from miscal.study.figures.figure import StudyFigure, datasets_in, fitting, models_in
@@ -43,7 +42,10 @@ def _figure(fields: pl.DataFrame, pairs: pl.DataFrame, dataset: str) -> Figure:
     for axes, (what, title) in zip(grid[0], _WHAT.items(), strict=True):
         own = fields.filter(pl.col("what") == what)
         image = heat_map(axes, _matrix(own, ids), names, names, colours="BrBG", limits=(-1.0, 1.0))
-        _mark_undefined(axes, own, ids)
+        for row in own.filter(pl.col("correlation").is_null()).iter_rows(named=True):
+            i, j = ids.index(row["pair_a"]), ids.index(row["pair_b"])
+            for x, y in ((i, j), (j, i)):
+                axes.text(x, y, UNDEFINED, ha="center", va="center", fontsize=6.5, color=MUTED)
         axes.set_title(title)
         axes.tick_params(axis="x", labelrotation=90)
     figure.suptitle(fitting(dataset, 60), fontsize=9.5, x=0.01, ha="left")
@@ -62,13 +64,6 @@ def _matrix(fields: pl.DataFrame, ids: list[str]) -> np.ndarray:
         i, j = ids.index(row["pair_a"]), ids.index(row["pair_b"])
         values[i, j] = values[j, i] = row["correlation"]
     return values
-
-
-def _mark_undefined(axes: Axes, fields: pl.DataFrame, ids: list[str]) -> None:
-    for row in fields.filter(pl.col("correlation").is_null()).iter_rows(named=True):
-        i, j = ids.index(row["pair_a"]), ids.index(row["pair_b"])
-        for x, y in ((i, j), (j, i)):
-            axes.text(x, y, UNDEFINED, ha="center", va="center", fontsize=6.5, color=MUTED)
 
 
 FIGURE = StudyFigure(

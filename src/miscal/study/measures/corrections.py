@@ -28,17 +28,14 @@ def measure_corrections(result: PairResult) -> TableRows:
     if result.raw is not None:
         compared["raw"] = _of_raw(result, result.raw)
     rows = [
-        result.named | {"geometry": geometry, "calibrator": name, "region": region} | _scores(scores, region)
+        result.named
+        | {"geometry": geometry, "calibrator": name, "region": region}
+        | {score: getattr(getattr(scores, region), score) for score in ("n", "smece", "brier", "log_loss")}
         for geometry, by_name in compared.items()
         for name, scores in by_name.items()
         for region in REGIONS
     ]
     return {"corrections": rows}
-
-
-def _scores(scores: Comparison, region: str) -> dict[str, Any]:
-    score = getattr(scores, region)
-    return {name: getattr(score, name) for name in ("n", "smece", "brier", "log_loss")}
 
 
 def _of_raw(result: PairResult, raw: RawGeometry) -> Mapping[str, Comparison]:

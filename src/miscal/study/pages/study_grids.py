@@ -100,9 +100,10 @@ def methods_grid(tables: Tables) -> Grid | None:
         for method in METHODS
     ]  # fmt: skip
     write = (change, score, score, change, change, lambda seconds: whole(None if seconds is None else round(seconds)))
-    between = {row["pair"]: row for row in tables["duels"].iter_rows(named=True)}
+    duels = tables["duels"].iter_rows(named=True)
+    between = {row["pair"]: change(row["saved"], row["saved_low"], row["saved_high"]) for row in duels}
     rows = [
-        [named(row["model"]), named(row["dataset"]), _duel(between.get(row["pair"]))]
+        [named(row["model"]), named(row["dataset"]), between.get(row["pair"], change(None))]
         + [how(row[name + end]) for name, how in zip(columns, write, strict=True) for end in ("", "_auto")]
         for row in both.iter_rows(named=True)
     ]
@@ -111,10 +112,6 @@ def methods_grid(tables: Tables) -> Grid | None:
         Column("Log loss, paper minus auto", hint="the same rows; positive: auto is better"),
     )  # fmt: skip
     return Grid("Both methods", (*first, *heads), rows)
-
-
-def _duel(row: dict | None) -> Cell:
-    return change(None) if row is None else change(row["saved"], row["saved_low"], row["saved_high"])
 
 
 def certificates_grid(tables: Tables, planned: Mapping[str, int], method: str) -> Grid | None:
@@ -179,7 +176,7 @@ def fields_grid(tables: Tables, method: str) -> Grid | None:
     if found.is_empty():
         return None
     found = found.sort("correlation", descending=True, nulls_last=True, maintain_order=True)
-    models = _models(tables)
+    models = dict(_labels(tables).select("pair", "model").iter_rows())
     columns = (
         Column("One model", number=False), Column("Other model", number=False), Column("Data set", number=False),
         Column("Field", number=False), Column("Correlation"), Column("Equal signs"), Column("Questions"),
@@ -233,10 +230,6 @@ def purity_grid(tables: Tables, method: str) -> Grid | None:
 
 def _labels(tables: Tables) -> pl.DataFrame:
     return tables["pairs"].select("pair", "dataset", "model").unique("pair", maintain_order=True)
-
-
-def _models(tables: Tables) -> dict[str, str]:
-    return dict(_labels(tables).select("pair", "model").iter_rows())
 
 
 def _cut(found: pl.DataFrame) -> str:
