@@ -46,8 +46,8 @@ def system_error(error: BaseException) -> OSError | None:
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    told = _OF_RUST.search(str(error)) if isinstance(error, Exception) else None
-    return OSError(int(told[1]), os.strerror(int(told[1]))) if told else None
+    number = _OF_RUST.search(str(error)) if isinstance(error, Exception) else None
+    return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
 
 
 def _sibling(out: Path, kind: str) -> Path:

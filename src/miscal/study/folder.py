@@ -20,7 +20,7 @@ import polars as pl
 from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import digest, replace_file, resolve
-from miscal.study.cells import Cell, differing, name_of
+from miscal.study.cells import StudyCell, differing, name_of
 from miscal.study.methods import METHODS
 from miscal.study.plan import Pair, Plan, safe_name
 
@@ -81,7 +81,7 @@ class StudyFolder:
             raise CorruptFile(f"{self.cells.path(name)} is damaged: remove it and run the same command again")
         return found
 
-    def save(self, cell: Cell, rows: Any, facts: Any, seconds: float) -> None:
+    def save(self, cell: StudyCell, rows: Any, facts: Any, seconds: float) -> None:
         """Keep the result of a cell; from then on it is done."""
         content = {
             "cell": cell.name,
@@ -95,7 +95,7 @@ class StudyFolder:
 
     # --- the plan -------------------------------------------------------------------------------------------------
 
-    def adopt(self, plan: Plan, cells: Sequence[Cell]) -> None:
+    def adopt(self, plan: Plan, cells: Sequence[StudyCell]) -> None:
         """Take up a plan, or refuse one that does not go with what is there.
 
         A plan may grow by pairs, interpretations, audits and transfer; a pair that has been measured stays in it.
@@ -127,7 +127,7 @@ class StudyFolder:
                 "give another --out"
             )
 
-    def _refuse_other(self, cell: Cell) -> None:
+    def _refuse_other(self, cell: StudyCell) -> None:
         there = self.load(cell.name)
         if there["miscal"] != metadata.version("miscal"):
             raise MismatchError(

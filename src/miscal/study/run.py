@@ -14,7 +14,7 @@ from miscal.base.errors import InputError, MiscalError
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Task, Workers, choose_workers
-from miscal.study.cells import KINDS, Cell, cells_of, pairs_of_cell
+from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.compute import CellOutcome, gpus_to_deal, outcome_of, task_of
 from miscal.study.expected_time import seconds_left, seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
@@ -170,7 +170,7 @@ class _Run:
         self,
         folder: StudyFolder,
         plan: Plan,
-        cells: Sequence[Cell],
+        cells: Sequence[StudyCell],
         skip: frozenset[str],
         jobs: int,
         tell: Callable[[CellProgress], None],
@@ -184,8 +184,8 @@ class _Run:
         self.expected: dict[str, float | None] = {}
         self._expect(plan.pairs)
         self.took = {cell.name: folder.load(cell.name)["seconds"] for cell in cells if cell.name in self.done}
-        self.waiting: dict[str, Cell] = {}
-        self.running: dict[str, Cell] = {}
+        self.waiting: dict[str, StudyCell] = {}
+        self.running: dict[str, StudyCell] = {}
 
     def compute(self, engine: str, ray_address: str | None) -> None:
         missing = [cell for cell in self.cells if cell.name not in self.done | self.left_out]
@@ -221,7 +221,7 @@ class _Run:
 
     # --- the order of cells ---------------------------------------------------------------------------------------
 
-    def _tasks(self, missing: Sequence[Cell], workers: Workers) -> Iterator[Task | None]:
+    def _tasks(self, missing: Sequence[StudyCell], workers: Workers) -> Iterator[Task | None]:
         """Hand out cells in the order of the plan; None where each of those left has to wait for another."""
         # what a process computes is heavy to import, and not needed where everything is done
         from miscal.study.steps import Job
@@ -238,7 +238,7 @@ class _Run:
             # one cell at a time has all cores for its fits
             yield task_of(Job(self.folder, plan, cell, None if isinstance(workers, InProcess) else 1))
 
-    def _next_cell(self, gpus: int) -> Cell | None:
+    def _next_cell(self, gpus: int) -> StudyCell | None:
         for cell in list(self.waiting.values()):
             if not all(name in self.done or name in self.running or name in self.waiting for name in cell.needs):
                 # something that it needs has failed, which is said there, or was left out
@@ -246,14 +246,14 @@ class _Run:
                 self.left_out.add(cell.name)
         return next((cell for cell in self.waiting.values() if self._is_ready(cell, max(1, gpus))), None)
 
-    def _is_ready(self, cell: Cell, models: int) -> bool:
+    def _is_ready(self, cell: StudyCell, models: int) -> bool:
         if cell.kind == "score" and sum(other.kind == "score" for other in self.running.values()) >= models:
             # two language models may not fit into one memory
             return False
         tried = not any(name in self.waiting or name in self.running for name in cell.after)
         return tried and set(cell.needs) <= self.done
 
-    def _keep(self, cell: Cell, outcome: CellOutcome) -> None:
+    def _keep(self, cell: StudyCell, outcome: CellOutcome) -> None:
         if outcome.message is None:
             self.folder.save(cell, outcome.rows, outcome.facts, outcome.seconds)
             self.done.add(cell.name)
@@ -275,7 +275,7 @@ class _Run:
 
     # --- telling --------------------------------------------------------------------------------------------------
 
-    def _say(self, cell: Cell, outcome: CellOutcome | None = None) -> None:
+    def _say(self, cell: StudyCell, outcome: CellOutcome | None = None) -> None:
         left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.left_out}, self.jobs)
         said = (None, None) if outcome is None else (outcome.seconds, outcome.message)
         self.tell(CellProgress(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
@@ -294,7 +294,7 @@ def draw_pages(out: Path) -> tuple[Path, tuple[str, ...]]:
     return page, tuple(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["verdict"])
 
 
-def is_done(folder: StudyFolder, plan: Plan, cell: Cell) -> bool:
+def is_done(folder: StudyFolder, plan: Plan, cell: StudyCell) -> bool:
     """Whether a cell needs no computing; a split is dealt on where pairs of its data set have come since."""
     if not folder.is_done(cell.name):
         return False
@@ -304,7 +304,7 @@ def is_done(folder: StudyFolder, plan: Plan, cell: Cell) -> bool:
     return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(dealt)
 
 
-def _failure(plan: Plan, cell: Cell, outcome: CellOutcome) -> Failure:
+def _failure(plan: Plan, cell: StudyCell, outcome: CellOutcome) -> Failure:
     rows = tuple(
         {
             "pair": pair.pair,
@@ -318,7 +318,7 @@ def _failure(plan: Plan, cell: Cell, outcome: CellOutcome) -> Failure:
     return Failure(rows, cell.says, outcome.message or "", outcome.mendable)
 
 
-def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[Cell]) -> Plan:
+def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[StudyCell]) -> Plan:
     """Give the pairs on a benchmark of the hub the commit that the study asks, and note it in the folder.
 
     The commit is the one that the study asked before; else the newest. Pairs that name a revision keep it. Where the
@@ -328,7 +328,7 @@ def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[Cell]) -> Plan:
     ----------
     plan : Plan
     folder : StudyFolder
-    coming : sequence of Cell
+    coming : sequence of StudyCell
         That are to be computed; without one that asks a benchmark the hub is left alone.
     """
     from miscal.scoring.hub import HUB_TASKS, commit_of

@@ -19,7 +19,7 @@ from miscal.base.errors import CorruptFile, FileError
 from miscal.base.files import write_whole
 from miscal.base.tables import read_parquet
 from miscal.data.writing import defused
-from miscal.study.cells import Cell
+from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
 
 Kind = Literal["text", "whole", "number", "truth"]
@@ -377,7 +377,7 @@ def _read(path: Path, name: str) -> pl.DataFrame:
         raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
 
 
-def write_tables(folder: StudyFolder, cells: Sequence[Cell], failures: Sequence[Mapping[str, Any]]) -> None:
+def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequence[Mapping[str, Any]]) -> None:
     """Write every table as parquet and csv.
 
     Rows come in the order of the plan's cells, and within a cell as it made them: the same cells give the same bytes,
@@ -386,7 +386,7 @@ def write_tables(folder: StudyFolder, cells: Sequence[Cell], failures: Sequence[
     Parameters
     ----------
     folder : StudyFolder
-    cells : sequence of Cell
+    cells : sequence of StudyCell
         Of the plan.
     failures : sequence of mapping
         Rows of the table ``failures``.

@@ -108,7 +108,7 @@ def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None 
     return TablePieces(open_table(source, encoding=encoding, csv_escape=csv_escape))
 
 
-# characters that records are told by
+# characters by which the ends of records are found
 _MARKS = '\n\r\t,"'
 # those that shift between alphabets write other characters with the bytes of ASCII
 _SHIFTING = ("iso2022", "hz", "utf-7", "utf_7")

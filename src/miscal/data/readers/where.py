@@ -176,7 +176,7 @@ def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) 
         if _joins(part):
             continue
         # a part that does not fit the made-up rows, such as the month of a text, is tried with rows of the data
-        if next((told for told in (_by_row(part, some) for some in rows) if told is not None), True) is False:
+        if next((found for found in (_by_row(part, some) for some in rows) if found is not None), True) is False:
             raise InputError(
                 f"where: {expression!r} must be decided by each row alone, but averages, counts, ranks and the like "
                 "look at other rows; compute such a value beforehand and write it as a number, or as a column of the "

@@ -187,7 +187,7 @@ def compare_rows(
     sides = sides_of(a, b, match_rows(a, b, match))
     measures = _measures(sides, seed, measured)
     named = groups.candidates(sides)
-    numbers = groups.GroupNumbers(sides, named)
+    numbers = groups.CandidateMeans(sides, named)
     better = measures["calibration_error"].better
     values, counts = groups.nearer_values(numbers, better)
     found, listed = groups.differing(numbers), groups.side_by_side(numbers)

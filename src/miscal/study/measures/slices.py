@@ -55,7 +55,7 @@ def _groups(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the most frequent values of a column, as text, with their rows; neither missing nor rare ones."""
     # NaN, and a missing date, differ from themselves
     known = np.array([value is not None and value == value for value in values], dtype=bool)
-    text = np.array([clean_text(str(value)) if told else "" for value, told in zip(values, known, strict=True)])
+    text = np.array([clean_text(str(value)) if is_known else "" for value, is_known in zip(values, known, strict=True)])
     names, counts = np.unique(text[known], return_counts=True)
     for k in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[k] >= MIN_ROWS:

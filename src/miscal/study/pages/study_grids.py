@@ -11,14 +11,14 @@ import polars as pl
 from miscal.report.texts import short
 from miscal.study.aggregates import deferral_numbers
 from miscal.study.methods import LEARNED, METHODS, of_method
-from miscal.study.pages.grid import Cell, Column, Grid, change, p, report_link, score, share, spread, text, whole
+from miscal.study.pages.grid import Column, Grid, GridCell, change, p, report_link, score, share, spread, text, whole
 from miscal.study.tables import Tables
 from miscal.study.verdict import certificates
 
 _LONGEST = 60
 
 
-def named(value: str | None, href: str | None = None) -> Cell:
+def named(value: str | None, href: str | None = None) -> GridCell:
     """Write a name that a user gave."""
     return text(None if value is None else short(value, _LONGEST), href)
 
@@ -35,8 +35,8 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
             named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
             text(row["method"]), whole(row["n_test"]), _accuracy(row), share(row["confidence"]),
             score(row["smece"]), score(row["delta_std"]), share(row["share_unsupported"]),
-            Cell(row["worst"] or "none", row["worst"], kind=row["worst"] or "", aside=share(row["share_worst"], 0).text
-                 if row["worst"] else ""),
+            GridCell(row["worst"] or "none", row["worst"], kind=row["worst"] or "",
+                     aside=share(row["share_worst"], 0).text if row["worst"] else ""),
             change(row["gap"], row["gap_interval_low"], row["gap_interval_high"]), score(row["limit_hidden"]),
             p(adjusted.get((row["pair"], row["method"]))),
             change(row["log_loss_saved"], row["log_loss_saved_low"], row["log_loss_saved_high"]),
@@ -78,7 +78,7 @@ _PAIRS_NOTE = (
 )
 
 
-def _accuracy(row: dict) -> Cell:
+def _accuracy(row: dict) -> GridCell:
     """Write the mean outcome, and say where it is no accuracy."""
     return replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else "")
 
@@ -222,7 +222,7 @@ def purity_grid(tables: Tables, method: str) -> Grid | None:
     rows = [
         [named(row["model"]), named(row["dataset"]), named(row["by"]),
          text("raw inputs" if row["space"] == "raw" else "learned"), share(row["purity"]),
-         Cell(spread(row["null_mean"], row["null_std"]).text, row["null_mean"]), p(row["p_value"]), whole(row["n"])]
+         GridCell(spread(row["null_mean"], row["null_std"]).text, row["null_mean"]), p(row["p_value"]), whole(row["n"])]
         for row in found.iter_rows(named=True)
     ]  # fmt: skip
     return Grid(f"Neighbours, method {method}", columns, rows)
