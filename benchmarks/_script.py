@@ -67,13 +67,13 @@ def results(
     if not args.print:
         # the threads only wait for the fresh processes
         work, prefer = (partial(apart, work), "threads") if fresh else (work, None)
-        fill(store, keys, work, n_jobs=args.jobs, prefer=prefer, told=partial(_told, store))
+        fill(store, keys, work, n_jobs=args.jobs, prefer=prefer, progress=partial(_print_progress, store))
     if others := store.other_versions():
         print(f"{args.cache} holds results of other versions of miscal: {', '.join(others)}", file=sys.stderr)
     return store
 
 
-def _told(store: Store, done: int, missing: int, record: dict[str, Any]) -> None:
+def _print_progress(store: Store, done: int, missing: int, record: dict[str, Any]) -> None:
     named = " ".join(map(str, store.key(record)))
     print(f"{done}/{missing} {named}: {record['seconds']:.1f} s", file=sys.stderr, flush=True)
 

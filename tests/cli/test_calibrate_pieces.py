@@ -45,7 +45,7 @@ def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, mo
 @pytest.mark.promise("C3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
-    from miscal.runs.correct import calibrate_file, command, engines
+    from miscal.runs.correct import calibrate_file, command, pieces
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     rows().write_parquet(tmp_path / "new.parquet")
@@ -53,22 +53,22 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
     calibrate_file(models["features"], tmp_path / "new.parquet", whole)
     done = []
 
-    def stopped(job, pieces):
-        for piece in pieces[:7]:
+    def stopped(job, left, engine):
+        for piece in left[:7]:
             yield piece, job.run(piece)
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(engines.ENGINES, "local", stopped)
+    monkeypatch.setattr(command, "correct_pieces", stopped)
     with pytest.raises(KeyboardInterrupt) as interrupted:
         calibrate_file(models["features"], tmp_path / "new.parquet", again)
     assert "the same command goes on from there" in interrupted.value.__notes__[0]
     assert not again.exists()
 
-    def watched(job, pieces):
-        done.extend(pieces)
-        yield from engines.local(job, pieces)
+    def watched(job, left, engine):
+        done.extend(left)
+        yield from pieces.correct_pieces(job, left, engine)
 
-    monkeypatch.setitem(engines.ENGINES, "local", watched)
+    monkeypatch.setattr(command, "correct_pieces", watched)
     # one part was damaged in the meantime: it is corrected again
     (parts,) = tmp_path.glob(".miscal-*.parts")
     (parts / f"0000002{ending}").write_bytes(b"damaged")
@@ -81,17 +81,17 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
 
 @pytest.mark.promise("C7")
 def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
-    from miscal.runs.correct import calibrate_file, command, engines
+    from miscal.runs.correct import calibrate_file, command
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     rows().write_parquet(tmp_path / "new.parquet")
 
-    def stopped(job, pieces):
-        yield pieces[0], job.run(pieces[0])
+    def stopped(job, left, engine):
+        yield left[0], job.run(left[0])
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setitem(engines.ENGINES, "local", stopped)
+        patched.setattr(command, "correct_pieces", stopped)
         with pytest.raises(KeyboardInterrupt):
             calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv")
     # the file is another one now
@@ -103,7 +103,7 @@ def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
 @pytest.mark.promise("C7")
 @pytest.mark.parametrize("replaced", ["rows", "embeddings"])
 def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, monkeypatch):
-    from miscal.runs.correct import calibrate_file, command, engines
+    from miscal.runs.correct import calibrate_file, command
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     data, x = tmp_path / "new.csv", tmp_path / "x.npy"
@@ -120,14 +120,14 @@ def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replac
     write(0)
     embed(0)
 
-    def stopped(job, pieces):
-        for piece in pieces[:3]:
+    def stopped(job, left, engine):
+        for piece in left[:3]:
             yield piece, job.run(piece)
         raise KeyboardInterrupt
 
     out, whole = tmp_path / "out.csv", tmp_path / "whole.csv"
     with monkeypatch.context() as patched:
-        patched.setitem(engines.ENGINES, "local", stopped)
+        patched.setattr(command, "correct_pieces", stopped)
         with pytest.raises(KeyboardInterrupt):
             calibrate_file(models["embeddings"], data, out, embeddings=x)
     size = (data if replaced == "rows" else x).stat().st_size

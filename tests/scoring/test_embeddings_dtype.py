@@ -9,9 +9,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from miscal.base.errors import InputError, MismatchError
+from miscal.base.workers import Processes
 from miscal.data.readers import read_triples
 from miscal.scoring import FakeModel, Question
-from miscal.scoring.executors import Processes
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items, score
 
@@ -87,7 +87,7 @@ def test_a_broken_run_and_one_in_processes_leave_the_same_bytes(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(broken, model=Stops())
     run(broken)
-    run(apart, executor=Processes(["cpu", "cpu"]))
+    run(apart, workers=Processes(2))
     assert content(whole) == content(broken) == content(apart)
 
 

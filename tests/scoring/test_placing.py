@@ -1,11 +1,12 @@
 """Where the weights of a model go, with the memories of devices and the sizes of models made up."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from miscal.base import extras
 from miscal.base.errors import InputError, ResourceError
-from miscal.scoring import placing
 from miscal.scoring.huggingface import HuggingFaceModel
 from miscal.scoring.placing import FILL, spread_over, weight_bytes
 
@@ -19,7 +20,7 @@ def machine(monkeypatch):
     def made(gpus, main):
         monkeypatch.setattr(torch.cuda, "device_count", lambda: len(gpus))
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (gpus[gpu], 2 * gpus[gpu]))
-        monkeypatch.setattr(placing, "_free_memory", lambda: main)
+        monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=main))
 
     return made
 

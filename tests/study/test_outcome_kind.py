@@ -9,7 +9,7 @@ from miscal.base.errors import InputError
 from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.settings import describe_run
 from miscal.study import read_plan, steps
-from miscal.study.cells import Cell
+from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
 from miscal.study.outcome_kind import outcome_of, prediction
 
@@ -67,7 +67,7 @@ def test_turning_an_event_round_changes_no_prediction():
 def test_the_seconds_of_scoring_are_those_of_its_cell(tmp_path):
     folder = StudyFolder(tmp_path / "study")
     plan = read_plan({"pairs": [{"dataset": "d", "model": "m", "score": {"model": "m", "task": "mmlu"}}]})
-    job = steps.Job(folder, plan, Cell("measure", ("d.m",), "auto"))
+    job = steps.Job(folder, plan, StudyCell("measure", ("d.m",), "auto"))
     assert steps.seconds_score(job) is None
-    folder.save(Cell("score", ("d.m",)), {}, {}, 12.5)
+    folder.save(StudyCell("score", ("d.m",)), {}, {}, 12.5)
     assert steps.seconds_score(job) == 12.5

@@ -33,10 +33,6 @@ def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
     rows : int array of shape (n,), optional
         Row numbers in the caller's file; positions from 0 by default.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> row_list(np.array([False, True, True]))
@@ -91,10 +87,6 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     names : iterable of str
         Compared without regard to upper and lower case.
 
-    Returns
-    -------
-    str or None
-
     Examples
     --------
     >>> nearest("confidense", ["id", "Confidence"]), nearest("new", ["uni"])
@@ -111,11 +103,6 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 def is_frame(values: Any) -> bool:
     """Whether `values` is a table (pandas, polars, pyarrow) rather than an array."""
     return hasattr(values, "columns") and not isinstance(values, np.ndarray)
-
-
-def _is_torch(values: Any) -> bool:
-    # by name, so that torch is not imported for those who do not use it
-    return type(values).__module__.split(".")[0] == "torch" and hasattr(values, "detach")
 
 
 def _from_torch(values: Any, name: str) -> np.ndarray:
@@ -152,15 +139,6 @@ def column_of(frame: pl.DataFrame, name: str) -> pl.Series:
     Polars takes names such as ``*`` and ``^a$`` for patterns wherever they stand in an expression, and most methods of
     a series are expressions on its name. Columns that a user has named are therefore taken by this function alone.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    name : str
-
-    Returns
-    -------
-    polars.Series
-
     Examples
     --------
     >>> import polars as pl
@@ -177,10 +155,6 @@ def frame_columns(frame: Any) -> dict[str, Any]:
     ----------
     frame : pandas, polars or pyarrow table
         A name that is a number is written as text.
-
-    Returns
-    -------
-    dict of str to series
 
     Raises
     ------
@@ -273,7 +247,8 @@ def numeric(values: Any, name: str) -> np.ndarray:
         raise InputError(f"{name} is missing (None); give one number per row")
     if hasattr(values, "tocsr"):
         raise InputError(f"{name} is a sparse matrix ({type(values).__name__}); give a dense one: {name}.toarray()")
-    if _is_torch(values):
+    # by name, so that torch is not imported for those who do not use it
+    if type(values).__module__.split(".")[0] == "torch" and hasattr(values, "detach"):
         values = _from_torch(values, name)
     elif not isinstance(values, (np.ndarray, list, tuple)):
         series = _from_series(values, name)

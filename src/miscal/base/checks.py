@@ -220,17 +220,13 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None, n
     """
     columns: list[str] | None = None
     if is_frame(X):
-        X, columns = _frame_values(X, name)
+        given = frame_columns(X)
+        values = [numeric(series, f"{name}, column {column!r}") for column, series in given.items()]
+        X, columns = np.column_stack(values) if values else np.empty((len(X), 0)), list(given)
     array = numeric(X, name)
     _check_matrix_shape(array, name)
     _refuse_non_finite_rows(array, name, columns, rows)
     return narrowed(array) if narrow else held(array)
-
-
-def _frame_values(frame: Any, name: str) -> tuple[np.ndarray, list[str]]:
-    columns = frame_columns(frame)
-    values = [numeric(series, f"{name}, column {column!r}") for column, series in columns.items()]
-    return np.column_stack(values) if values else np.empty((len(frame), 0)), list(columns)
 
 
 def _check_matrix_shape(array: np.ndarray, name: str) -> None:
@@ -350,10 +346,6 @@ def check_seed(seed: Any, *, name: str = "seed") -> int:
     name : str, default "seed"
         What messages call it.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     InputError
@@ -386,10 +378,6 @@ def drawn_seed(state: int | np.random.Generator) -> int:
     ----------
     state : int or numpy.random.Generator
         A seed, or what to draw one from.
-
-    Returns
-    -------
-    int
 
     Examples
     --------

@@ -57,10 +57,6 @@ def installed(package: str) -> bool:
     package : str
         Its name on the package index.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> installed("numpy"), installed("no-such-package")

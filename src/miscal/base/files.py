@@ -46,8 +46,8 @@ def system_error(error: BaseException) -> OSError | None:
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    told = _OF_RUST.search(str(error)) if isinstance(error, Exception) else None
-    return OSError(int(told[1]), os.strerror(int(told[1]))) if told else None
+    number = _OF_RUST.search(str(error)) if isinstance(error, Exception) else None
+    return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
 
 
 def _sibling(out: Path, kind: str) -> Path:
@@ -278,7 +278,8 @@ def _fill(place: Path) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
-        _sync_tree(partial)
+        for path in (*sorted(partial.rglob("*")), partial):
+            _sync(path)
         _swap(partial, place)
     except BaseException:
         _remove(partial)
@@ -312,12 +313,6 @@ def _swap(new: Path, place: Path) -> None:
 def _remove(folder: Path) -> None:
     if os.path.lexists(folder):
         shutil.rmtree(folder)
-
-
-def _sync_tree(folder: Path) -> None:
-    for path in sorted(folder.rglob("*")):
-        _sync(path)
-    _sync(folder)
 
 
 def _sync(path: Path) -> None:

@@ -58,7 +58,7 @@ def narrowed(X: NDArray) -> NDArray[np.floating]:
     """
     if X.dtype.itemsize < 4 or X.dtype.kind == "b":
         return np.ascontiguousarray(X, dtype=np.float32)
-    if any(_beyond(X[rows]) for rows in _blocks(*X.shape)):
+    if any(max(float(X[rows].max()), -float(X[rows].min())) > LARGEST_SINGLE for rows in _blocks(*X.shape)):
         return np.ascontiguousarray(X, dtype=np.float64)
     single = np.ascontiguousarray(X, dtype=np.float32)
     if X.dtype == np.float32 or np.array_equal(single, X):
@@ -142,10 +142,6 @@ def _merges_rows(double: NDArray[np.float64], single: NDArray[np.float32]) -> bo
     again = np.flatnonzero(first != np.arange(len(first)))
     blocks = (again[some] for some in _blocks(len(again), double.shape[1]))
     return any((double[rows] != double[first[rows]]).any() for rows in blocks)
-
-
-def _beyond(X: NDArray) -> bool:
-    return bool(max(float(X.max()), -float(X.min())) > LARGEST_SINGLE)
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:

@@ -23,10 +23,6 @@ def read_parquet(path: str | Path, columns: Sequence[str] | None = None) -> pl.D
     columns : sequence of str, optional
         By default all.
 
-    Returns
-    -------
-    polars.DataFrame
-
     Raises
     ------
     polars.exceptions.PolarsError, OSError
@@ -54,10 +50,6 @@ def scan_parquet(path: str | Path | Sequence[Path], schema: Mapping[str, Any] | 
     path : str, Path or sequence of Path
     schema : mapping of str to polars type, optional
         By default the first file's.
-
-    Returns
-    -------
-    polars.LazyFrame
     """
     import polars as pl
 

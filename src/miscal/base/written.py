@@ -6,15 +6,6 @@ from __future__ import annotations
 def decimal(value: float, places: int) -> str:
     """Write a number with so many decimals, or with one digit that is not zero where they would all be zeros.
 
-    Parameters
-    ----------
-    value : float
-    places : int
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> decimal(1234.56, 1), decimal(0.04, 1), decimal(-0.0004, 2), decimal(0.0, 1)
@@ -30,10 +21,6 @@ def duration(seconds: float) -> str:
     ----------
     seconds : float
         At least 0.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

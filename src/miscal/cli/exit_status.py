@@ -48,7 +48,9 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
     >>> guarded(lambda: None)
     0
     """
-    _steady_streams()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     with _signals() as received, warnings.catch_warnings():
         if not debug:
             warnings.simplefilter("ignore")
@@ -78,9 +80,13 @@ def _cause(error: BaseException) -> BaseException:
 def _failed(error: BaseException, *, debug: bool) -> int:
     status, message = verdict_on(error)
     if isinstance(error, BrokenPipeError):
-        _silence_stdout()
+        # the interpreter flushes standard output once more at its end, and would complain again
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if debug:
-        _print_traceback(error)
+        import traceback
+
+        print(_redacted("".join(traceback.format_exception(error))), file=sys.stderr, end="")
     if message:
         _say(f"miscal: {message}")
     return status
@@ -138,13 +144,10 @@ def _usage(error: BaseException) -> str:
 
 
 def _system(error: OSError) -> str | None:
+    at = f" at {error.filename!s}" if error.filename else ""
     if error.errno in FULL_DISK:
-        return f"the disk is full{_at(error)}: free some space, or write to another place"
-    return f"{error.strerror}{_at(error)}: check the path and its permissions" if error.strerror else None
-
-
-def _at(error: OSError) -> str:
-    return f" at {error.filename!s}" if error.filename else ""
+        return f"the disk is full{at}: free some space, or write to another place"
+    return f"{error.strerror}{at}: check the path and its permissions" if error.strerror else None
 
 
 def one_line(text: str) -> str:
@@ -183,24 +186,6 @@ def _redacted(text: str) -> str:
 def _say(line: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         print(one_line(line), file=sys.stderr, flush=True)
-
-
-def _print_traceback(error: BaseException) -> None:
-    import traceback
-
-    print(_redacted("".join(traceback.format_exception(error))), file=sys.stderr, end="")
-
-
-def _silence_stdout() -> None:
-    # the interpreter flushes standard output once more at its end, and would complain again
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _steady_streams() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, OSError, ValueError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 @contextlib.contextmanager

@@ -38,7 +38,9 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *_findings(summary),
         *(line for regime in _regimes(summary) for line in wrapped(regime)),
         *_correction(summary),
-        *wrapped(". ".join(told.rstrip(".") for told in (_rows(summary), grouped(summary), weighed(summary)) if told)),
+        *wrapped(
+            ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase)
+        ),
         *(line for inputs in _inputs(summary) for line in wrapped(inputs)),
         *(line for warning in summary.warnings for line in wrapped(f"warning     {warning}")),
         # a path is never broken: it is there to be copied
@@ -81,8 +83,8 @@ def _hidden(regime: Regime) -> str:
 
 def _shown(measure: MeasureAgainstNull) -> str:
     between = bounds(measure.interval)
-    told = f"{points(measure.value)} points{f' ({between})' if between else ''}"
-    return told.replace(MINUS, "-")
+    phrase = f"{points(measure.value)} points{f' ({between})' if between else ''}"
+    return phrase.replace(MINUS, "-")
 
 
 def _more_often(finding: FindingNumbers) -> str:
@@ -113,6 +115,6 @@ def _correction(summary: Summary) -> list[str]:
     known = raw is not None and ours is not None and None not in (raw.all.smece, ours.all.smece)
     if not known:
         return []
-    told = f"correction  calibration error {size(raw.all.smece)} points before, {size(ours.all.smece)} after"
+    line = f"correction  calibration error {size(raw.all.smece)} points before, {size(ours.all.smece)} after"
     losses = raw.all.log_loss, ours.all.log_loss
-    return [told if None in losses else f"{told}; log loss {losses[0]:.3f} before, {losses[1]:.3f} after"]
+    return [line if None in losses else f"{line}; log loss {losses[0]:.3f} before, {losses[1]:.3f} after"]

@@ -62,18 +62,18 @@ def discovery_stages() -> Iterator["Callable[[Progress], None]"]:
         """The time left, counted down from the last estimate."""
 
         def render(self, task: "Task") -> "Text":
-            return Text(_left(task.fields["left"], time.monotonic() - task.fields["told"]))
+            return Text(_left(task.fields["left"], time.monotonic() - task.fields["since"]))
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), Left())
     console = Console(stderr=True, highlight=False, markup=False)
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None, left=None, told=time.monotonic())
+        task = bar.add_task("starting", total=None, left=None, since=time.monotonic())
 
         def show(now: "Progress") -> None:
             if now.share == 1.0:
                 console.print(_line(now))
             share = f" {now.share:.0%}".replace("%", " %") if 0.0 < now.share < 1.0 else ""
-            bar.update(task, description=f"{now.stage}{share}", left=now.left, told=time.monotonic())
+            bar.update(task, description=f"{now.stage}{share}", left=now.left, since=time.monotonic())
 
         yield show
 

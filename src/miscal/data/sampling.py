@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.data.splits import MIN_ROWS
+from miscal.data.splits import MIN_FIT_ROWS
 
 SAMPLED_ABOVE = 500_000
 """Rows above which a field is learned from a sample, unless a size is asked for."""
@@ -27,10 +27,6 @@ def sample_size(n: int, asked: int | None) -> int | None:
     asked : int, optional
         Rows to learn from; by default all, or 200,000 of more than 500,000.
 
-    Returns
-    -------
-    int or None
-
     Raises
     ------
     InputError
@@ -43,8 +39,8 @@ def sample_size(n: int, asked: int | None) -> int | None:
     """
     if asked is None:
         return SAMPLE_ROWS if n > SAMPLED_ABOVE else None
-    if asked < MIN_ROWS:
-        raise InputError(f"sample must be at least {MIN_ROWS} rows, which a field needs to be learned; got {asked}")
+    if asked < MIN_FIT_ROWS:
+        raise InputError(f"sample must be at least {MIN_FIT_ROWS} rows, which a field needs to be learned; got {asked}")
     return asked if asked < n else None
 
 

@@ -13,7 +13,7 @@ from miscal.data.triples import SPLITS, Triples
 
 SHARES = {"train": 0.8, "val": 0.1, "test": 0.1}
 
-MIN_ROWS = 100
+MIN_FIT_ROWS = 100
 """The fewest rows a field can be fitted, chosen and tested on."""
 
 MIN_SPLIT = {"train": 50, "val": 5, "test": 5}
@@ -113,8 +113,8 @@ def permuted_split(n: int, seed: int) -> np.ndarray:
     >>> [int((split == name).sum()) for name in ("train", "val", "test")]
     [8001, 999, 999]
     """
-    if n < MIN_ROWS:
-        raise InputError(f"too few rows to split: got {n}; at least {MIN_ROWS} are needed")
+    if n < MIN_FIT_ROWS:
+        raise InputError(f"too few rows to split: got {n}; at least {MIN_FIT_ROWS} are needed")
     tenth = n // 10
     order = np.random.default_rng(seed).permutation(n)
     split = np.full(n, "train")
@@ -276,9 +276,10 @@ def check_trainable(correct: np.ndarray, split: np.ndarray | None) -> None:
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; a detailed field takes some thousands
     """
-    if len(correct) < MIN_ROWS:
+    if len(correct) < MIN_FIT_ROWS:
         raise InputError(
-            f"too few rows: got {len(correct)}; at least {MIN_ROWS} are needed; a detailed field takes some thousands"
+            f"too few rows: got {len(correct)}; at least {MIN_FIT_ROWS} are needed; a detailed field takes some "
+            "thousands"
         )
     parts = {"": correct}
     if split is not None:

@@ -49,10 +49,6 @@ def part_bytes(table: "pl.DataFrame", kind: str, *, header: bool = False) -> byt
         ``.parquet``, ``.csv`` or ``.jsonl``.
     header : bool, default False
         Whether csv begins with the names of the columns.
-
-    Returns
-    -------
-    bytes
     """
     content = io.BytesIO()
     if kind == ".parquet":

@@ -82,13 +82,6 @@ def split_joint(prompt: Sequence[int], joints: Sequence[Sequence[int]]) -> tuple
     return list(prompt[:end]), [list(joint[end:]) for joint in joints]
 
 
-def _truncate(context: list[int], keep: int, n_lead: int) -> list[int]:
-    """Keep the leading special tokens and the end."""
-    if len(context) <= keep:
-        return context
-    return context[:n_lead] + context[len(context) - (keep - n_lead) :]
-
-
 def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: int, n_lead: int) -> Encoded:
     context, added = split_joint(prompt, joints)
     if not context:
@@ -98,7 +91,8 @@ def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: 
     keep = max_length - max((len(ids) for ids in added), default=0)
     if keep <= n_lead:
         raise ValueError(f"a candidate is longer than the {max_length} tokens that the model takes")
-    kept = _truncate(context, keep, n_lead)
+    # the leading special tokens and the end are kept
+    kept = context if len(context) <= keep else context[:n_lead] + context[len(context) - (keep - n_lead) :]
     return Encoded(
         row=item.row,
         context=tuple(kept),

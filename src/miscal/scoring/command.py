@@ -15,7 +15,7 @@ import polars as pl
 from miscal.base.errors import InputError, MissingColumn
 from miscal.base.tables import read_parquet
 from miscal.base.written import decimal
-from miscal.scoring.executors import executor
+from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
 from miscal.scoring.model_source import ModelSpec
@@ -126,10 +126,6 @@ def run(
     embeddings_dtype : {"float32", "float16"}, default "float32"
         Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
 
-    Returns
-    -------
-    ScoringSummary
-
     Raises
     ------
     InputError
@@ -144,7 +140,7 @@ def run(
             raise InputError(f"{name} must be at least 1; got {value}")
     _refuse_idle(embed_only, {"form": form, "prompt_file": prompt_file}, text)
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads, layer)
-    chosen = executor(engine, address=ray_address, workers=workers, device=device)
+    chosen = choose_batch_workers(engine, ray_address=ray_address, workers=workers, device=device)
     if embed_only:
         table, items, about, sample = _texts(task, text, limit, seed)
         form, note = "letter", None
@@ -163,7 +159,7 @@ def run(
             task=about,
             form=form,
             batch_tokens=batch_tokens or default_batch_tokens(device),
-            executor=chosen,
+            workers=chosen,
             table=table,
             embeddings_dtype=embeddings_dtype,
             progress=progress,

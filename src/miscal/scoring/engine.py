@@ -76,12 +76,7 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 
 class Runner:
-    """Evaluate batches and remember the number of rows that fitted in memory.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    """
+    """Evaluate batches and remember the number of rows that fitted in memory."""
 
     def __init__(self, model: LanguageModel) -> None:
         self.model = model

@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.base.files import digest, disk_errors, has_digest, locked, write_whole
-from miscal.scoring.batches import plan
+from miscal.base.workers import InProcess, Processes, Workers
+from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
-from miscal.scoring.executors import Executor, Local, Processes
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
-from miscal.scoring.scored import Scored, assemble
+from miscal.scoring.scored import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
 from miscal.scoring.shards import Shards
 from miscal.scoring.writing import FLOATS, write_float_table, write_json
@@ -73,7 +73,7 @@ def score_folder(
     task: Mapping[str, Any],
     form: str = "letter",
     batch_tokens: int = 1024,
-    executor: Executor | None = None,
+    workers: Workers | None = None,
     table: pl.DataFrame | None = None,
     embeddings_dtype: str = "float32",
     progress: Progress | None = None,
@@ -95,7 +95,7 @@ def score_folder(
         Form of the candidates.
     batch_tokens : int, default 1024
         Padded tokens per batch.
-    executor : Executor, optional
+    workers : Workers, optional
         Default: this process.
     table : polars.DataFrame, optional
         Rows the items were made of, for items that ask for the hidden state alone; kept instead of a scored table.
@@ -105,10 +105,6 @@ def score_folder(
         (``embeddings``): no work is lost.
     progress : callable, optional
         Told the rows that are newly done and the rows in all, after every batch.
-
-    Returns
-    -------
-    ScoredFolder
 
     Raises
     ------
@@ -131,7 +127,11 @@ def score_folder(
         fixed_by = {"task": task, "batch_tokens": batch_tokens, "embeddings_dtype": embeddings_dtype}
         settings = describe_run(text_side.describe(), items, **fixed_by)
         if finished is not None:
-            refuse_changed(_settings_of(finished, out), settings, out)
+            if not {"settings", "n_scored", "n_failed", "files"} <= finished.keys():
+                raise FileError(
+                    f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder"
+                )
+            refuse_changed(finished["settings"], settings, out)
             _refuse_damaged(finished, out)
             _tidy(out)  # a run killed between its last file and here left its shards
             return _scored(out, finished, 0)
@@ -141,7 +141,7 @@ def score_folder(
         )
         fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form)
         shards = Shards(out / SHARDS)
-        n_new = _compute(text_side, fixed, shards, executor or Local(), progress)
+        n_new = _compute(text_side, fixed, shards, workers or InProcess(), progress)
         manifest = _finish(out, fixed, shards, table, list(getattr(text_side, "warnings", ())))
         _tidy(out)
         return _scored(out, manifest, n_new)
@@ -183,12 +183,6 @@ def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSp
     return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
 
 
-def _settings_of(manifest: Mapping[str, Any], out: Path) -> Mapping[str, Any]:
-    if not {"settings", "n_scored", "n_failed", "files"} <= manifest.keys():
-        raise FileError(f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder")
-    return manifest["settings"]
-
-
 def _refuse_foreign(out: Path) -> None:
     """Refuse to overwrite what no run of ours has begun."""
     found = [name for name in (TRIPLES, EMBEDDINGS, SHARDS) if (out / name).exists()]
@@ -215,7 +209,7 @@ def _begin(out: Path, settings: dict[str, Any]) -> None:
             write_json(out / SETTINGS, settings)
 
 
-def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, progress: Progress | None) -> int:
+def _compute(text_side: Any, fixed: _Plan, shards: Shards, workers: Workers, progress: Progress | None) -> int:
     """Compute what is not done yet; return the number of its rows."""
     done = {index for index in range(len(fixed.batches)) if shards.is_done(index)}
     jobs = [(index, batch) for index, batch in enumerate(fixed.batches) if index not in done]
@@ -224,11 +218,11 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, executor: Executor, p
         progress(sum(len(fixed.batches[index]) for index in done), total)
     if not jobs:
         return 0
-    if isinstance(executor, Processes) and getattr(text_side, "room", None):
+    if isinstance(workers, Processes) and getattr(text_side, "room", None):
         # a model that is spread over all GPUs leaves none for other processes
-        executor = cast("Executor", Local())
-    model = _with_weights(text_side, elsewhere=executor.elsewhere)
-    for index, result in executor.run(model, jobs):
+        workers = InProcess()
+    model = _with_weights(text_side, elsewhere=workers.elsewhere)
+    for index, result in batch_results(workers, model, jobs):
         shards.write(index, result)
         if progress:
             progress(len(fixed.batches[index]), total)
@@ -254,11 +248,12 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None,
         write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
         write_whole(out / TRIPLES, result.write_parquet)
         sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
-        manifest = (
-            _manifest(fixed, failed, shape)
-            | _ties(scored)
-            | {"embeddings": stored, "warnings": warnings, "files": sums}
-        )
+        manifest = _manifest(fixed, failed, shape)
+        if scored is not None:
+            # rows whose most probable candidate is exactly as probable as another; the first of them counted
+            ties = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
+            manifest["ties"] = {"n": len(ties), "rows": ties[:1000]}
+        manifest |= {"embeddings": stored, "warnings": warnings, "files": sums}
         write_json(out / MANIFEST, manifest)
     return manifest
 
@@ -295,14 +290,6 @@ def _manifest(fixed: _Plan, failed: Mapping[int, str], shape: tuple[int, int]) -
         "joined_differently": sum(row.moved for row in fixed.encoded),
         "candidate_ids": _candidate_ids(named, ids) if fixed.form == "letter" else None,
     }
-
-
-def _ties(scored: Scored | None) -> dict[str, Any]:
-    """Name the rows whose most probable candidate is exactly as probable as another; the first of them counted."""
-    if scored is None:
-        return {}
-    rows = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
-    return {"ties": {"n": len(rows), "rows": rows[:1000]}}
 
 
 def _candidate_ids(items: Sequence[Item], encoded: Mapping[int, Encoded]) -> dict[str, list[list[int]]]:

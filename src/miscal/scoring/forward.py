@@ -143,10 +143,6 @@ def evaluate(
         Token id for padding; never seen by a real position.
     device : torch.device
         Where the token ids are put.
-
-    Returns
-    -------
-    Evaluated
     """
     single = all(len(ids) == 1 for row in batch for ids in row.added)
     with torch.inference_mode():
@@ -191,17 +187,13 @@ def _two_passes(
     output, logits = picker.run(model, rows, last, tokens=mask, **inputs)
     hidden = picker.hidden
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
-    longer = _longer(batch)
+    # candidates of more than one token: flat position -> (row, ids)
+    owner, ids = _first_tokens(batch)[0], [ids for item in batch for ids in item.added]
+    longer = {at: (owner[at], ids[at]) for at in range(len(ids)) if len(ids[at]) > 1}
     cache = output.past_key_values
     cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()]))  # layers may be on several devices
     total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
     return _split(total, batch), hidden
-
-
-def _longer(batch: Sequence[Encoded]) -> dict[int, tuple[int, tuple[int, ...]]]:
-    """Candidates of more than one token: flat position -> (row, ids)."""
-    owner, ids = _first_tokens(batch)[0], [ids for item in batch for ids in item.added]
-    return {at: (owner[at], ids[at]) for at in range(len(ids)) if len(ids[at]) > 1}
 
 
 def _rest(

@@ -39,10 +39,6 @@ DEVICES = ("cpu", "cuda", "mps", "xpu")
 class HuggingFaceText:
     """The part of a model that needs no weights: configuration and tokenizer.
 
-    Parameters
-    ----------
-    spec : ModelSpec
-
     Attributes
     ----------
     source : ModelSource

@@ -61,10 +61,6 @@ def layer_of(layer: str | int, n_blocks: int) -> Layer:
     n_blocks : int
         Transformer blocks of the model.
 
-    Returns
-    -------
-    Layer
-
     Raises
     ------
     InputError

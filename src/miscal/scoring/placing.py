@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch
@@ -44,7 +45,9 @@ def spread_over(n_bytes: int, device: torch.device, model: str) -> dict[int | st
     if n_bytes <= room[gpus[0]]:
         return None
     need("llm", f"model {model}, which is larger than a GPU and is spread over several devices,", "accelerate")
-    room["cpu"] = int(FILL * _free_memory())
+    import psutil
+
+    room["cpu"] = int(FILL * psutil.virtual_memory().available)
     if n_bytes > sum(room.values()):
         raise ResourceError(
             f"model {model}: its weights take {n_bytes / 1e9:,.1f} GB, but GPUs and main memory have room for "
@@ -70,7 +73,8 @@ def weight_bytes(build: Any, config: Any, dtype: torch.dtype, **options: Any) ->
     return sum(parameter.nbytes for parameter in network.parameters())
 
 
-def _free_memory() -> int:
-    import psutil
-
-    return psutil.virtual_memory().available
+def visible_gpus() -> tuple[str, ...]:
+    """Name the GPUs that torch sees here, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    count = torch.cuda.device_count()
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return tuple(named.split(",") if named else map(str, range(count)))[:count]

@@ -56,10 +56,6 @@ def render(template: str, **fields: str) -> str:
 def kind_of(template: str) -> str:
     """Tell which kind of task a checked template asks.
 
-    Parameters
-    ----------
-    template : str
-
     Returns
     -------
     {"choice", "preference"}

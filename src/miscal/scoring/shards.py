@@ -2,72 +2,48 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from miscal.base.files import digest, disk_errors, write_whole
+from miscal.base.cell_store import CellStore
 from miscal.base.tables import read_parquet
 from miscal.scoring.engine import BatchResult
-from miscal.scoring.writing import write_json
 
-_ENDINGS = (".parquet", ".safetensors")
 _SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "error": pl.String}
 
 
-class Shards:
-    """The shards of a run.
-
-    A shard is three files: rows (parquet), hidden states (safetensors) and, written last, the checksums of both. It
-    counts as done when the checksums are there and fit; anything else is computed again.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+class Shards(CellStore):
+    """The shards of a run: cells with a file of rows (parquet) and one of hidden states (safetensors)."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        with disk_errors(f"folder {folder}"):
-            folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(folder, (".parquet", ".safetensors"))
 
-    def _path(self, index: int, ending: str) -> Path:
-        return self.folder / f"{index:06}{ending}"
+    def shard(self, index: int, ending: str) -> Path:
+        """Return the place of a shard's file."""
+        return self.path(f"{index:06}", ending)
 
     def is_done(self, index: int) -> bool:
         """Tell whether the shard is there and undamaged."""
-        try:
-            sums = json.loads(self._path(index, ".json").read_text())
-            return all(digest(self._path(index, ending)) == sums[ending] for ending in _ENDINGS)
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+        return self.find(f"{index:06}") is not None
 
     def write(self, index: int, result: BatchResult) -> None:
-        """Put the numbers of a batch on disk.
-
-        Raises
-        ------
-        ResourceError
-            If the disk is full.
-        FileError
-            If it cannot be written.
-        """
+        """Put the numbers of a batch on disk; see `save`."""
         from safetensors.numpy import save_file
 
-        rows, states = self._path(index, ".parquet"), self._path(index, ".safetensors")
-        with disk_errors(f"folder {self.folder}"):
-            write_whole(rows, _table(result).write_parquet)
-            write_whole(states, lambda path: save_file({"x": result.hidden}, path))
-            write_json(self._path(index, ".json"), {path.suffix: digest(path) for path in (rows, states)})
+        files = {
+            ".parquet": _table(result).write_parquet,
+            ".safetensors": lambda path: save_file({"x": result.hidden}, path),
+        }
+        self.save(f"{index:06}", {}, files)
 
     def rows(self, indices: Sequence[int]) -> tuple[dict[int, np.ndarray], dict[int, str], dict[int, tuple[int, int]]]:
         """Return log-probabilities by row, reasons by failed row, and place (shard, position) of each hidden state."""
         log_probs, failed, places = {}, {}, {}
         for index in indices:
-            table = read_parquet(self._path(index, ".parquet"))
+            table = read_parquet(self.shard(index, ".parquet"))
             good = table.filter(pl.col("error").is_null())
             for at, (row, values) in enumerate(zip(good["row"], good["log_probs"], strict=True)):
                 log_probs[row] = values.to_numpy()
@@ -84,7 +60,7 @@ class Shards:
             wanted = places[start : start + block]
             found: dict[int, np.ndarray] = {}
             for index in sorted({shard for shard, _ in wanted}):
-                with safe_open(self._path(index, ".safetensors"), "numpy") as file:
+                with safe_open(self.shard(index, ".safetensors"), "numpy") as file:
                     states = file.get_tensor("x")
                 found |= {at: states[place] for at, (shard, place) in enumerate(wanted) if shard == index}
             yield np.stack([found[at] for at in range(len(wanted))])
@@ -93,14 +69,14 @@ class Shards:
         """Return the largest absolute value of the hidden states of some shards; 0 where there are none."""
         from safetensors.numpy import load_file
 
-        states = (load_file(self._path(index, ".safetensors"))["x"] for index in indices)
+        states = (load_file(self.shard(index, ".safetensors"))["x"] for index in indices)
         return max((float(np.abs(part).max()) for part in states if part.size), default=0.0)
 
     def width(self, index: int) -> int:
         """Return the size of the hidden state."""
         from safetensors import safe_open
 
-        with safe_open(self._path(index, ".safetensors"), "numpy") as file:
+        with safe_open(self.shard(index, ".safetensors"), "numpy") as file:
             return file.get_slice("x").get_shape()[1]
 
 

@@ -255,10 +255,6 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
     revision : str, optional
         Of a data set of the hub; default: its newest, which is recorded.
 
-    Returns
-    -------
-    Task
-
     Raises
     ------
     InputError

@@ -27,7 +27,7 @@ _SCORE_PLACES = ("model", "task", "prompt_file")
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudyCell:
     """One step.
 
     Attributes
@@ -58,7 +58,7 @@ class Cell:
 
         Examples
         --------
-        >>> Cell("measure", ("mmlu.m",), "auto").name
+        >>> StudyCell("measure", ("mmlu.m",), "auto").name
         'measure@mmlu.m@auto'
         """
         return name_of(self.kind, *self.of, method=self.method)
@@ -74,7 +74,7 @@ def name_of(kind: str, *of: str, method: str | None = None) -> str:
     return _JOINT.join([kind, *map(safe_name, of), *([method] if method else [])])
 
 
-def cells_of(plan: Plan) -> list[Cell]:
+def cells_of(plan: Plan) -> list[StudyCell]:
     """List the cells of a study, each after those that it rests on.
 
     Examples
@@ -88,45 +88,45 @@ def cells_of(plan: Plan) -> list[Cell]:
     return cells + (_transfers(plan) if plan.transfer else [])
 
 
-def _of_dataset(plan: Plan, dataset: str) -> list[Cell]:
+def _of_dataset(plan: Plan, dataset: str) -> list[StudyCell]:
     pairs = plan.on(dataset)
-    scores = [Cell("score", (pair.pair,), settings=_score_settings(pair)) for pair in pairs if pair.score]
+    scores = [StudyCell("score", (pair.pair,), settings=_score_settings(pair)) for pair in pairs if pair.score]
     reads = [
-        Cell("read", (p.pair,), settings=_read_settings(p), needs=(name_of("score", p.pair),) if p.score else ())
+        StudyCell("read", (p.pair,), settings=_read_settings(p), needs=(name_of("score", p.pair),) if p.score else ())
         for p in pairs
     ]
     splits = []
     if any(pair.evidence_under(method) == "test" for pair in pairs for method in pair.methods):
         settings = {"split": plan.split, "seed": plan.seed}
-        splits = [Cell("split", (dataset,), settings=settings, after=tuple(cell.name for cell in reads))]
+        splits = [StudyCell("split", (dataset,), settings=settings, after=tuple(cell.name for cell in reads))]
     fits = [cell for pair in pairs for method in pair.methods for cell in _of_pair(plan, pair, method)]
     duels = [
-        Cell("duel", (p.pair,), needs=tuple(name_of("discover", p.pair, method=method) for method in p.methods))
+        StudyCell("duel", (p.pair,), needs=tuple(name_of("discover", p.pair, method=method) for method in p.methods))
         for p in pairs
         if len(p.methods) > 1
     ]
     return [*scores, *reads, *splits, *fits, *duels]
 
 
-def _of_pair(plan: Plan, pair: Pair, method: str) -> list[Cell]:
+def _of_pair(plan: Plan, pair: Pair, method: str) -> list[StudyCell]:
     settings = _fit_settings(plan, pair, method)
     needs = [name_of("read", pair.pair)]
     if settings["evidence"] == "test":
         needs.append(name_of("split", pair.dataset))
-    fit = Cell("discover", (pair.pair,), method, settings, tuple(needs))
+    fit = StudyCell("discover", (pair.pair,), method, settings, tuple(needs))
     follow = {"measure": settings | {"raw": pair.raw, "outcome": pair.outcome}}
     if plan.interpreted(pair.pair):
         follow["interpret"] = settings
     if plan.audited(pair.pair):
         audit = plan.audit.model_dump(exclude={"pairs"})
         follow["audit"] = settings | audit
-    return [fit, *(Cell(kind, (pair.pair,), method, own, (fit.name,)) for kind, own in follow.items())]
+    return [fit, *(StudyCell(kind, (pair.pair,), method, own, (fit.name,)) for kind, own in follow.items())]
 
 
-def _transfers(plan: Plan) -> list[Cell]:
+def _transfers(plan: Plan) -> list[StudyCell]:
     """Two pairs of one data set, or of one model, under the methods that both have."""
     return [
-        Cell(
+        StudyCell(
             "transfer",
             (a.pair, b.pair),
             method,
@@ -142,11 +142,8 @@ def _transfers(plan: Plan) -> list[Cell]:
 
 def _score_settings(pair: Pair) -> dict[str, Any]:
     settings = pair.score.model_dump(exclude=set(_SCORE_MACHINE))
-    return settings | {name: _last(settings[name]) for name in _SCORE_PLACES}
-
-
-def _last(name: str | None) -> str | None:
-    return Path(name).name if name is not None and Path(name).is_absolute() else name
+    places = {name: settings[name] for name in _SCORE_PLACES}
+    return settings | {name: Path(at).name if at and Path(at).is_absolute() else at for name, at in places.items()}
 
 
 def _read_settings(pair: Pair) -> dict[str, Any]:
@@ -182,7 +179,7 @@ def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def pairs_of_cell(plan: Plan, cell: Cell) -> Sequence[Pair]:
+def pairs_of_cell(plan: Plan, cell: StudyCell) -> Sequence[Pair]:
     """Pairs that a cell is about: those on the data set of a split, else its own."""
     if cell.kind == "split":
         return plan.on(cell.of[0])

@@ -10,12 +10,12 @@ import numpy as np
 from miscal.data.splits import permuted_split, split_by
 from miscal.study.plan import SplitKind
 
-Part = tuple[Sequence[str], np.ndarray]
+PairKeys = tuple[Sequence[str], np.ndarray]
 """Of one pair: the key of each row, and numbers, equal where rows must stay together."""
 
 
 def draw_split(
-    parts: Sequence[Part], *, kind: SplitKind, seed: int, known: Mapping[str, str] | None = None
+    parts: Sequence[PairKeys], *, kind: SplitKind, seed: int, known: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Split the keys of a data set 80/10/10.
 

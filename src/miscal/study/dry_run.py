@@ -9,7 +9,7 @@ from typing import Any
 
 from miscal.base.written import decimal, duration
 from miscal.scoring.registry import BASE_MODELS
-from miscal.study.cells import KINDS, Cell, cells_of, pairs_of_cell
+from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.expected_time import (
     BYTES_PER_NUMBER,
     CORE_RATE,
@@ -42,7 +42,7 @@ class PlannedCell:
 
     Attributes
     ----------
-    cell : Cell
+    cell : StudyCell
         With its settings.
     done : bool
     model, dataset : str
@@ -56,7 +56,7 @@ class PlannedCell:
         By the name of a machine (:data:`miscal.study.expected_time.MACHINES`).
     """
 
-    cell: Cell
+    cell: StudyCell
     done: bool
     model: str
     dataset: str
@@ -147,7 +147,7 @@ def survey(
     )
 
 
-def _planned_cell(plan: Plan, cell: Cell, sizes: Mapping[str, Size], done: bool) -> PlannedCell:
+def _planned_cell(plan: Plan, cell: StudyCell, sizes: Mapping[str, Size], done: bool) -> PlannedCell:
     pairs = pairs_of_cell(plan, cell)
     size = sizes[pairs[0].pair]
     known = "all models" if cell.kind == "split" else " + ".join(dict.fromkeys(map(_model, pairs)))
@@ -166,7 +166,7 @@ def _model(pair: Pair) -> str:
 
 
 def _cells_of_kind(
-    kind: str, cells: Sequence[Cell], done: set[str], plan: Plan, sizes: Mapping[str, Size]
+    kind: str, cells: Sequence[StudyCell], done: set[str], plan: Plan, sizes: Mapping[str, Size]
 ) -> CellsOfKind:
     left = [cell for cell in cells if cell.name not in done]
     pairs = [pairs_of_cell(plan, cell)[0] for cell in left]

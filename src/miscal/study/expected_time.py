@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from miscal.base.errors import InputError
 from miscal.discovery.progress import expected_seconds
 from miscal.study import paper48
-from miscal.study.cells import Cell, name_of
+from miscal.study.cells import StudyCell, name_of
 from miscal.study.folder import StudyFolder
 from miscal.study.plan import Pair
 
@@ -126,7 +126,7 @@ def _size_of_files(pair: Pair) -> Size:
 # --- seconds of a cell ------------------------------------------------------------------------------------------
 
 
-def _score(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _score(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
     if None in (size.n, size.tokens, pair.billions):
         return None
     return 2e9 * pair.billions * size.tokens * size.n / machine.reading
@@ -144,7 +144,7 @@ def paper_seconds(n: int, d: int, *, grid: int = GRID_SIZE, epochs: int = EPOCHS
     return grid * epochs * TRAIN_SHARE * n * 6 * (weights + PHI_BATCH * PHI_OUTPUTS) / machine.training
 
 
-def _fit(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _fit(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
     if size.n is None:
         return None
     # where x is not a file its width is not known before it is made
@@ -156,52 +156,50 @@ def _fit(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
     return paper_seconds(size.n, d, grid=grid, epochs=options.get("max_epochs", EPOCHS), machine=machine)
 
 
-def _measure(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _measure(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
     if size.n is None:
         return None
     return expected_seconds(size.n, size.d or 384)["measures"] * (2 if pair.raw and cell.method == "paper" else 1)
 
 
-def _interpret(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
-    return None if size.n is None else expected_seconds(size.n, size.d or 384)["map"]
-
-
-def _audit(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _audit(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
     one = _fit(cell, pair, size, machine)
     return None if one is None else one * (cell.settings["draws"] + cell.settings["seeds"])
 
 
-def _second(cell: Cell, pair: Pair, size: Size, machine: Machine) -> float:
+def _second(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float:
     return 1.0
 
 
-_SECONDS: dict[str, Callable[[Cell, Pair, Size, Machine], float | None]] = {
+_SECONDS: dict[str, Callable[[StudyCell, Pair, Size, Machine], float | None]] = {
     "score": _score,
     "read": _second,
     "split": _second,
     "discover": _fit,
     "measure": _measure,
-    "interpret": _interpret,
+    "interpret": lambda cell, pair, size, machine: (
+        None if size.n is None else expected_seconds(size.n, size.d or 384)["map"]
+    ),
     "audit": _audit,
     "duel": _second,
     "transfer": _second,
 }
 
 
-def seconds_of(cell: Cell, pair: Pair, size: Size, machine: Machine = CPU) -> float | None:
+def seconds_of(cell: StudyCell, pair: Pair, size: Size, machine: Machine = CPU) -> float | None:
     """Estimate the seconds of a cell; None where the size of its pair is not known.
 
     Examples
     --------
     >>> pair = Pair(pair="a.m", dataset="a", model="m", data="a.csv")
-    >>> seconds_of(Cell("discover", ("a.m",), "auto"), pair, Size(None, None)) is None
+    >>> seconds_of(StudyCell("discover", ("a.m",), "auto"), pair, Size(None, None)) is None
     True
     """
     return _SECONDS[cell.kind](cell, pair, size, machine)
 
 
 def seconds_left(
-    cells: Sequence[Cell],
+    cells: Sequence[StudyCell],
     expected: Mapping[str, float | None],
     took: Mapping[str, float],
     failed: Collection[str],
@@ -211,7 +209,7 @@ def seconds_left(
 
     Parameters
     ----------
-    cells : sequence of Cell
+    cells : sequence of StudyCell
         All of the study.
     expected : mapping of str to float or None
         Seconds of each cell by its name, as expected before it is computed; only how they compare matters.
@@ -230,7 +228,7 @@ def seconds_left(
 
     Examples
     --------
-    >>> cells = [Cell("measure", (name,), "auto") for name in "abc"]
+    >>> cells = [StudyCell("measure", (name,), "auto") for name in "abc"]
     >>> expected = {"measure@a@auto": 1.0, "measure@b@auto": 2.0, "measure@c@auto": 2.0}
     >>> seconds_left(cells, expected, {"measure@a@auto": 3.0}, [], 2), seconds_left(cells, expected, {}, [], 2)
     (6.0, None)
@@ -240,7 +238,7 @@ def seconds_left(
     if any(expected.get(cell.name) is None for cell in coming) or not seen:
         return 0.0 if not coming else None
 
-    def slower(some: Sequence[Cell]) -> float:
+    def slower(some: Sequence[StudyCell]) -> float:
         return sum(took[cell.name] for cell in some) / sum(expected[cell.name] for cell in some)
 
     total = 0.0

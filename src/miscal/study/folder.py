@@ -10,17 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import digest, replace_file, resolve
-from miscal.study.cells import Cell, differing, name_of
-from miscal.study.methods import METHODS
-from miscal.study.plan import Pair, Plan, safe_name
+from miscal.study.cells import StudyCell, differing, name_of
+from miscal.study.plan import METHODS, Pair, Plan, safe_name
 
 PLAN, TIMING, CELLS, REVISIONS = "plan.json", "timing.json", "cells", "revisions.json"
 
@@ -55,15 +56,16 @@ class StudyFolder:
         """Table of the side that each question of a data set is on."""
         return self.path / "splits" / f"{safe_name(dataset)}.parquet"
 
-    def cell(self, name: str) -> Path:
-        """File of a finished cell."""
-        return self.path / CELLS / f"{name}.json"
+    @property
+    def cells(self) -> CellStore:
+        """The finished cells."""
+        return CellStore(self.path / CELLS, encode=partial(json.dumps, indent=1, allow_nan=False))
 
     # --- cells ----------------------------------------------------------------------------------------------------
 
     def is_done(self, name: str) -> bool:
         """Whether a cell is finished."""
-        return self.cell(name).exists()
+        return self.cells.path(name).exists()
 
     def load(self, name: str) -> dict[str, Any]:
         """Read a finished cell.
@@ -73,12 +75,12 @@ class StudyFolder:
         CorruptFile
             If its file was not written by miscal.
         """
-        found = self._read(self.cell(name))
-        if not isinstance(found, dict) or not {"settings", "rows", "facts", "seconds", "miscal"} <= set(found):
-            raise CorruptFile(f"{self.cell(name)} is damaged: remove it and run the same command again")
+        found = self.cells.find(name)
+        if found is None or not {"settings", "rows", "facts", "seconds", "miscal"} <= set(found):
+            raise CorruptFile(f"{self.cells.path(name)} is damaged: remove it and run the same command again")
         return found
 
-    def save(self, cell: Cell, rows: Any, facts: Any, seconds: float) -> None:
+    def save(self, cell: StudyCell, rows: Any, facts: Any, seconds: float) -> None:
         """Keep the result of a cell; from then on it is done."""
         content = {
             "cell": cell.name,
@@ -88,11 +90,11 @@ class StudyFolder:
             "seconds": round(seconds, 3),
             "miscal": metadata.version("miscal"),
         }
-        self._write(self.cell(cell.name), content, allow_nan=False)
+        self.cells.save(cell.name, content)
 
     # --- the plan -------------------------------------------------------------------------------------------------
 
-    def adopt(self, plan: Plan, cells: Sequence[Cell]) -> None:
+    def adopt(self, plan: Plan, cells: Sequence[StudyCell]) -> None:
         """Take up a plan, or refuse one that does not go with what is there.
 
         A plan may grow by pairs, interpretations, audits and transfer; a pair that has been measured stays in it.
@@ -124,7 +126,7 @@ class StudyFolder:
                 "give another --out"
             )
 
-    def _refuse_other(self, cell: Cell) -> None:
+    def _refuse_other(self, cell: StudyCell) -> None:
         there = self.load(cell.name)
         if there["miscal"] != metadata.version("miscal"):
             raise MismatchError(
@@ -170,9 +172,8 @@ class StudyFolder:
         except ValueError:
             raise CorruptFile(f"{path} is damaged: remove it and run the same command again") from None
 
-    def _write(self, path: Path, content: Any, **options: Any) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, (json.dumps(content, indent=1, **options) + "\n").encode())
+    def _write(self, path: Path, content: Any) -> None:
+        replace_file(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def _files(pair: Pair) -> list[Path]:

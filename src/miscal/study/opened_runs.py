@@ -168,10 +168,6 @@ def same_space(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> bool:
 def shared(a: OpenRun, b: OpenRun) -> Match | None:
     """Match the questions that two pairs of one data set share.
 
-    Parameters
-    ----------
-    a, b : OpenRun
-
     Returns
     -------
     Match or None

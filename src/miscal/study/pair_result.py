@@ -213,10 +213,6 @@ def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRow
     triples : Triples
         Its rows, in the order of its table, with their split if there is one.
     epsilon : float
-
-    Returns
-    -------
-    FieldRows
     """
     some = found.table.filter(testifying(triples))
     names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
@@ -265,10 +261,6 @@ def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
 
 def units(triples: Triples) -> np.ndarray:
     """Give numbers to the rows that testify, the same to rows that count as one.
-
-    Parameters
-    ----------
-    triples : Triples
 
     Returns
     -------

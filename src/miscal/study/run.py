@@ -13,8 +13,9 @@ from typing import Any
 from miscal.base.errors import InputError, MiscalError
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
-from miscal.study.cells import KINDS, Cell, cells_of, pairs_of_cell
-from miscal.study.engines import CellOutcome, Engine, gpus_to_deal, open_engine
+from miscal.base.workers import InProcess, Processes, Task, Workers, choose_workers
+from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
+from miscal.study.compute import CellOutcome, gpus_to_deal, outcome_of, task_of
 from miscal.study.expected_time import seconds_left, seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
 from miscal.study.plan import Pair, Plan
@@ -147,7 +148,9 @@ def study(
     LockedError
         If another process is writing the folder.
     """
-    _check_kinds(skip)
+    for kind in skip:
+        if kind not in KINDS:
+            raise InputError(f"skip must name kinds of cells, of {', '.join(KINDS)}; got {kind!r}")
     asked = read_plan(plan, sets=sets)
     place = resolve(out)
     jobs = n_workers(n_jobs, 10**6)
@@ -160,12 +163,6 @@ def study(
         return done.finish()
 
 
-def _check_kinds(kinds: Collection[str]) -> None:
-    for kind in kinds:
-        if kind not in KINDS:
-            raise InputError(f"skip must name kinds of cells, of {', '.join(KINDS)}; got {kind!r}")
-
-
 class _Run:
     """One call of :func:`study`, with the folder locked."""
 
@@ -173,7 +170,7 @@ class _Run:
         self,
         folder: StudyFolder,
         plan: Plan,
-        cells: Sequence[Cell],
+        cells: Sequence[StudyCell],
         skip: frozenset[str],
         jobs: int,
         tell: Callable[[CellProgress], None],
@@ -187,22 +184,28 @@ class _Run:
         self.expected: dict[str, float | None] = {}
         self._expect(plan.pairs)
         self.took = {cell.name: folder.load(cell.name)["seconds"] for cell in cells if cell.name in self.done}
+        self.waiting: dict[str, StudyCell] = {}
+        self.running: dict[str, StudyCell] = {}
 
-    def compute(self, name: str, ray_address: str | None) -> None:
+    def compute(self, engine: str, ray_address: str | None) -> None:
         missing = [cell for cell in self.cells if cell.name not in self.done | self.left_out]
         if not missing:
             return
         start = drawn = time.monotonic()
         jobs = max(1, min(self.jobs, len(missing)))
-        gpus = gpus_to_deal(self.plan) if jobs > 1 and name == "local" else ()
-        with open_engine(name, n_jobs=jobs, ray_address=ray_address, gpus=gpus) as workers:
-            for cell, outcome in self._outcomes(missing, workers, None if jobs == 1 and name == "local" else 1):
-                self._keep(cell, outcome)
+        gpus = gpus_to_deal(self.plan) if jobs > 1 and engine == "local" else ()
+        remedy = "give fewer --jobs"
+        local = lambda: InProcess() if jobs == 1 else Processes(jobs, gpus, remedy=remedy)  # noqa: E731
+        with choose_workers(engine, local, ray_address) as workers:
+            for ended in workers.run(self._tasks(missing, workers)):
+                cell = ended.task.key
+                del self.running[cell.name]
+                self._keep(cell, outcome_of(ended))
                 if cell.kind == "measure" and time.monotonic() - drawn > PAGES_EVERY:
                     self._draw()
                     drawn = time.monotonic()
         spent = round(time.monotonic() - start, 1)
-        self.folder.add_timing({"engine": name, "jobs": jobs, "cells": self.n_computed, "wall_seconds": spent})
+        self.folder.add_timing({"engine": engine, "jobs": jobs, "cells": self.n_computed, "wall_seconds": spent})
 
     def finish(self) -> StudyDone:
         page, lines = self._draw()
@@ -218,37 +221,39 @@ class _Run:
 
     # --- the order of cells ---------------------------------------------------------------------------------------
 
-    def _outcomes(
-        self, missing: Sequence[Cell], workers: Engine, n_jobs: int | None
-    ) -> Iterator[tuple[Cell, CellOutcome]]:
-        """Hand out cells as soon as they can be computed, in the order of the plan, and yield how they end."""
+    def _tasks(self, missing: Sequence[StudyCell], workers: Workers) -> Iterator[Task | None]:
+        """Hand out cells in the order of the plan; None where each of those left has to wait for another."""
         # what a process computes is heavy to import, and not needed where everything is done
         from miscal.study.steps import Job
 
         plan = pinned(self.plan, self.folder, missing)
-        waiting, running = {cell.name: cell for cell in missing}, dict[str, Cell]()
-        while waiting or running:
-            for cell in list(waiting.values()):
-                if not all(name in self.done or name in running or name in waiting for name in cell.needs):
-                    # something that it needs has failed, which is said there, or was left out
-                    del waiting[cell.name]
-                    self.left_out.add(cell.name)
-                elif len(running) < workers.room and self._is_ready(cell, waiting, running, workers.models):
-                    running[cell.name] = waiting.pop(cell.name)
-                    self._say(cell)
-                    workers.submit(Job(self.folder, plan, cell, n_jobs))
-            if running:
-                outcome = workers.next()
-                yield running.pop(outcome.name), outcome
+        self.waiting = {cell.name: cell for cell in missing}
+        while self.waiting:
+            cell = self._next_cell(workers.gpus)
+            if cell is None:
+                yield None
+                continue
+            self.running[cell.name] = self.waiting.pop(cell.name)
+            self._say(cell)
+            # one cell at a time has all cores for its fits
+            yield task_of(Job(self.folder, plan, cell, None if isinstance(workers, InProcess) else 1))
 
-    def _is_ready(self, cell: Cell, waiting: Mapping[str, Cell], running: Mapping[str, Cell], models: int) -> bool:
-        if cell.kind == "score" and sum(other.kind == "score" for other in running.values()) >= models:
+    def _next_cell(self, gpus: int) -> StudyCell | None:
+        for cell in list(self.waiting.values()):
+            if not all(name in self.done or name in self.running or name in self.waiting for name in cell.needs):
+                # something that it needs has failed, which is said there, or was left out
+                del self.waiting[cell.name]
+                self.left_out.add(cell.name)
+        return next((cell for cell in self.waiting.values() if self._is_ready(cell, max(1, gpus))), None)
+
+    def _is_ready(self, cell: StudyCell, models: int) -> bool:
+        if cell.kind == "score" and sum(other.kind == "score" for other in self.running.values()) >= models:
             # two language models may not fit into one memory
             return False
-        tried = not any(name in waiting or name in running for name in cell.after)
+        tried = not any(name in self.waiting or name in self.running for name in cell.after)
         return tried and set(cell.needs) <= self.done
 
-    def _keep(self, cell: Cell, outcome: CellOutcome) -> None:
+    def _keep(self, cell: StudyCell, outcome: CellOutcome) -> None:
         if outcome.message is None:
             self.folder.save(cell, outcome.rows, outcome.facts, outcome.seconds)
             self.done.add(cell.name)
@@ -270,7 +275,7 @@ class _Run:
 
     # --- telling --------------------------------------------------------------------------------------------------
 
-    def _say(self, cell: Cell, outcome: CellOutcome | None = None) -> None:
+    def _say(self, cell: StudyCell, outcome: CellOutcome | None = None) -> None:
         left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.left_out}, self.jobs)
         said = (None, None) if outcome is None else (outcome.seconds, outcome.message)
         self.tell(CellProgress(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
@@ -289,7 +294,7 @@ def draw_pages(out: Path) -> tuple[Path, tuple[str, ...]]:
     return page, tuple(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["verdict"])
 
 
-def is_done(folder: StudyFolder, plan: Plan, cell: Cell) -> bool:
+def is_done(folder: StudyFolder, plan: Plan, cell: StudyCell) -> bool:
     """Whether a cell needs no computing; a split is dealt on where pairs of its data set have come since."""
     if not folder.is_done(cell.name):
         return False
@@ -299,7 +304,7 @@ def is_done(folder: StudyFolder, plan: Plan, cell: Cell) -> bool:
     return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(dealt)
 
 
-def _failure(plan: Plan, cell: Cell, outcome: CellOutcome) -> Failure:
+def _failure(plan: Plan, cell: StudyCell, outcome: CellOutcome) -> Failure:
     rows = tuple(
         {
             "pair": pair.pair,
@@ -313,7 +318,7 @@ def _failure(plan: Plan, cell: Cell, outcome: CellOutcome) -> Failure:
     return Failure(rows, cell.says, outcome.message or "", outcome.mendable)
 
 
-def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[Cell]) -> Plan:
+def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[StudyCell]) -> Plan:
     """Give the pairs on a benchmark of the hub the commit that the study asks, and note it in the folder.
 
     The commit is the one that the study asked before; else the newest. Pairs that name a revision keep it. Where the
@@ -323,12 +328,8 @@ def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[Cell]) -> Plan:
     ----------
     plan : Plan
     folder : StudyFolder
-    coming : sequence of Cell
+    coming : sequence of StudyCell
         That are to be computed; without one that asks a benchmark the hub is left alone.
-
-    Returns
-    -------
-    Plan
     """
     from miscal.scoring.hub import HUB_TASKS, commit_of
 

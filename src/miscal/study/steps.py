@@ -21,7 +21,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery, discover
 from miscal.discovery.run import read_run
 from miscal.report import write_run
-from miscal.study.cells import Cell, name_of, pairs_of_cell
+from miscal.study.cells import StudyCell, name_of, pairs_of_cell
 from miscal.study.dataset_split import draw_split
 from miscal.study.folder import StudyFolder
 from miscal.study.outcome_kind import outcome_of
@@ -39,14 +39,14 @@ class Job:
     ----------
     folder : StudyFolder
     plan : Plan
-    cell : Cell
+    cell : StudyCell
     n_jobs : int or None
         Processes of a fit.
     """
 
     folder: StudyFolder
     plan: Plan
-    cell: Cell
+    cell: StudyCell
     n_jobs: int | None = None
 
     @property

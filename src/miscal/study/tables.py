@@ -19,8 +19,9 @@ from miscal.base.errors import CorruptFile, FileError
 from miscal.base.files import write_whole
 from miscal.base.tables import read_parquet
 from miscal.data.writing import defused
-from miscal.study.cells import Cell
+from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
+from miscal.study.plan import METHODS
 
 Kind = Literal["text", "whole", "number", "truth"]
 """Type of a column: string, 64-bit integer, float64, boolean."""
@@ -29,6 +30,11 @@ Columns = Mapping[str, tuple[Kind, str]]
 
 Tables = Mapping[str, pl.DataFrame]
 """Tables of a study by name, with the columns of :data:`TABLES`; each may be empty."""
+
+LEARNED, RAW = "learned", "raw"
+
+REGIONS = ("all", "over", "under", "good")
+"""Regions that corrections are scored on, in the order of pages and figures: all rows, and the regimes of delta."""
 
 
 @dataclass(frozen=True)
@@ -377,7 +383,7 @@ def _read(path: Path, name: str) -> pl.DataFrame:
         raise CorruptFile(f"{path}: {str(error).splitlines()[0]}; run `miscal study` again to write it anew") from None
 
 
-def write_tables(folder: StudyFolder, cells: Sequence[Cell], failures: Sequence[Mapping[str, Any]]) -> None:
+def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequence[Mapping[str, Any]]) -> None:
     """Write every table as parquet and csv.
 
     Rows come in the order of the plan's cells, and within a cell as it made them: the same cells give the same bytes,
@@ -386,7 +392,7 @@ def write_tables(folder: StudyFolder, cells: Sequence[Cell], failures: Sequence[
     Parameters
     ----------
     folder : StudyFolder
-    cells : sequence of Cell
+    cells : sequence of StudyCell
         Of the plan.
     failures : sequence of mapping
         Rows of the table ``failures``.
@@ -414,3 +420,40 @@ def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     ['pair', 'dataset', 'model', 'step', 'message']
     """
     return pl.DataFrame(rows, schema=schema(name), orient="row")
+
+
+def methods_of(table: pl.DataFrame) -> list[str]:
+    """Return the methods that a table holds, the paper's first.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One of :data:`miscal.study.tables.TABLES` with the column ``method``; it may be empty.
+
+    Examples
+    --------
+    >>> methods_of(pl.DataFrame({"method": ["auto", "paper", "auto"]}))
+    ['paper', 'auto']
+    """
+    held = set(table["method"].to_list())
+    return [method for method in METHODS if method in held]
+
+
+def of_method(table: pl.DataFrame, method: str, geometry: str | None = None) -> pl.DataFrame:
+    """Return the rows of one method, and of one geometry where one is named.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One of :data:`miscal.study.tables.TABLES`.
+    method : {"paper", "auto"}
+    geometry : {"learned", "raw"}, optional
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"method": ["paper", "auto"], "geometry": ["raw", "learned"]})
+    >>> of_method(table, "paper").height, of_method(table, "paper", "learned").height
+    (1, 0)
+    """
+    kept = table.filter(pl.col("method") == method)
+    return kept if geometry is None else kept.filter(pl.col("geometry") == geometry)

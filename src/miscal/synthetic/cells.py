@@ -104,14 +104,6 @@ def cells_of(settings: Settings) -> list[ExperimentCell]:
     Residual regression is measured for all capacities at the largest amplitude, as in the paper, and for the largest
     capacity at all; the method beside it at all.
 
-    Parameters
-    ----------
-    settings : Settings
-
-    Returns
-    -------
-    list of ExperimentCell
-
     Examples
     --------
     >>> len(cells_of(Settings("selection"))), len(cells_of(Settings("resreg"))), len(cells_of(Settings("clusters")))

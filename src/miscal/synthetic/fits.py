@@ -34,10 +34,6 @@ def compute(cell: ExperimentCell, settings: Settings, *, n_jobs: int = 1) -> Rec
     n_jobs : int, default 1
         Processes for the paper's grid within the cell. Changes no number.
 
-    Returns
-    -------
-    Record
-
     Examples
     --------
     >>> few = Settings("resreg", rows=200, resreg_epochs=2)

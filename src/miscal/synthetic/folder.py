@@ -38,7 +38,9 @@ class ExperimentFolder:
         self.path = resolve(out)
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{out} is a file, not a folder: give another --out")
-        if self.path.is_dir() and not (self.path / _SETTINGS).exists() and _holds_files(self.path):
+        # a run killed at its very start leaves hidden halves of files
+        files = any(path.is_file() and not path.name.startswith(".") for path in self.path.rglob("*"))
+        if files and not (self.path / _SETTINGS).exists():
             raise InputError(f"{out} holds files that `miscal synthetic` did not write: give another --out")
         self.path.mkdir(parents=True, exist_ok=True)
         self.store = Store(self.path / _CELLS, ExperimentCell._fields)
@@ -95,11 +97,6 @@ class ExperimentFolder:
 
     def _write(self, name: str, content: Any) -> None:
         replace_file(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
-
-
-def _holds_files(folder: Path) -> bool:
-    # a run killed at its very start leaves hidden halves of files
-    return any(path.is_file() and not path.name.startswith(".") for path in folder.rglob("*"))
 
 
 def _differing(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:

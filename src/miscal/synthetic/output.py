@@ -58,15 +58,11 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
     page = folder.path / "index.html"
     replace_file(page, _page(sections, costs(own), folder, finished).encode())
     found = next(section.found for section, _ in sections if section.name == asked.experiment)
-    return page, (*found, *map(_told, costs(own)))
+    return page, (*found, *map(_cost_line, costs(own)))
 
 
 def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Sum what fits took, by kind.
-
-    Parameters
-    ----------
-    records : sequence of Record
 
     Returns
     -------
@@ -85,7 +81,7 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _told(row: dict[str, Any]) -> str:
+def _cost_line(row: dict[str, Any]) -> str:
     cells, taken, busy = count(row["cells"], "cell"), duration(row["seconds"]), duration(row["busy"])
     return f"{row['kind']}: {cells}, {taken} of one core (busy {busy} of it)"
 

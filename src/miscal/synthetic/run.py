@@ -46,10 +46,6 @@ def run(
     progress : callable, optional
         Called with a few words as the run proceeds.
 
-    Returns
-    -------
-    Done
-
     Raises
     ------
     MismatchError
@@ -91,7 +87,7 @@ def _compute_all(
     # with a single cell the processes go to the settings of its grid
     inner, outer = (jobs, 1) if missing == 1 else (1, min(jobs, missing))
     work = partial(_record_of, settings, inner)
-    fill(store, cells, work, n_jobs=outer, told=lambda done, of, _: progress(f"{done} of {of} cells"))
+    fill(store, cells, work, n_jobs=outer, progress=lambda done, of, _: progress(f"{done} of {of} cells"))
 
 
 def _record_of(settings: Settings, n_jobs: int, *key: Any) -> dict[str, Any]:

@@ -72,10 +72,6 @@ def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Cho
     criterion : str
         Key of what the choice was made by, a proxy or log loss. Rows without one do not enter the rank correlation.
 
-    Returns
-    -------
-    Choice
-
     Examples
     --------
     >>> rows = [{"proxy": p, "r": r, "chosen": p == 0.20} for p, r in [(0.20, 0.8), (0.21, 0.9), (0.25, 0.1)]]

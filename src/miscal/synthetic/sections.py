@@ -184,11 +184,11 @@ def _rank_agreement(method: str, choices: pl.DataFrame) -> list[str]:
     if known.height < _FEWEST_CHOICES or 1 in (known[name].n_unique() for name in ("spearman", "spread", "regret")):
         return []
     words = {"spread": "more rank agreement where the oracle spread is larger", "regret": "less regret with more of it"}
-    told = []
+    phrases = []
     for name, claim in words.items():
         found = stats.spearmanr(known[name], known["spearman"])
-        told.append(f"{claim}: here the rank correlation is {metric(found.statistic)} (p = {found.pvalue:.2f})")
-    return [f"Method {method}, {count(known.height, 'choice')}; the paper's figure 3 claims {'; '.join(told)}."]
+        phrases.append(f"{claim}: here the rank correlation is {metric(found.statistic)} (p = {found.pvalue:.2f})")
+    return [f"Method {method}, {count(known.height, 'choice')}; the paper's figure 3 claims {'; '.join(phrases)}."]
 
 
 def resreg(records: Sequence[Record]) -> ExperimentSection:

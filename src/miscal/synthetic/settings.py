@@ -17,7 +17,7 @@ FREQUENCIES = (1.0, 2.0, 3.0, 4.0, 5.0)
 CAPACITIES = ("1x64", "2x128", "2x256", "3x512", "3x1024")
 """Hidden layers x width of residual regression; the largest is the paper's."""
 
-MIN_ROWS = 200
+MIN_WORLD_ROWS = 200
 """Rows of a world at least, so that the test split has 20; not tuned."""
 _OF_CELLS = (
     "rows", "sigmas", "lambdas", "epochs", "patience", "resreg_epochs", "resreg_patience", "resreg_rate",
@@ -157,9 +157,10 @@ def _check(settings: Settings) -> None:
     _one_of("method", settings.method, METHODS)
     if settings.experiment == "interaction" and settings.method != "paper":
         raise InputError("interaction is about sigma and lambda, which only --method paper has; leave --method out")
-    if settings.rows < MIN_ROWS:
+    if settings.rows < MIN_WORLD_ROWS:
         raise InputError(
-            f"rows must be at least {MIN_ROWS}, so that 80/10/10 leaves enough rows in each split; got {settings.rows}"
+            f"rows must be at least {MIN_WORLD_ROWS}, so that 80/10/10 leaves enough rows in each split; got "
+            f"{settings.rows}"
         )
     for name, low in (("seeds", 1), ("epochs", 1), ("patience", 1), ("resreg_epochs", 1), ("resreg_patience", 1)):
         if getattr(settings, name) < low:

@@ -102,7 +102,7 @@ def fill(
     *,
     n_jobs: int = 1,
     prefer: str | None = None,
-    told: Callable[[int, int, dict[str, Any]], None] = lambda done, missing, record: None,
+    progress: Callable[[int, int, dict[str, Any]], None] = lambda done, missing, record: None,
 ) -> int:
     """Compute the records that are missing, and keep each as soon as it is there.
 
@@ -116,7 +116,7 @@ def fill(
         Processes; with one, everything happens in this process.
     prefer : {"processes", "threads"}, optional
         As joblib takes it.
-    told : callable, optional
+    progress : callable, optional
         Called after each record with how many are done, how many were missing, and the record.
 
     Returns
@@ -135,5 +135,5 @@ def fill(
     parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, prefer=prefer, return_as="generator_unordered")
     for done, record in enumerate(parallel(joblib.delayed(work)(*key) for key in missing), 1):
         store.add(record)
-        told(done, len(missing), record)
+        progress(done, len(missing), record)
     return len(missing)

@@ -79,10 +79,6 @@ def three_clusters(n: int = 10_000, *, random_state: RandomState = 0) -> World:
     n : int, default 10,000
     random_state : int or Generator, default 0
 
-    Returns
-    -------
-    World
-
     Examples
     --------
     >>> world = three_clusters(300)
@@ -109,10 +105,6 @@ def sinusoid(n: int = 10_000, *, amplitude: float = 0.6, frequency: float = 3, r
     frequency : float, default 3
         k, periods per unit of u'x.
     random_state : int or Generator, default 0
-
-    Returns
-    -------
-    World
 
     Examples
     --------
@@ -151,10 +143,6 @@ def planted(
     contrast : float, default 1
         Distance of topics over the length of the noise; smaller is harder.
     random_state : int or Generator, default 0
-
-    Returns
-    -------
-    World
 
     Examples
     --------
@@ -281,10 +269,6 @@ def known_coordinate_limit(
         Rows whose labels are used, and rows on which recovery is measured.
     bandwidths : sequence of float
         Tried, in units of the coordinate.
-
-    Returns
-    -------
-    CoordinateLimit
 
     Raises
     ------

@@ -16,7 +16,7 @@ from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _of_rows, compare, compare_rows
 from miscal.runs.compare.document import MeasurePair
 from miscal.runs.compare.estimates import recalibration_saving
-from miscal.runs.compare.groups import GroupNumbers, candidates, differing, nearer_values
+from miscal.runs.compare.groups import CandidateMeans, candidates, differing, nearer_values
 from miscal.runs.compare.rows import RunRows, match_rows
 from miscal.runs.compare.sides import Side, Sides, sides_of
 
@@ -228,7 +228,7 @@ def test_where_nothing_differs_nothing_is_named(paired):
     for seed in range(draws):
         one, two = world(seed, n=1_000) if paired else (world(seed, n=1_000)[0], world(seed + draws, n=1_000)[1])
         sides = sides_of(one, two, match_rows(one, two))
-        numbers = GroupNumbers(sides, candidates(sides))
+        numbers = CandidateMeans(sides, candidates(sides))
         named += bool(differing(numbers))
         better += bool(nearer_values(numbers, None)[0])
     # 5 % of 200 and three standard errors

@@ -26,7 +26,7 @@ OnInvalidNew = Annotated[
 ]
 EngineOption = Annotated[
     options.Engine,
-    typer.Option("--engine", help="What runs it: this machine, or Ray Data (on the cluster that RAY_ADDRESS names)."),
+    typer.Option("--engine", help="What runs it: this machine, or Ray (on the cluster that RAY_ADDRESS names)."),
 ]
 
 

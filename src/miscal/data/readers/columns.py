@@ -49,11 +49,6 @@ def _listed(columns: Sequence[str]) -> str:
 def guess(role: str, columns: Sequence[str]) -> str:
     """Find the column of a role by its synonyms.
 
-    Parameters
-    ----------
-    role : 'confidence' or 'correct'
-    columns : sequence of str
-
     Returns
     -------
     str
@@ -94,10 +89,6 @@ def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
     names : str or sequence of str
         In a string, a name that holds a comma, or begins or ends with a blank, stands in double quotation marks, as in
         csv.
-
-    Returns
-    -------
-    tuple of str
 
     Raises
     ------

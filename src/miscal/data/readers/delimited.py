@@ -57,13 +57,7 @@ def read(path: Path, *, encoding: str = "utf-8", csv_escape: str | None = None) 
 
 @dataclass(frozen=True)
 class Records:
-    """How records become columns.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    separator : str
-    """
+    """How records become columns."""
 
     columns: tuple[str, ...]
     separator: str
@@ -122,9 +116,10 @@ def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
         columns = next(csv.reader(io.StringIO(text), delimiter=separator), [])
     except csv.Error as error:
         # a carriage return alone, as in files of old, or a name of over 131,072 characters
-        told = str(error).partition(" - ")[0]
+        message = str(error).partition(" - ")[0]
         raise CorruptFile(
-            f"{path}: the header cannot be read ({told}): end its lines by a newline, with or without a carriage return"
+            f"{path}: the header cannot be read ({message}): end its lines by a newline, with or without a carriage "
+            "return"
         ) from None
     if not columns:
         raise CorruptFile(f"{path}: the first line is blank; it must hold the names of the columns, so remove it")

@@ -37,8 +37,8 @@ def read_matrix(source: Any) -> np.ndarray:
     if not isinstance(source, (str, Path)):
         return source
     path = matrix_file(source)
-    reader = _npy if path.suffix.lower() == ".npy" else _safetensors
-    matrix = reader(path)
+    npy = path.suffix.lower() == ".npy"
+    matrix = _npy(path) if npy else _with_slices(path, lambda whole, shape: np.asarray(whole[:]))
     if matrix.ndim != 2:
         raise InputError(f"{path} must hold a matrix of shape (n, d); its shape is {tuple(matrix.shape)}")
     # of more rows a sample is fitted, and a .npy file stays on disk
@@ -152,10 +152,6 @@ def _npy(path: Path) -> np.ndarray:
         raise TrustError(f"{path} holds Python objects, which can run code when loaded; save a plain number array")
     with damage(path, "a .npy file"):
         return np.load(path, mmap_mode="r", allow_pickle=False)
-
-
-def _safetensors(path: Path) -> np.ndarray:
-    return _with_slices(path, lambda whole, shape: np.asarray(whole[:]))
 
 
 def _halves(path: Path, name: str, shape: list[int]) -> np.ndarray:

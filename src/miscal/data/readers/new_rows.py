@@ -154,7 +154,9 @@ class NewSource:
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
-            kept, counts["undecided"] = conditions.decided(self.where, self._typed(piece, frame, asked))
+            # a condition looks at columns of the types that all their values have
+            typed = getattr(self.source, "load_typed", None)
+            kept, counts["undecided"] = conditions.decided(self.where, typed(piece, asked) if typed else frame)
             frame, row = frame.filter(kept), row[kept]
         faults, X = RowFaults(row), None
         if self.inputs.rows is not None:
@@ -175,11 +177,6 @@ class NewSource:
         X = np.full((len(number), width), np.nan, found.dtype)
         X[there] = found
         return X
-
-    def _typed(self, piece: Piece, frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-        """Columns that a condition looks at, with the types that all their values have."""
-        typed = getattr(self.source, "load_typed", None)
-        return frame if typed is None else typed(piece, names)
 
     def _checked(self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
         row = faults.row

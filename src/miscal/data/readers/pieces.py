@@ -94,10 +94,6 @@ def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None 
         read whole.
     csv_escape : str, optional
         As for :func:`miscal.data.readers.open_table`.
-
-    Returns
-    -------
-    RowSource
     """
     if isinstance(source, (str, Path)):
         path = existing(Path(source))
@@ -112,7 +108,7 @@ def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None 
     return TablePieces(open_table(source, encoding=encoding, csv_escape=csv_escape))
 
 
-# characters that records are told by
+# characters by which the ends of records are found
 _MARKS = '\n\r\t,"'
 # those that shift between alphabets write other characters with the bytes of ASCII
 _SHIFTING = ("iso2022", "hz", "utf-7", "utf_7")
@@ -131,12 +127,7 @@ def _counted(n: int, rows: int) -> list[Piece]:
 
 
 class TablePieces:
-    """A table in memory.
-
-    Parameters
-    ----------
-    table : Table
-    """
+    """A table in memory."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

@@ -24,9 +24,11 @@ def fingerprints(source: Any, table: Table, inputs: XSource) -> dict[str, Any]:
     data = [_fingerprint(file) for file in table.files]
     beside = [_fingerprint(Path(inputs.embeddings))] if isinstance(inputs.embeddings, (str, Path)) else []
     in_memory = not isinstance(source, (str, Path))
+    hashes = [file["sha256"] for file in data]
+    joint = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     return {
         "path": None if in_memory else str(Path(source).resolve()),
-        "sha256": None if in_memory else _joint([file["sha256"] for file in data]),
+        "sha256": None if in_memory else joint,
         "files": data + beside,
         "reader": table.kind,
     }
@@ -34,10 +36,6 @@ def fingerprints(source: Any, table: Table, inputs: XSource) -> dict[str, Any]:
 
 def _fingerprint(file: Path) -> dict[str, str]:
     return {"path": str(file.resolve()), "sha256": digest(file)}
-
-
-def _joint(hashes: list[str]) -> str:
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def refuse_changed(source: dict[str, Any]) -> None:

@@ -53,11 +53,8 @@ class Dialect:
         mark = re.escape(self.escape)
         fields = re.compile(rf'"(?:[^"{mark}]++|{mark}.|"")*"', re.DOTALL)
         escaped = re.compile(rf'{mark}(["{mark}])')
-        return fields.sub(lambda field: escaped.sub(_meant, field[0]), text)
-
-
-def _meant(found: re.Match[str]) -> str:
-    return '""' if found[1] == '"' else found[1]
+        meant = lambda found: '""' if found[1] == '"' else found[1]  # noqa: E731
+        return fields.sub(lambda field: escaped.sub(meant, field[0]), text)
 
 
 def ends_of(
@@ -111,7 +108,7 @@ def ends_of(
             quotes, escaped = _quotes(values, dialect)
             wrong = _misplaced(values, quotes, escaped, dialect, inside=inside)
             if wrong is not None:
-                raise CorruptFile(f"{name}, line {line_of(place + wrong)}: {_told(block, wrong, dialect)}")
+                raise CorruptFile(f"{name}, line {line_of(place + wrong)}: {_description(block, wrong, dialect)}")
             ends, separators = (
                 marks[(np.searchsorted(quotes, marks) + inside) % 2 == 0] for marks in (ends, separators)
             )
@@ -234,7 +231,7 @@ _REMEDY = (
 )
 
 
-def _told(block: bytes, wrong: int, dialect: Dialect) -> str:
+def _description(block: bytes, wrong: int, dialect: Dialect) -> str:
     begin, end = block.rfind(b"\n", 0, wrong) + 1, (block.find(b"\n", wrong) + 1 or len(block))
     shown = block[max(begin, wrong - _SHOWN) : min(end, wrong + _SHOWN)].decode("utf-8", "replace").strip()
     backslash = dialect.escape is None and block[:wrong].endswith(b"\\")

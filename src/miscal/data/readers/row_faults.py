@@ -73,8 +73,9 @@ def numbers_in(series: pl.Series, name: str, typed: bool, faults: RowFaults, sai
         return _parsed(series, name, faults, said)
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise InputError(f"{name} must be numbers; got {_kind(series)}{_remove_quotes(series)}")
-    faults.add(name, series.is_null().to_numpy() | _nans(series), "missing", f"{said} is missing")
-    return series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+    values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+    faults.add(name, np.isnan(values), "missing", f"{said} is missing")
+    return values
 
 
 def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str) -> np.ndarray:
@@ -104,10 +105,6 @@ def _remove_quotes(series: pl.Series) -> str:
     if series.dtype != pl.String or series.str.strip_chars().cast(pl.Float64, strict=False).null_count() == len(series):
         return f" ({value_list(series.head(3).to_list())})" if series.dtype == pl.String else ""
     return f" that looks like numbers ({value_list(series.head(3).to_list())}): store it as numbers"
-
-
-def _nans(series: pl.Series) -> np.ndarray:
-    return series.is_nan().fill_null(False).to_numpy() if series.dtype.is_float() else np.zeros(len(series), bool)
 
 
 def lists_not_finite(series: pl.Series) -> np.ndarray:

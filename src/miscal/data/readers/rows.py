@@ -334,12 +334,11 @@ def _dates(series: pl.Series) -> pl.Series | None:
         read = {text: datetime.fromisoformat(text) for text in series.drop_nulls().unique().to_list()}
     except ValueError:  # a day that no calendar has
         return None
-    plain = {text: _without_zone(value) for text, value in read.items()}
+    plain = {
+        text: value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        for text, value in read.items()
+    }
     return pl.Series([None if text is None else plain[text] for text in series.to_list()], dtype=pl.Datetime("us"))
-
-
-def _without_zone(value: datetime) -> datetime:
-    return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
 
 
 def refuse_repeated(rows: TableRows, column: str) -> None:

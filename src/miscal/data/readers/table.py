@@ -60,10 +60,6 @@ def exactly(names: Sequence[str], columns: Sequence[str]) -> pl.Expr:
     columns : sequence of str
         All columns of the table, in order.
 
-    Returns
-    -------
-    polars.Expr
-
     Examples
     --------
     >>> table = pl.LazyFrame({"a": [1], "^a$": [2], "*": [3]})

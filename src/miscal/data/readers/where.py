@@ -112,11 +112,6 @@ def _first_line(error: BaseException) -> str:
 def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     """Say which rows a condition keeps.
 
-    Parameters
-    ----------
-    expression : str
-    frame : polars.DataFrame
-
     Returns
     -------
     keep : bool array of shape (n,)
@@ -174,22 +169,19 @@ def _refuse_across_rows(expression: str, parsed: pl.Expr, values: pl.DataFrame) 
     An average, a rank or the row before are such parts: rows that are read piece by piece would be judged by their
     piece. No list of functions is needed, and none would be complete.
     """
-    rows = (_varied(values), values.gather_every(max(1, len(values) // _PROBED)).head(_PROBED))
+    # rows of the same types that differ, so that what looks at several of them shows
+    varied = pl.DataFrame([_three(series).alias(series.name) for series in values])
+    rows = (varied, values.gather_every(max(1, len(values) // _PROBED)).head(_PROBED))
     for part, _ in _parts(parsed):
         if _joins(part):
             continue
         # a part that does not fit the made-up rows, such as the month of a text, is tried with rows of the data
-        if next((told for told in (_by_row(part, some) for some in rows) if told is not None), True) is False:
+        if next((found for found in (_by_row(part, some) for some in rows) if found is not None), True) is False:
             raise InputError(
                 f"where: {expression!r} must be decided by each row alone, but averages, counts, ranks and the like "
                 "look at other rows; compute such a value beforehand and write it as a number, or as a column of the "
                 "data"
             )
-
-
-def _varied(values: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of the same types that differ, so that what looks at several of them shows."""
-    return pl.DataFrame([_three(series).alias(series.name) for series in values])
 
 
 def _three(series: pl.Series) -> pl.Series:

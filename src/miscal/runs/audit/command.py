@@ -32,10 +32,6 @@ def audit(
     null, n_draws, n_seeds, device, progress
         As for :func:`miscal.runs.audit.audit.audit_run`.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     FileError, CorruptFile

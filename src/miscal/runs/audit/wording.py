@@ -71,23 +71,19 @@ def _training(curves: list[dict]) -> list[str]:
 
 
 def _seeds(agreement: dict, by_seed: list[dict]) -> list[str]:
-    told = {
+    phrases = {
         "correlation": "correlation of the fields, over pairs",
         "sign_agreement": "share of rows with the same sign, over pairs",
         "field_std": "standard deviation of the field, over seeds",
         "gap": "worst-slice gap, at least 0, over seeds",
     }
+    n, of = agreement["n_undefined"], len(agreement["pairs"])
+    constant = f"{n} of {of} pairs of seeds have a constant field, and no correlation: they are left out"
     return [
-        *(_line("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in told.items()),
-        *_undefined(agreement["n_undefined"], len(agreement["pairs"])),
+        *(_line("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in phrases.items()),
+        *([_line("seeds", constant)] if n else []),
         *(_line(f"seed {one['seed']}", f"field {one['delta_std']:.3f}, {_slice(one)}") for one in by_seed),
     ]
-
-
-def _undefined(n: int, of: int) -> list[str]:
-    if not n:
-        return []
-    return [_line("seeds", f"{n} of {of} pairs of seeds have a constant field, and no correlation: they are left out")]
 
 
 def _slice(one: dict) -> str:

@@ -195,7 +195,7 @@ def _judged(pairs: Sequence[dict[str, MeasurePair]]) -> list[dict[str, MeasurePa
 
 def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair], seed: int) -> RunPair:
     named = groups.candidates(sides)
-    numbers = groups.GroupNumbers(sides, named)
+    numbers = groups.CandidateMeans(sides, named)
     better = measures["calibration_error"].better
     values, counts = groups.nearer_values(numbers, better)
     found, listed = groups.differing(numbers), groups.side_by_side(numbers)

@@ -74,10 +74,6 @@ def group_means(
     weight : array of shape (n,), optional
         How much each row counts; all alike by default.
 
-    Returns
-    -------
-    Means
-
     Examples
     --------
     >>> one = csc_array(np.ones((4, 1)))
@@ -161,10 +157,6 @@ def clustered_mean(values: Floats, unit: np.ndarray) -> Means:
     values : float64 array of shape (n,)
     unit : int array of shape (n,)
         Numbers from 0 without gaps.
-
-    Returns
-    -------
-    Means
 
     Examples
     --------
@@ -263,8 +255,9 @@ def correlation(a: Floats, b: Floats, unit: np.ndarray, seed: int, weight: Float
     value = _weighted_correlation(a, b, every)
     if value is None:
         return Measure(value=None)
-    rng = np.random.default_rng((seed, _ROWS))
-    found = [_weighted_correlation(a, b, every * _times_drawn(unit, rng)) for _ in range(DRAWS)]
+    rng, count = np.random.default_rng((seed, _ROWS)), int(unit.max()) + 1
+    times_drawn = (np.bincount(rng.integers(count, size=count), minlength=count)[unit] for _ in range(DRAWS))
+    found = [_weighted_correlation(a, b, every * times.astype(np.float64)) for times in times_drawn]
     known = np.array([one for one in found if one is not None])
     low, high = np.quantile(known, [1 - TAIL, TAIL]).tolist()
     return Measure(value=value, interval=(min(low, value), max(high, value)))
@@ -275,8 +268,3 @@ def _weighted_correlation(a: Floats, b: Floats, weight: Floats) -> float | None:
     a, b = a - share @ a, b - share @ b
     scale = np.sqrt((share @ a**2) * (share @ b**2))
     return float(np.clip(share @ (a * b) / scale, -1.0, 1.0)) if scale > 1e-12 else None
-
-
-def _times_drawn(unit: np.ndarray, rng: np.random.Generator) -> Floats:
-    count = int(unit.max()) + 1
-    return np.bincount(rng.integers(count, size=count), minlength=count)[unit].astype(np.float64)

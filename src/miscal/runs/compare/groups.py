@@ -66,16 +66,7 @@ class Candidates:
 
 
 def candidates(sides: Sides) -> Candidates:
-    """Name the groups of the rows compared, and place the findings of both ledgers among them.
-
-    Parameters
-    ----------
-    sides : Sides
-
-    Returns
-    -------
-    Candidates
-    """
+    """Name the groups of the rows compared, and place the findings of both ledgers among them."""
     columns, _ = sides.columns()
     shared = _named(columns, sides.text(), len(sides.a) if sides.paired else len(sides.a) + len(sides.b))
     place = _places(shared)
@@ -143,14 +134,8 @@ class _Extra:
         return self.start + len(self.conditions) - 1
 
 
-class GroupNumbers:
-    """Numbers of all candidates under both runs; every mean is an array with one entry per candidate.
-
-    Parameters
-    ----------
-    sides : Sides
-    groups : Candidates
-    """
+class CandidateMeans:
+    """Numbers of all candidates under both runs; every mean is an array with one entry per candidate."""
 
     def __init__(self, sides: Sides, groups: Candidates) -> None:
         self.sides, self.groups = sides, groups
@@ -279,18 +264,18 @@ def _tested(means: Means, k: int) -> MeasureAgainstNull:
 # --- which groups to show -----------------------------------------------------------------------------------------
 
 
-def side_by_side(numbers: GroupNumbers) -> tuple[GroupPair, ...]:
+def side_by_side(numbers: CandidateMeans) -> tuple[GroupPair, ...]:
     """List the findings of both ledgers, the largest hidden residual of either run first."""
     size = np.fmax(*(np.abs(means.value) for means in numbers.hidden)) if len(numbers.groups) else np.zeros(0)
     return tuple(numbers.pair(k) for k in sorted(numbers.groups.found, key=lambda k: -size[k]))
 
 
-def nearer_values(numbers: GroupNumbers, better: str | None) -> tuple[tuple[GroupPair, ...], NearerCounts]:
+def nearer_values(numbers: CandidateMeans, better: str | None) -> tuple[tuple[GroupPair, ...], NearerCounts]:
     """Values of columns in which one run is better calibrated; first those that go against the rest.
 
     Parameters
     ----------
-    numbers : GroupNumbers
+    numbers : CandidateMeans
     better : "a", "b" or None
         The run that is better calibrated over all rows: where the other one is, comes first.
 
@@ -310,17 +295,13 @@ def nearer_values(numbers: GroupNumbers, better: str | None) -> tuple[tuple[Grou
     return tuple(numbers.pair(k) for k in order[:MAX_NEARER]), counts
 
 
-def differing(numbers: GroupNumbers) -> tuple[GroupPair, ...]:
+def differing(numbers: CandidateMeans) -> tuple[GroupPair, ...]:
     """Ledger of the difference: groups whose hidden residuals differ between the runs, strongest first.
 
     A group is chosen by the difference of its mean hidden residuals, both centred within strata of near-equal
     confidence, and by two tests at once: Student's in the group, which allows for its own spread, and a normal one with
     the spread of all rows, which allows for small groups that happen to agree. The larger p-value counts, Bonferroni
     over all candidates. Once chosen, the group is regressed out, so that a later one is tested given those before it.
-
-    Parameters
-    ----------
-    numbers : GroupNumbers
 
     Returns
     -------
@@ -332,7 +313,7 @@ def differing(numbers: GroupNumbers) -> tuple[GroupPair, ...]:
     return tuple(numbers.pair(k, p, aliases) for k, p, aliases in chosen)
 
 
-def _scan(numbers: GroupNumbers) -> Iterator[tuple[int, float, tuple[Condition, ...]]]:
+def _scan(numbers: CandidateMeans) -> Iterator[tuple[int, float, tuple[Condition, ...]]]:
     sides, groups = numbers.sides, numbers.groups
     if len(groups) == 0 or not numbers.comparable.any() or sides.same_answers:
         return
@@ -360,7 +341,7 @@ def _without(values: Floats, indicators: Floats, side: Side) -> Floats:
     return values - design @ np.linalg.lstsq(root[:, None] * design, root * values, rcond=1e-10)[0]
 
 
-def _p_values(numbers: GroupNumbers, a: Floats, b: Floats) -> Floats:
+def _p_values(numbers: CandidateMeans, a: Floats, b: Floats) -> Floats:
     """Larger p-value of both tests, for every candidate."""
     sides, groups = numbers.sides, numbers.groups
     if sides.paired:

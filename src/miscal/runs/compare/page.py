@@ -63,10 +63,6 @@ GLOSSARY = (
 def build(comparison: RunComparison) -> str:
     """Return the page of a comparison as text.
 
-    Parameters
-    ----------
-    comparison : RunComparison
-
     Returns
     -------
     str

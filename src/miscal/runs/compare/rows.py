@@ -123,13 +123,15 @@ def read_rows(run: Run, name: str) -> RunRows:
     seed = run.summary.seed
     confidence = table["confidence"].to_numpy()
     width = LEDGER_DEFAULTS.stratum_width(len(triples))
+    features = run.summary.settings["source"].get("x", {}).get("kind") == "features"
+    names = list(triples.encoder.names) if features else None
     return RunRows(
         name=name,
         run=run,
         X=triples.X,
         row=triples.row,
         text=triples.text,
-        columns=with_features(triples.metadata, triples.X, _feature_names(run, triples)),
+        columns=with_features(triples.metadata, triples.X, names),
         group=triples.group,
         weight=triples.weight,
         correct=table["correct"].to_numpy().astype(np.float64),
@@ -157,11 +159,6 @@ def _again(run: Run, name: str) -> Triples:
     # a sentence model may take minutes, and only equal texts matter here
     of_text = kind_of(source) == TEXT
     return read_triples(source["path"], **source["options"] | ({"embed_model": "tfidf"} if of_text else {}))
-
-
-def _feature_names(run: Run, triples: Triples) -> list[str] | None:
-    made = run.summary.settings["source"].get("x", {})
-    return list(triples.encoder.names) if made.get("kind") == "features" else None
 
 
 # --- matching -----------------------------------------------------------------------------------------------------

@@ -90,7 +90,8 @@ class Sides:
         one, two = self.a.rows.columns, self.b.rows.columns
         if self.match is None:
             shared = [name for name in one if name in two and one[name].dtype.kind == two[name].dtype.kind]
-            return {name: np.concatenate([one[name], two[name]]) for name in shared}, _others(one, two, shared)
+            others = [name for name in (one | two) if name not in shared]
+            return {name: np.concatenate([one[name], two[name]]) for name in shared}, others
         known: dict[str, np.ndarray] = {}
         for side in (self.a, self.b):
             for name, values in side.rows.columns.items():
@@ -133,7 +134,3 @@ def _equal(one: np.ndarray, two: np.ndarray) -> bool:
     same = one == two
     # what is missing is not equal to itself
     return bool(np.all(same | ((one != one) & (two != two))))
-
-
-def _others(one: dict, two: dict, shared: list[str]) -> list[str]:
-    return [name for name in (one | two) if name not in shared]

@@ -210,19 +210,19 @@ class _Drawing:
 
     def row(self, group: GroupPair) -> GroupRow:
         sides = (self._mark("a", group.a), self._mark("b", group.b))
-        told = [f"{_name(self.pair, side.name)} {self._told(side.values)}" for side in sides]
+        phrases = [f"{_name(self.pair, side.name)} {self._phrase(side.values)}" for side in sides]
         found = "both runs" if len(group.found_in) == 2 else _name(self.pair, next(iter(group.found_in), None)) or ""
         what = "Hidden residual" if self.measure == "hidden" else "Residual"
         return GroupRow(
             group=group,
             sides=sides,
-            spoken=short(f"{what} of {group.description}: {', '.join(told)}", 300),
+            spoken=short(f"{what} of {group.description}: {', '.join(phrases)}", 300),
             found=found,
             ticks=[(self.axis(tick), points(tick, 0)) for tick in round_ticks(self.axis.low, self.axis.high)],
             zero=self.axis(0.0),
         )
 
-    def _told(self, side: GroupSide | None) -> str:
+    def _phrase(self, side: GroupSide | None) -> str:
         return "has no rows" if side is None else points(getattr(side, self.measure).value)
 
     def _mark(self, name: str, side: GroupSide | None) -> SideMark:

@@ -16,7 +16,7 @@ from miscal.runs.compare.document import (
     RunPair,
 )
 
-NAMED = 2
+MOST_NAMED = 2
 """Groups named in a sentence; the rest are counted."""
 
 
@@ -91,10 +91,10 @@ def differences(a: str, b: str, found: Sequence[GroupPair], candidates: int) -> 
             f"Beyond what reliability diagrams show, they are not shown to differ in any of the {candidates:,} groups "
             "tested."
         )
-    told = [f"{one.description}: there {a} {_hidden(one.a)} and {b} {_hidden(one.b)}" for one in found[:NAMED]]
-    rest = f"; {len(found) - len(told)} more such groups are listed" if len(found) > len(told) else ""
+    phrases = [f"{one.description}: there {a} {_hidden(one.a)} and {b} {_hidden(one.b)}" for one in found[:MOST_NAMED]]
+    rest = f"; {len(found) - len(phrases)} more such groups are listed" if len(found) > len(phrases) else ""
     return (
-        f"Beyond what reliability diagrams show, they differ most where {', and where '.join(told)}, beside rows of "
+        f"Beyond what reliability diagrams show, they differ most where {', and where '.join(phrases)}, beside rows of "
         f"equal confidence{rest}."
     )
 
@@ -115,7 +115,7 @@ def failures(a: str, b: str, groups: Sequence[GroupPair]) -> str | None:
 
 def shown_of(groups: Sequence[GroupPair], sign: str) -> list[GroupPair]:
     """Return the first groups that both runs miss in this direction."""
-    return [one for one in groups if one.both == sign][:NAMED]
+    return [one for one in groups if one.both == sign][:MOST_NAMED]
 
 
 def nearer(a: str, b: str, groups: Sequence[GroupPair], counts: NearerCounts) -> str | None:
@@ -138,7 +138,7 @@ def nearer(a: str, b: str, groups: Sequence[GroupPair], counts: NearerCounts) ->
 
 
 def _shown_better(name: str, side: str, groups: Sequence[GroupPair], count: int) -> str:
-    named = [one.description for one in groups if one.nearer == side][:NAMED]
+    named = [one.description for one in groups if one.nearer == side][:MOST_NAMED]
     first = f" (first of them {'; '.join(named)})" if named else ""
     return f"{name} is shown to be better calibrated on {count or 'none'}{first}"
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from miscal.base.errors import InputError, MiscalError, ResourceError
 from miscal.base.files import check_new_file, digest, locked, parents, parts_folder, resolve
-from miscal.base.threads import one_thread
+from miscal.base.workers import ENGINES
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
 from miscal.discovery.corrected_rows import SCHEMA
 from miscal.discovery.saved_model import model_folder
-from miscal.runs.correct.engines import ENGINES, Job, forget, opened
 from miscal.runs.correct.parts import Parts
+from miscal.runs.correct.pieces import Job, correct_pieces, forget, opened
 from miscal.runs.correct.tally import Tally, refuse_foreign, total, warnings
 
 # a piece: as many rows as have this many numbers, some copies of which are in memory for each thread
@@ -102,16 +102,20 @@ def calibrate_file(
     if place == resolve(data):
         raise InputError(f"{out} holds the rows to correct and must not be replaced: give another --out")
     if engine not in ENGINES:
-        raise InputError(f"the engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+        raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     parts = Parts(parts_folder(place), ending)
-    options = tuple(sorted({**columns, "on_invalid": on_invalid}.items()))
-    job = Job(str(resolve(model)), str(resolve(data)), _absolute(options), str(parts.folder), ending)
+    options = {**columns, "on_invalid": on_invalid}
+    if isinstance(columns.get("embeddings"), (str, Path)):
+        # as another process finds it
+        options["embeddings"] = str(resolve(columns["embeddings"]))
+    job = Job(str(resolve(model)), str(resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending)
     with parents(place), locked(place):
         progress("loading the model")
         forget()
         saved, source = opened(job)
         progress("reading")
-        pieces = source.pieces(_piece_rows(saved.estimator.n_features))
+        least, most = _PIECE_ROWS
+        pieces = source.pieces(max(least, min(most, _PIECE_VALUES // max(saved.estimator.n_features, 1))))
         job = replace(job, rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
         with _kept_if_stopped(parts):
@@ -146,19 +150,6 @@ def _refuse_nothing(tally: Tally, source: NewSource) -> None:
         raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({_reasons(tally)})")
 
 
-def _absolute(options: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    """Options with the path of the embeddings as another process finds it."""
-    return tuple(
-        (name, str(resolve(value)) if name == "embeddings" and isinstance(value, (str, Path)) else value)
-        for name, value in options
-    )
-
-
-def _piece_rows(width: int) -> int:
-    least, most = _PIECE_ROWS
-    return max(least, min(most, _PIECE_VALUES // max(width, 1)))
-
-
 def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
     """Put together what must be the same for a command to go on from another's parts."""
     files = [*source.source.files]
@@ -179,23 +170,18 @@ def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str,
 def _run(
     job: Job, parts: Parts, pieces: Sequence[Piece], engine: str, progress: Callable[[str], None]
 ) -> tuple[Tally, int]:
-    tallies = _still_true(parts, opened(job)[1], pieces)
+    source = opened(job)[1]
+    found = {piece: tally for piece in pieces if (tally := parts.tally(piece.number)) is not None}
+    # parts count where the files hold today what those were made from
+    tallies = {piece.number: tally for piece, tally in found.items() if source.digest(piece) == tally.digest}
     left = [piece for piece in pieces if piece.number not in tallies]
     n, resumed = sum(piece.rows for piece in pieces), sum(tally.read for tally in tallies.values())
     began, done = time.perf_counter(), 0
-    # arithmetic on one thread: the threads of the engine have a piece each
-    with one_thread():
-        for piece, tally in ENGINES[engine](job, left):
-            tallies[piece.number] = tally
-            done += piece.rows
-            progress(_said(resumed, done, n, time.perf_counter() - began))
+    for piece, tally in correct_pieces(job, left, engine):
+        tallies[piece.number] = tally
+        done += piece.rows
+        progress(_said(resumed, done, n, time.perf_counter() - began))
     return total(tallies[piece.number] for piece in pieces), resumed
-
-
-def _still_true(parts: Parts, source: NewSource, pieces: Sequence[Piece]) -> dict[int, Tally]:
-    """Tallies of the parts that are done, by piece, where the files hold today what those were made from."""
-    found = {piece: tally for piece in pieces if (tally := parts.tally(piece.number)) is not None}
-    return {piece.number: tally for piece, tally in found.items() if source.digest(piece) == tally.digest}
 
 
 def _said(resumed: int, done: int, n: int, seconds: float) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from miscal.base.files import disk_errors, has_digest, replace_file, write_whole
+from miscal.base.cell_store import CellStore
+from miscal.base.files import disk_errors, replace_file, write_whole
 from miscal.base.tables import scan_parquet
 from miscal.data.writing import part_bytes
 from miscal.runs.correct.tally import Tally
@@ -21,11 +22,8 @@ _MANIFEST = "manifest.json"
 _GROUP_ROWS = 262_144
 
 
-class Parts:
-    """The parts of one table.
-
-    A part is two files: its rows and, written last, its counts with the checksum of the rows. It counts as done when
-    both are there and fit.
+class Parts(CellStore):
+    """The parts of one table: cells with a file of rows, whose record is their counts.
 
     Parameters
     ----------
@@ -35,7 +33,8 @@ class Parts:
     """
 
     def __init__(self, folder: Path, ending: str) -> None:
-        self.folder, self.ending = folder, ending
+        super().__init__(folder, (ending,))
+        self.ending = ending
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Keep the parts that are there if they are of the same command, model and data; else start anew."""
@@ -51,38 +50,22 @@ class Parts:
                 self.folder.mkdir(parents=True)
                 replace_file(manifest, wanted.encode())
 
-    def _path(self, number: int, ending: str) -> Path:
-        return self.folder / f"{number:07}{ending}"
-
     def tally(self, number: int) -> Tally | None:
         """Return the counts of a part that is done; None if it is not."""
+        record = self.find(f"{number:07}")
         try:
-            content = json.loads(self._path(number, ".json").read_text(encoding="utf-8"))
-            if not has_digest(self._path(number, self.ending), content.pop("sha256")):
-                return None
-            return Tally(**content)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None if record is None else Tally(**record)
+        except (TypeError, AttributeError):
             return None
 
     def write(self, number: int, table: pl.DataFrame, tally: Tally) -> None:
-        """Put a part on disk.
-
-        Raises
-        ------
-        ResourceError
-            If the disk is full.
-        """
-        import hashlib
-
+        """Put a part on disk; see `save`."""
         content = part_bytes(table, self.ending)
-        record = asdict(tally) | {"sha256": hashlib.sha256(content).hexdigest()}
-        with disk_errors(f"folder {self.folder}"):
-            replace_file(self._path(number, self.ending), content)
-            replace_file(self._path(number, ".json"), json.dumps(record).encode())
+        self.save(f"{number:07}", asdict(tally), {self.ending: lambda path: path.write_bytes(content)})
 
     def join(self, numbers: Sequence[int], schema: Mapping[str, Any], out: Path) -> None:
         """Put the table together, and in its place when it is whole."""
-        paths = [self._path(number, self.ending) for number in numbers]
+        paths = [self.path(f"{number:07}", self.ending) for number in numbers]
         with disk_errors(f"file {out}"):
             out.parent.mkdir(parents=True, exist_ok=True)
             write_whole(out, lambda partial: self._join(paths, schema, partial))

@@ -31,10 +31,6 @@ def tally_of(rows: NewRows, table: pl.DataFrame, saved: SavedEstimator, encoder:
     encoder : Encoder
     n : int
         Rows of all pieces together.
-
-    Returns
-    -------
-    Tally
     """
     far, changed = _differences(rows, saved.fitted, encoder)
     return Tally(

@@ -108,10 +108,6 @@ def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str
         Of all rows.
     source : NewSource
     saved : SavedEstimator
-
-    Returns
-    -------
-    list of str
     """
     return [
         *source.notes,

@@ -54,10 +54,6 @@ def pearson(a: np.ndarray, b: np.ndarray) -> Association:
     a, b : float arrays of shape (n,)
         Finite.
 
-    Returns
-    -------
-    Association
-
     Examples
     --------
     >>> found = pearson(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0, 4.0, 5.0]))
@@ -74,10 +70,6 @@ def spearman(a: np.ndarray, b: np.ndarray) -> Association:
     ----------
     a, b : float arrays of shape (n,)
         Finite; equal values share their mean rank.
-
-    Returns
-    -------
-    Association
 
     Examples
     --------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from miscal.study.aggregates.association import Association, spearman
-from miscal.study.methods import LEARNED, of_method
+from miscal.study.tables import LEARNED, of_method
 
 OURS, ISOTONIC, UNCORRECTED = "miscal", "isotonic", "raw"
 _KEY = ("pair", "dataset", "model", "method", "geometry")
@@ -83,10 +83,6 @@ def heterogeneity_gain(pairs: pl.DataFrame, corrections: pl.DataFrame, method: s
         The tables of these names.
     method : {"paper", "auto"}
         Geometry "learned".
-
-    Returns
-    -------
-    HeterogeneityGain
 
     Examples
     --------

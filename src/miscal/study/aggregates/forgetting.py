@@ -136,10 +136,6 @@ def forgetting(purity: pl.DataFrame, method: str) -> Forgetting:
         The table of this name; it may be empty.
     method : {"paper", "auto"}
 
-    Returns
-    -------
-    Forgetting
-
     Examples
     --------
     >>> row = {"pair": "p", "dataset": "d", "model": "m", "method": "auto", "null_mean": 0.5, "null_std": 0.01}

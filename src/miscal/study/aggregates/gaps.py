@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from miscal.study.aggregates.association import Association, pearson, spearman
-from miscal.study.methods import LEARNED, RAW, of_method
+from miscal.study.tables import LEARNED, RAW, of_method
 
 LARGE_GAP = 0.06
 """From this gap on the paper calls a pair's hidden structure substantial (its section 5 and Table 4)."""
@@ -63,10 +63,6 @@ def gap_numbers(pairs: pl.DataFrame, method: str, geometry: str = LEARNED) -> Ga
         The table ``pairs``.
     method : {"paper", "auto"}
     geometry : {"learned", "raw"}, default "learned"
-
-    Returns
-    -------
-    GapNumbers
 
     Examples
     --------
@@ -135,10 +131,6 @@ def raw_against_learned(pairs: pl.DataFrame, method: str = "paper") -> RawAgains
         The table ``pairs``.
     method : {"paper", "auto"}, default "paper"
         The study measures raw inputs for "paper" alone.
-
-    Returns
-    -------
-    RawAgainstLearned
 
     Examples
     --------
@@ -288,10 +280,6 @@ def threshold_correlations(
     geometry : {"learned", "raw"}, default "learned"
     clip : bool, default False
         Set negative smECE gaps to 0.
-
-    Returns
-    -------
-    ThresholdCorrelations
 
     Examples
     --------

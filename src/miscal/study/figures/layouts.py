@@ -41,7 +41,9 @@ def _figure(rows: pl.DataFrame) -> Figure:
         upper.set_title(f"{title}, by category")
         lower.set_title(f"{title}, by field")
         _by_category(upper, some, colours)
-        drawn = _by_field(lower, some, limit)
+        strongest_last = some.sort(pl.col("delta").abs())
+        x, y, delta = (strongest_last[name].to_numpy() for name in ("x", "y", "delta"))
+        drawn = _points(lower, x, y, c=delta, cmap=FIELD, vmin=-limit, vmax=limit)
         for axes in (upper, lower):
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
@@ -72,12 +74,6 @@ def _by_category(axes: Axes, rows: pl.DataFrame, colours: dict[str | None, str])
     order = np.argsort([colour != RULE for colour in shade], kind="stable")
     x, y = (rows[name].to_numpy()[order] for name in ("x", "y"))
     _points(axes, x, y, color=[shade[i] for i in order])
-
-
-def _by_field(axes: Axes, rows: pl.DataFrame, limit: float) -> PathCollection:
-    strongest_last = rows.sort(pl.col("delta").abs())
-    x, y, delta = (strongest_last[name].to_numpy() for name in ("x", "y", "delta"))
-    return _points(axes, x, y, c=delta, cmap=FIELD, vmin=-limit, vmax=limit)
 
 
 def _points(axes: Axes, x: np.ndarray, y: np.ndarray, **colour) -> PathCollection:

@@ -11,17 +11,13 @@ from miscal.calibration.metrics import DeferralGain, deferral_gains, risk_at_cov
 from miscal.discovery.estimating import corrections_by_name, testifying
 from miscal.discovery.measurements import comparison
 from miscal.discovery.summary import Comparison
-from miscal.study.methods import REGIONS
 from miscal.study.outcome_kind import prediction
 from miscal.study.pair_result import PairResult, RawGeometry, TableRows
+from miscal.study.tables import REGIONS
 
 
 def measure_corrections(result: PairResult) -> TableRows:
     """Score raw and corrected confidences on all rows and on each regime of the uncorrected field.
-
-    Parameters
-    ----------
-    result : PairResult
 
     Returns
     -------
@@ -32,17 +28,14 @@ def measure_corrections(result: PairResult) -> TableRows:
     if result.raw is not None:
         compared["raw"] = _of_raw(result, result.raw)
     rows = [
-        result.named | {"geometry": geometry, "calibrator": name, "region": region} | _scores(scores, region)
+        result.named
+        | {"geometry": geometry, "calibrator": name, "region": region}
+        | {score: getattr(getattr(scores, region), score) for score in ("n", "smece", "brier", "log_loss")}
         for geometry, by_name in compared.items()
         for name, scores in by_name.items()
         for region in REGIONS
     ]
     return {"corrections": rows}
-
-
-def _scores(scores: Comparison, region: str) -> dict[str, Any]:
-    score = getattr(scores, region)
-    return {name: getattr(score, name) for name in ("n", "smece", "brier", "log_loss")}
 
 
 def _of_raw(result: PairResult, raw: RawGeometry) -> Mapping[str, Comparison]:
@@ -64,10 +57,6 @@ def measure_deferral(result: PairResult) -> TableRows:
 
     Where the confidence is of an event, the more likely side is the answer, and rows are ranked by its probability.
     Correction may change the answer then, so that even without deferral the risk may change.
-
-    Parameters
-    ----------
-    result : PairResult
 
     Returns
     -------

@@ -24,10 +24,6 @@ _OF_LEARNED = (
 def measure(result: PairResult) -> TableRows:
     """Describe the pair by its learned field and, where it is measured, by that of the raw inputs.
 
-    Parameters
-    ----------
-    result : PairResult
-
     Returns
     -------
     TableRows

@@ -40,10 +40,6 @@ _STREAM = 72
 def measure(result: PairResult) -> TableRows:
     """Measure neighbour purity in both spaces, by metadata, by the sign of delta and by the outcome.
 
-    Parameters
-    ----------
-    result : PairResult
-
     Returns
     -------
     dict of str to list of dict

@@ -25,10 +25,6 @@ MOST_VALUES = 60
 def measure_curves(result: PairResult) -> TableRows:
     """Compute reliability curves and numbers of every region; uncorrected confidences, learned geometry.
 
-    Parameters
-    ----------
-    result : PairResult
-
     Returns
     -------
     TableRows
@@ -59,7 +55,7 @@ def _groups(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the most frequent values of a column, as text, with their rows; neither missing nor rare ones."""
     # NaN, and a missing date, differ from themselves
     known = np.array([value is not None and value == value for value in values], dtype=bool)
-    text = np.array([clean_text(str(value)) if told else "" for value, told in zip(values, known, strict=True)])
+    text = np.array([clean_text(str(value)) if is_known else "" for value, is_known in zip(values, known, strict=True)])
     names, counts = np.unique(text[known], return_counts=True)
     for k in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[k] >= MIN_ROWS:
@@ -91,10 +87,6 @@ WORST_BY = ("smece", "brier")
 
 def measure_thresholds(result: PairResult) -> TableRows:
     """Cut the field of each geometry at every epsilon of the settings.
-
-    Parameters
-    ----------
-    result : PairResult
 
     Returns
     -------
@@ -132,10 +124,6 @@ the band in whole hundredths, such as 0.05, are edges, so that no bin lies on bo
 
 def measure_histograms(result: PairResult) -> TableRows:
     """Count the values of the field of each geometry.
-
-    Parameters
-    ----------
-    result : PairResult
 
     Returns
     -------

@@ -57,10 +57,6 @@ def unseen_spaces(result: PairResult, limit: int) -> Spaces:
     limit : int
         Most rows.
 
-    Returns
-    -------
-    Spaces
-
     Raises
     ------
     InputError
@@ -121,10 +117,6 @@ def measure_layouts(result: PairResult) -> TableRows:
     principal components of fewer rows. Where all rows testify, the learned geometry has seen the outcomes of the rows
     that are drawn; delta, which colours them, has not.
 
-    Parameters
-    ----------
-    result : PairResult
-
     Returns
     -------
     dict of str to list of dict
@@ -151,10 +143,6 @@ def laid_out(points: np.ndarray, *, seed: int) -> Layout:
     ----------
     points : float array of shape (n, d)
     seed : int
-
-    Returns
-    -------
-    Layout
 
     Examples
     --------

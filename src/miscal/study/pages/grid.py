@@ -21,7 +21,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """A cell: its text, the value that it is sorted by, a link, a second line, and a class."""
 
     text: str
@@ -40,7 +40,7 @@ class Grid:
     name : str
         For those who hear the page.
     columns : sequence of Column
-    rows : sequence of sequence of Cell
+    rows : sequence of sequence of GridCell
         The first cell of a row is its heading.
     note : str
         What stands below it.
@@ -49,45 +49,47 @@ class Grid:
 
     name: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[GridCell]]
     note: str = ""
     sortable: bool = True
 
 
-def text(value: Any, href: str | None = None) -> Cell:
+def text(value: Any, href: str | None = None) -> GridCell:
     """Write a text, which is sorted by itself."""
     said = DASH if value is None else str(value)
-    return Cell(said, None if value is None else said.lower(), href)
+    return GridCell(said, None if value is None else said.lower(), href)
 
 
-def score(value: float | None, low: float | None = None, high: float | None = None) -> Cell:
+def score(value: float | None, low: float | None = None, high: float | None = None) -> GridCell:
     """Write a score with three decimals, and its interval below it.
 
     Examples
     --------
     >>> score(0.1234, 0.1, 0.2)
-    Cell(text='0.123', key=0.1234, href=None, aside='0.100 to 0.200', kind='')
+    GridCell(text='0.123', key=0.1234, href=None, aside='0.100 to 0.200', kind='')
     """
-    return Cell(metric(value), value, aside="" if low is None or high is None else f"{metric(low)} to {metric(high)}")
+    return GridCell(
+        metric(value), value, aside="" if low is None or high is None else f"{metric(low)} to {metric(high)}"
+    )
 
 
-def change(value: float | None, low: float | None = None, high: float | None = None) -> Cell:
+def change(value: float | None, low: float | None = None, high: float | None = None) -> GridCell:
     """Write a signed score with three decimals, and its interval below it."""
     ends = "" if low is None or high is None else f"{signed(low, 3)} to {signed(high, 3)}"
-    return Cell(DASH if value is None else signed(value, 3), value, aside=ends)
+    return GridCell(DASH if value is None else signed(value, 3), value, aside=ends)
 
 
-def share(value: float | None, digits: int = 1) -> Cell:
+def share(value: float | None, digits: int = 1) -> GridCell:
     """Write a share as a percentage."""
-    return Cell(percent(value, digits), value)
+    return GridCell(percent(value, digits), value)
 
 
-def whole(value: int | None) -> Cell:
+def whole(value: int | None) -> GridCell:
     """Write a count."""
-    return Cell(count(value), value)
+    return GridCell(count(value), value)
 
 
-def p(value: float | None) -> Cell:
+def p(value: float | None) -> GridCell:
     """Write a p-value without its letter.
 
     Examples
@@ -96,11 +98,11 @@ def p(value: float | None) -> Cell:
     ('0.012', '< 0.001', '\u2013')
     """
     if value is None:
-        return Cell(DASH)
-    return Cell("< 0.001" if value < 0.001 else f"{value:.2g}", value)
+        return GridCell(DASH)
+    return GridCell("< 0.001" if value < 0.001 else f"{value:.2g}", value)
 
 
-def spread(mean: float | None, std: float | None) -> Cell:
+def spread(mean: float | None, std: float | None) -> GridCell:
     """Write a mean and a standard deviation.
 
     Examples
@@ -108,7 +110,7 @@ def spread(mean: float | None, std: float | None) -> Cell:
     >>> spread(0.052, 0.004).text
     '0.052 \u00b1 0.004'
     """
-    return Cell(metric(mean) if std is None else f"{metric(mean)} \u00b1 {metric(std)}", mean)
+    return GridCell(metric(mean) if std is None else f"{metric(mean)} \u00b1 {metric(std)}", mean)
 
 
 def report_link(out: Path, pair: str, method: str, *, above: str = "") -> str | None:

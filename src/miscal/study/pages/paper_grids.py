@@ -6,10 +6,9 @@ from miscal.report.numbers import DASH, MINUS, percent
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_numbers
 from miscal.study.claims.audits import epochs_of
-from miscal.study.methods import LEARNED, of_method
-from miscal.study.pages.grid import Cell, Column, Grid, p, score, spread, whole
+from miscal.study.pages.grid import Column, Grid, GridCell, p, score, spread, whole
 from miscal.study.pages.study_grids import named
-from miscal.study.tables import Tables
+from miscal.study.tables import LEARNED, Tables, of_method
 
 _NAMES = (Column("Model", number=False), Column("Data set", number=False))
 _PAPER, _HERE = "paper", "here"
@@ -65,9 +64,9 @@ def seed_grid(tables: Tables, method: str) -> Grid | None:
         cells = [named(row["model"]), named(row["dataset"])]
         for name in shown:
             theirs = getattr(cited, name) if cited else None
-            cells += [_briefly(theirs.mean, theirs.std) if theirs else Cell(DASH),
+            cells += [_briefly(theirs.mean, theirs.std) if theirs else GridCell(DASH),
                       _briefly(row[f"{name}_mean"], row[f"{name}_std"])]  # fmt: skip
-        undefined = Cell(f"{row['n_undefined']} of {row['n_seed_pairs']}", row["n_undefined"])
+        undefined = GridCell(f"{row['n_undefined']} of {row['n_seed_pairs']}", row["n_undefined"])
         rows.append([*cells, whole(row["n_seeds"]), undefined])
     note = (
         "Means and standard deviations over seeds, or over pairs of seeds for correlation and signs. Where a field is "
@@ -90,12 +89,12 @@ def threshold_grid(tables: Tables, method: str) -> Grid | None:
         cited = paper.THRESHOLDS.get(round(row["epsilon"], 6))
         sizes = [row[name] for name in ("share_quarter", "share_median", "share_three_quarters")]
         rows.append(
-            [Cell(f"{row['epsilon']:g}", row["epsilon"]),
+            [GridCell(f"{row['epsilon']:g}", row["epsilon"]),
              score(cited and cited.smece_gap), score(row["smece_gap"]),
              score(cited and cited.brier_gap), score(row["brier_gap"]),
              _quartiles(cited.sizes if cited else None), _quartiles(sizes),
-             Cell(f"{cited.n_pairs} of {paper.N_PAIRS}" if cited else DASH, cited and cited.n_pairs),
-             Cell(f"{row['n']} of {row['n_pairs']}", row["n"])]
+             GridCell(f"{cited.n_pairs} of {paper.N_PAIRS}" if cited else DASH, cited and cited.n_pairs),
+             GridCell(f"{row['n']} of {row['n_pairs']}", row["n"])]
         )  # fmt: skip
     note = "Medians and quartiles are of the pairs with a gap above 0.06 at that epsilon. The paper's shares are no \
 reference: they contradict its table 5b."
@@ -114,9 +113,9 @@ def gap_grid(tables: Tables, method: str) -> Grid | None:
         cited = paper.reproduced(row) is not None
         rows.append(
             [named(row["model"]), named(row["dataset"]),
-             score(gap.mean, gap.low, gap.high) if gap else Cell(DASH),
+             score(gap.mean, gap.low, gap.high) if gap else GridCell(DASH),
              score(row["gap_boot_mean_clipped"], _cut(row["gap_low"]), _cut(row["gap_high"])),
-             _sized(size.mean, size.low, size.high) if size else Cell("none" if cited else DASH),
+             _sized(size.mean, size.low, size.high) if size else GridCell("none" if cited else DASH),
              _slice(row)]
         )  # fmt: skip
     note = (
@@ -128,11 +127,11 @@ def gap_grid(tables: Tables, method: str) -> Grid | None:
     return Grid("Table 5", columns, rows, note)
 
 
-def _epochs(row: dict | None) -> tuple[Cell, Cell]:
+def _epochs(row: dict | None) -> tuple[GridCell, GridCell]:
     if row is None:
-        return Cell(DASH), Cell(DASH)
+        return GridCell(DASH), GridCell(DASH)
     mean, std = row["null_mean"], row["null_std"]
-    return whole(round(row["observed"])), Cell(f"{mean:.1f} \u00b1 {std:.1f}", mean)
+    return whole(round(row["observed"])), GridCell(f"{mean:.1f} \u00b1 {std:.1f}", mean)
 
 
 def _beside(title: str) -> tuple[Column, Column]:
@@ -145,22 +144,22 @@ def _cited(table, tables: Tables, row):
     return table.get(known.pair) if known else None
 
 
-def _spread(cited: paper.Spread | None) -> Cell:
-    return spread(cited.mean, cited.std) if cited else Cell(DASH)
+def _spread(cited: paper.Spread | None) -> GridCell:
+    return spread(cited.mean, cited.std) if cited else GridCell(DASH)
 
 
-def _briefly(mean: float | None, std: float | None) -> Cell:
+def _briefly(mean: float | None, std: float | None) -> GridCell:
     """Write a mean and a standard deviation with the two decimals of the paper's Table 3."""
     if mean is None:
-        return Cell(DASH)
+        return GridCell(DASH)
     text = f"{mean:.2f}" if std is None else f"{mean:.2f} \u00b1 {std:.2f}"
-    return Cell(text.replace("-", MINUS), mean)
+    return GridCell(text.replace("-", MINUS), mean)
 
 
-def _quartiles(sizes) -> Cell:
+def _quartiles(sizes) -> GridCell:
     if sizes is None or sizes[1] is None:
-        return Cell(DASH)
-    return Cell(" / ".join(percent(size, 0) for size in sizes), sizes[1])
+        return GridCell(DASH)
+    return GridCell(" / ".join(percent(size, 0) for size in sizes), sizes[1])
 
 
 def _cut(value: float | None) -> float | None:
@@ -168,14 +167,14 @@ def _cut(value: float | None) -> float | None:
     return None if value is None else max(0.0, value)
 
 
-def _slice(row: dict) -> Cell:
+def _slice(row: dict) -> GridCell:
     if row["gap"] is not None and row["gap"] <= 0:
-        return Cell("none (gap \u2264 0)")
+        return GridCell("none (gap \u2264 0)")
     return _sized(row["share_worst"], row["share_low"], row["share_high"])
 
 
-def _sized(value: float | None, low: float | None, high: float | None) -> Cell:
+def _sized(value: float | None, low: float | None, high: float | None) -> GridCell:
     if value is None:
-        return Cell("none")
+        return GridCell("none")
     ends = "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
-    return Cell(percent(value), value, aside=ends)
+    return GridCell(percent(value), value, aside=ends)

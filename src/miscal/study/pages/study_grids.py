@@ -10,15 +10,15 @@ import polars as pl
 
 from miscal.report.texts import short
 from miscal.study.aggregates import deferral_numbers
-from miscal.study.methods import LEARNED, METHODS, of_method
-from miscal.study.pages.grid import Cell, Column, Grid, change, p, report_link, score, share, spread, text, whole
-from miscal.study.tables import Tables
+from miscal.study.pages.grid import Column, Grid, GridCell, change, p, report_link, score, share, spread, text, whole
+from miscal.study.plan import METHODS
+from miscal.study.tables import LEARNED, Tables, of_method
 from miscal.study.verdict import certificates
 
 _LONGEST = 60
 
 
-def named(value: str | None, href: str | None = None) -> Cell:
+def named(value: str | None, href: str | None = None) -> GridCell:
     """Write a name that a user gave."""
     return text(None if value is None else short(value, _LONGEST), href)
 
@@ -35,8 +35,8 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
             named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
             text(row["method"]), whole(row["n_test"]), _accuracy(row), share(row["confidence"]),
             score(row["smece"]), score(row["delta_std"]), share(row["share_unsupported"]),
-            Cell(row["worst"] or "none", row["worst"], kind=row["worst"] or "", aside=share(row["share_worst"], 0).text
-                 if row["worst"] else ""),
+            GridCell(row["worst"] or "none", row["worst"], kind=row["worst"] or "",
+                     aside=share(row["share_worst"], 0).text if row["worst"] else ""),
             change(row["gap"], row["gap_interval_low"], row["gap_interval_high"]), score(row["limit_hidden"]),
             p(adjusted.get((row["pair"], row["method"]))),
             change(row["log_loss_saved"], row["log_loss_saved_low"], row["log_loss_saved_high"]),
@@ -78,7 +78,7 @@ _PAIRS_NOTE = (
 )
 
 
-def _accuracy(row: dict) -> Cell:
+def _accuracy(row: dict) -> GridCell:
     """Write the mean outcome, and say where it is no accuracy."""
     return replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else "")
 
@@ -100,9 +100,10 @@ def methods_grid(tables: Tables) -> Grid | None:
         for method in METHODS
     ]  # fmt: skip
     write = (change, score, score, change, change, lambda seconds: whole(None if seconds is None else round(seconds)))
-    between = {row["pair"]: row for row in tables["duels"].iter_rows(named=True)}
+    duels = tables["duels"].iter_rows(named=True)
+    between = {row["pair"]: change(row["saved"], row["saved_low"], row["saved_high"]) for row in duels}
     rows = [
-        [named(row["model"]), named(row["dataset"]), _duel(between.get(row["pair"]))]
+        [named(row["model"]), named(row["dataset"]), between.get(row["pair"], change(None))]
         + [how(row[name + end]) for name, how in zip(columns, write, strict=True) for end in ("", "_auto")]
         for row in both.iter_rows(named=True)
     ]
@@ -111,10 +112,6 @@ def methods_grid(tables: Tables) -> Grid | None:
         Column("Log loss, paper minus auto", hint="the same rows; positive: auto is better"),
     )  # fmt: skip
     return Grid("Both methods", (*first, *heads), rows)
-
-
-def _duel(row: dict | None) -> Cell:
-    return change(None) if row is None else change(row["saved"], row["saved_low"], row["saved_high"])
 
 
 def certificates_grid(tables: Tables, planned: Mapping[str, int], method: str) -> Grid | None:
@@ -179,7 +176,7 @@ def fields_grid(tables: Tables, method: str) -> Grid | None:
     if found.is_empty():
         return None
     found = found.sort("correlation", descending=True, nulls_last=True, maintain_order=True)
-    models = _models(tables)
+    models = dict(_labels(tables).select("pair", "model").iter_rows())
     columns = (
         Column("One model", number=False), Column("Other model", number=False), Column("Data set", number=False),
         Column("Field", number=False), Column("Correlation"), Column("Equal signs"), Column("Questions"),
@@ -225,7 +222,7 @@ def purity_grid(tables: Tables, method: str) -> Grid | None:
     rows = [
         [named(row["model"]), named(row["dataset"]), named(row["by"]),
          text("raw inputs" if row["space"] == "raw" else "learned"), share(row["purity"]),
-         Cell(spread(row["null_mean"], row["null_std"]).text, row["null_mean"]), p(row["p_value"]), whole(row["n"])]
+         GridCell(spread(row["null_mean"], row["null_std"]).text, row["null_mean"]), p(row["p_value"]), whole(row["n"])]
         for row in found.iter_rows(named=True)
     ]  # fmt: skip
     return Grid(f"Neighbours, method {method}", columns, rows)
@@ -233,10 +230,6 @@ def purity_grid(tables: Tables, method: str) -> Grid | None:
 
 def _labels(tables: Tables) -> pl.DataFrame:
     return tables["pairs"].select("pair", "dataset", "model").unique("pair", maintain_order=True)
-
-
-def _models(tables: Tables) -> dict[str, str]:
-    return dict(_labels(tables).select("pair", "model").iter_rows())
 
 
 def _cut(found: pl.DataFrame) -> str:

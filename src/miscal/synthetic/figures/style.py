@@ -79,12 +79,7 @@ def heat_map(
     limits: tuple[float, float] = (0.0, 1.0),
     digits: int = 2,
 ):
-    """Draw a table of numbers (rows, columns) as coloured cells that carry their value; NaN is left blank.
-
-    Returns
-    -------
-    AxesImage
-    """
+    """Draw a table of numbers (rows, columns) as coloured cells that carry their value; NaN is left blank."""
     image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)

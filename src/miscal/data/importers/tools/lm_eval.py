@@ -170,9 +170,9 @@ CONVENTIONS = (
 def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict[str, str | None]) -> ImportedRow:
     contexts, continuations = _arguments(sample)
     values = [_number(pair) for pair in _answers(sample)]
-    if "acc_mutual_info" in sample and len(values) % 2 == 0 and _doubled(continuations):
+    half = len(continuations) // 2
+    if "acc_mutual_info" in sample and len(values) % 2 == 0 and continuations[:half] == continuations[half:]:
         # the second half asks for the choices without the question
-        half = len(values) // 2
         values, contexts, continuations = values[:half], contexts[:half], continuations[:half]
     if len(values) != len(continuations):
         raise UnusableRow("the numbers of answers and of arguments differ")
@@ -222,11 +222,6 @@ def _arguments(sample: dict[str, Any]) -> tuple[list[str], list[str]]:
     if not pairs:
         raise UnusableRow("there are no arguments")
     return [context for context, _ in pairs], [continuation for _, continuation in pairs]
-
-
-def _doubled(continuations: list[str]) -> bool:
-    half = len(continuations) // 2
-    return continuations[:half] == continuations[half:]
 
 
 def _correct(sample: dict[str, Any], convention: Convention, predicted: int, golds: Sequence[int]) -> int:

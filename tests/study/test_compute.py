@@ -1,14 +1,14 @@
 """Who computes cells, and on which GPU. No GPU is needed: the ways to ask for one are watched."""
 
-import os
 from types import SimpleNamespace
 
 import pytest
 
 from miscal.base.errors import InputError
+from miscal.base.workers import Processes, Ray, _Worker
 from miscal.study import read_plan
 from miscal.study.cells import cells_of
-from miscal.study.engines import Processes, Ray, _Worker, gpus_to_deal
+from miscal.study.compute import gpus_to_deal, task_of
 from miscal.study.folder import StudyFolder
 from miscal.study.run import pinned
 from miscal.study.steps import Job
@@ -35,26 +35,6 @@ def test_the_gpus_that_torch_sees_are_dealt(monkeypatch, there, named, expected)
     assert gpus_to_deal(read_plan({"pairs": "paper48", "score": {"device": "cuda:1"}})) == ()
 
 
-def test_each_process_sees_its_own_gpu():
-    engine = Processes(3, ("5", "GPU-ab"))
-    assert (engine.room, engine.models, Processes(2).models) == (3, 2, 1)
-    try:
-        assert [worker.gpu for worker in engine._free] == ["5", "GPU-ab", "5"]
-        seen = [worker.pool.submit(os.getenv, "CUDA_VISIBLE_DEVICES").result() for worker in engine._free[:2]]
-        assert seen == ["5", "GPU-ab"]
-    finally:
-        engine.close()
-
-
-def test_without_gpus_to_deal_a_process_sees_what_its_parent_does(monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    worker = _Worker.on(None)
-    try:
-        assert worker.pool.submit(os.getenv, "CUDA_VISIBLE_DEVICES").result() == "3"
-    finally:
-        worker.pool.shutdown()
-
-
 def test_two_models_are_not_asked_on_one_gpu_while_another_is_idle(tmp_path, monkeypatch):
     class Pool:
         def submit(self, *work):
@@ -64,8 +44,8 @@ def test_two_models_are_not_asked_on_one_gpu_while_another_is_idle(tmp_path, mon
     engine = Processes(4, ("0", "1"))
     job = jobs(tmp_path)[1]
     for name in ("score@mmlu.qwen3-1.7b", "read@mmlu.qwen3-1.7b", "score@mmlu.qwen3-4b"):
-        engine.submit(job[name])
-    asking = [worker.gpu for one, worker in engine._running.values() if one.cell.kind == "score"]
+        engine.submit(task_of(job[name]))
+    asking = [worker.gpu for future, worker in engine._busy.items() if engine._running[future].key.kind == "score"]
     assert sorted(asking) == ["0", "1"]
 
 
@@ -85,15 +65,15 @@ def test_two_models_are_not_asked_on_one_gpu_while_another_is_idle(tmp_path, mon
 @pytest.mark.parametrize("there", [0, 1])
 def test_on_ray_what_is_faster_on_a_gpu_asks_for_one_where_there_is_one(tmp_path, name, settings, gpus, there):
     asked = []
-    ray = Ray.__new__(Ray)
-    ray._gpus, ray._running = there, {}
 
-    def remote(**needs):
+    def options(**needs):
         asked.append(needs["num_gpus"])
-        return lambda function: SimpleNamespace(remote=lambda job: object())
+        return SimpleNamespace(remote=lambda *_: SimpleNamespace(future=object))
 
-    ray._ray = SimpleNamespace(remote=remote)
-    ray.submit(jobs(tmp_path, **settings)[1][name])
+    ray = Ray.__new__(Ray)
+    ray._running, ray._remote = {}, SimpleNamespace(options=options)
+    ray._ray = SimpleNamespace(cluster_resources=lambda: {"CPU": 2.0, "GPU": there})
+    ray.submit(task_of(jobs(tmp_path, **settings)[1][name]))
     assert asked == [gpus * there]
 
 

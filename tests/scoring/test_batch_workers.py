@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError, ResourceError
+from miscal.base.workers import InProcess, Processes, Ray
 from miscal.scoring import FakeModel, ModelSpec, Question
-from miscal.scoring.executors import Local, Processes, Ray, executor
+from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items
 
@@ -23,7 +24,7 @@ def items(n: int = 24):
 
 
 def run(model, out: Path, chosen, rows=None, batch_tokens=120) -> dict[str, bytes]:
-    score_folder(model, rows or items(), out, task={"task": "test"}, batch_tokens=batch_tokens, executor=chosen)
+    score_folder(model, rows or items(), out, task={"task": "test"}, batch_tokens=batch_tokens, workers=chosen)
     return {path.name: path.read_bytes() for path in sorted(out.iterdir()) if path.name != ".lock"}
 
 
@@ -72,61 +73,62 @@ KILLED = 20
 def check_deaths(tmp_path, chosen) -> None:
     """Let workers die one after the other: the folder is that of a run in which none did."""
     rows = {"rows": items(100), "batch_tokens": 60}
-    whole = run(FakeModel(), tmp_path / "whole", Local(), **rows)
+    whole = run(FakeModel(), tmp_path / "whole", InProcess(), **rows)
     (tmp_path / "deaths").mkdir()
     assert run(_importable(Dying)(tmp_path / "deaths", KILLED), tmp_path / "out", chosen, **rows) == whole
     assert len(died(tmp_path / "deaths")) == KILLED
 
 
 def test_engines_by_name():
-    assert isinstance(executor("local"), Local)
-    assert isinstance(executor("local", workers=2), Processes)
-    with pytest.raises(InputError, match="local or ray"):
-        executor("dask")
+    assert isinstance(choose_batch_workers("local"), InProcess)
+    assert isinstance(choose_batch_workers("local", workers=2), Processes)
+    with pytest.raises(InputError, match="one of local, ray; got 'dask'"):
+        choose_batch_workers("dask")
 
 
 @pytest.mark.parametrize(
-    ("gpus", "options", "devices"),
+    ("gpus", "options", "seen"),
     [
-        (0, {"workers": 3}, ["cpu"] * 3),
-        (2, {}, ["cuda:0", "cuda:1"]),
-        (2, {"device": "cuda"}, ["cuda:0", "cuda:1"]),
+        (0, {"workers": 3}, [None] * 3),
+        (2, {}, ["0", "1"]),
+        (2, {"device": "cuda"}, ["0", "1"]),
         (2, {"device": "cuda:1"}, None),
         (2, {"device": "cpu"}, None),
-        (2, {"device": "cpu", "workers": 2}, ["cpu", "cpu"]),
+        (2, {"device": "cpu", "workers": 2}, [None, None]),
         (1, {}, None),
     ],
 )
-def test_the_device_asked_for_is_the_one_that_computes(monkeypatch, gpus, options, devices):
+def test_the_device_asked_for_is_the_one_that_computes(monkeypatch, gpus, options, seen):
     monkeypatch.setattr("torch.cuda.device_count", lambda: gpus)
-    chosen = executor("local", **options)
-    assert list(chosen.devices) == devices if devices else isinstance(chosen, Local)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    chosen = choose_batch_workers("local", **options)
+    assert [worker.gpu for worker in chosen._free] == seen if seen else isinstance(chosen, InProcess)
 
 
 def test_options_of_the_other_engine_are_refused(monkeypatch):
     with pytest.raises(InputError, match="ray_address"):
-        executor("local", address="host:1")
+        choose_batch_workers("local", ray_address="host:1")
     with pytest.raises(InputError, match="workers"):
-        executor("ray", workers=2)
+        choose_batch_workers("ray", workers=2)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     with pytest.raises(InputError, match="--device cpu"):
-        executor("local", workers=2)
+        choose_batch_workers("local", workers=2)
 
 
 @pytest.mark.promise("C10")
 def test_processes_equal_this_process(tmp_path, llama_folder):
     spec = ModelSpec(str(llama_folder), dtype="float32", threads=1)
-    here = run(spec, tmp_path / "here", Local())
-    assert run(spec, tmp_path / "there", Processes(["cpu"])) == here
+    here = run(spec, tmp_path / "here", InProcess())
+    assert run(spec, tmp_path / "there", Processes(1)) == here
 
 
 @pytest.mark.promise("C12")
 @pytest.mark.slow
 def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    expected = run(FakeModel(), tmp_path / "whole", Local())
+    expected = run(FakeModel(), tmp_path / "whole", InProcess())
     mortal = _importable(Mortal)(tmp_path / "died")
-    assert run(mortal, tmp_path / "out", Processes(["cpu", "cpu"])) == expected
+    assert run(mortal, tmp_path / "out", Processes(2)) == expected
     assert (tmp_path / "died").exists()
 
 
@@ -135,7 +137,7 @@ def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
 @pytest.mark.timeout(1200)
 def test_twenty_killed_processes_change_no_byte(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    check_deaths(tmp_path, Processes(["cpu", "cpu"]))
+    check_deaths(tmp_path, Processes(2))
 
 
 @pytest.mark.promise("C12")
@@ -143,14 +145,14 @@ def test_twenty_killed_processes_change_no_byte(tmp_path, monkeypatch):
 def test_a_batch_that_always_kills_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     mortal = _importable(Mortal)(tmp_path / "died", always=True)
-    with pytest.raises(ResourceError, match="killed its worker 3 times"):
-        run(mortal, tmp_path / "out", Processes(["cpu"]))
+    with pytest.raises(ResourceError, match=r"^batch 0: the process .* was ended from outside.*--batch-tokens$"):
+        run(mortal, tmp_path / "out", Processes(1))
 
 
 def _importable(kind: type) -> type:
     """Make a class of this file importable in a worker by the name of the file."""
-    module = sys.modules.setdefault("test_executors", sys.modules[__name__])
-    kind.__module__ = "test_executors"
+    module = sys.modules.setdefault("test_batch_workers", sys.modules[__name__])
+    kind.__module__ = "test_batch_workers"
     setattr(module, kind.__name__, kind)
     sys.path.insert(0, str(Path(__file__).parent))
     return kind
@@ -171,7 +173,7 @@ def cluster():
 @pytest.mark.filterwarnings("ignore")
 def test_ray_equals_local_byte_for_byte(tmp_path, llama_folder, cluster):
     spec = ModelSpec(str(llama_folder), dtype="float32", threads=1)
-    assert run(spec, tmp_path / "ray", Ray()) == run(spec, tmp_path / "local", Local())
+    assert run(spec, tmp_path / "ray", Ray()) == run(spec, tmp_path / "local", InProcess())
 
 
 @pytest.mark.promise("C10")
@@ -181,7 +183,7 @@ def test_ray_equals_local_byte_for_byte(tmp_path, llama_folder, cluster):
 def test_ray_survives_a_killed_worker(tmp_path, cluster):
     cloudpickle = importlib.import_module("ray.cloudpickle")
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    expected = run(FakeModel(), tmp_path / "whole", Local())
+    expected = run(FakeModel(), tmp_path / "whole", InProcess())
     assert run(Mortal(tmp_path / "died"), tmp_path / "out", Ray()) == expected
     assert (tmp_path / "died").exists()
     np.testing.assert_equal(len(expected), 3)
