@@ -32,7 +32,7 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
 from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
 from miscal.calibration.metrics.population import merge, observed, smece_statistic
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import check_rows, take_groups
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
@@ -191,8 +191,8 @@ def mean_scores(world: str, kind: str) -> dict[str, float]:
 def smooth_error(asked: Asked) -> Told:
     """The p-value of smECE, as `measure_smece` finds it, without the interval, which is dear."""
     rows, told = asked.rows, Told()
-    y, f, weight = rows.correct, rows.confidence, shares(rows.weight, len(rows.correct))
-    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, rows.group, weight))
+    tested = check_rows(rows.correct, rows.confidence, rows.weight, rows.group)
+    cells = merge(tested, effect=effect_given_confidence(tested))
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, ERROR_DRAWS, asked.seed)
     told.p_value("smece", p_value_of(null, observed(cells, statistic)), hypothesis=True)

@@ -110,9 +110,14 @@ class LabelledRows:
         return None if self.design is None else self.design.weight
 
     @property
+    def shares(self) -> Floats:
+        """How much each row counts; they sum to 1."""
+        return shares(self.weight, len(self))
+
+    @property
     def mass(self) -> Floats:
         """How much each row counts, 1 on average."""
-        return np.ones(len(self)) if self.weight is None else shares(self.weight, len(self)) * len(self)
+        return np.ones(len(self)) if self.weight is None else self.shares * len(self)
 
     def take(self, index: NDArray) -> Self:
         """Return some rows, by number or by a boolean mask; how strongly groups hang together stays as it is."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.base.folds import assign_folds, row_groups
+from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.rows import take_groups
 from miscal.data.sampling import draw_rows
@@ -171,7 +171,7 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     Groups are drawn whole, so what taught a field is independent of every row that it judges, and the rows outside the
     sample are a last block, after the folds of the sample: tests that go through the blocks in turn stay exact.
     """
-    groups = row_groups(triples.X, triples.group)
+    groups = triples.units
     sample = draw_rows(groups, size, named=triples.group is not None, seed=seed)
     check_trainable(triples.correct[sample], None)
     found = fit_honest_fields(model, triples.take(sample))
@@ -190,7 +190,7 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     )  # fmt: skip
     parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
     corrections = corrections_by_name(triples, folded.corrected, parts)
-    expected = expected_outcome(triples, seed, groups)
+    expected = expected_outcome(triples, seed)
     return FittedRows(triples, model, folded, expected, corrections, fold, forward, block, sample)
 
 
@@ -246,7 +246,7 @@ def fit_again(
     return Refit(estimate, fitted.settings_["epoch"] if proxies else None, proxies)
 
 
-def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = None) -> np.ndarray:
+def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
     """Regress the outcome on the confidence with other rows: E[y | f].
 
     Parameters
@@ -255,8 +255,6 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
         With a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
     seed : int
         Of the folds.
-    groups : ndarray of int, shape (n,), optional
-        Numbers of rows that folds keep together, where they are known already.
 
     Returns
     -------
@@ -272,8 +270,7 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
 
     if triples.split is not None:
         return learned(triples.split != "test", f)
-    groups = row_groups(triples.X, triples.group) if groups is None else groups
-    folds = assign_folds(groups, _FOLDS, np.random.default_rng((seed, _STREAM)))
+    folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = np.empty(len(triples))
     for k in np.unique(folds):
         inside = folds == k

@@ -8,7 +8,10 @@ import numpy as np
 
 from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
-from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.metrics.curve import curve_of
+from miscal.calibration.metrics.gap import MIN_ROWS, gap_of, slice_number
+from miscal.calibration.metrics.inference import DRAWS, smece_of
+from miscal.calibration.metrics.rows import labelled
 from miscal.calibration.survey_design import average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.json_values import interval, number
@@ -53,25 +56,19 @@ def global_numbers(rows: LabelledRows, everyone: Triples | None = None, *, seed:
     Global
         Every metric with its interval.
     """
-    scores = metrics.global_scores(rows.correct, rows.confidence, **_counted(rows), random_state=seed)
+    of = dict.fromkeys(metrics.METRICS, rows)
     if everyone is not None:
-        of_all = everyone.correct, everyone.confidence
-        counted = {"sample_weight": everyone.weight, "groups": everyone.group}
-        scores |= {name: metrics.METRICS[name].estimate(*of_all, **counted) for name in ("accuracy", "confidence")}
+        whole = labelled(everyone.correct, everyone.confidence, everyone.group, everyone.weight)
+        of |= dict.fromkeys(("accuracy", "confidence"), whole)
+    scores = {name: metric.estimate_of(of[name], DRAWS, seed) for name, metric in metrics.METRICS.items()}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
-
-
-def _counted(rows: LabelledRows) -> dict[str, np.ndarray | None]:
-    """Return the keywords by which metrics are told how much rows count, and which hang together."""
-    return {"sample_weight": rows.weight, "groups": rows.group}
 
 
 def smooth_ece(rows: LabelledRows, *, seed: int) -> SmoothEce:
     """Measure SmoothECE with its interval, noise floor and p-value; all null where there are no rows."""
     if len(rows) == 0:
         return SmoothEce(value=None)
-    found = metrics.measure_smece(rows.correct, rows.confidence, **_counted(rows), random_state=seed)
-    return _stored(found, SmoothEce)
+    return _stored(smece_of(rows, DRAWS, seed), SmoothEce)
 
 
 def group_numbers(rows: LabelledRows, column: str | None = None) -> GroupNumbers | None:
@@ -263,10 +260,7 @@ def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime
 
 
 def _score(rows: LabelledRows) -> Score:
-    values = {
-        metric.name: metric.value(rows.correct, rows.confidence, sample_weight=rows.weight) if len(rows) else None
-        for metric in metrics.correction_metrics()
-    }
+    values = {metric.name: metric.value_of(rows) if len(rows) else None for metric in metrics.correction_metrics()}
     return Score(n=len(rows), **values)
 
 
@@ -304,7 +298,7 @@ def reliability(rows: LabelledRows, *, min_rows: int = MIN_ROWS) -> CurveNumbers
         return None
     # ten rows to a bin on average, where there are too few for all bins
     n_bins = max(1, min(BINS, len(rows) // 10))
-    curve = metrics.reliability_curve(rows.correct, rows.confidence, n_bins=n_bins, **_counted(rows))
+    curve = curve_of(rows, n_bins)
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 
@@ -369,9 +363,7 @@ def gap(
     """
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}
-    found = metrics.measure_gap(
-        rows.correct, rows.confidence, regime, min_rows=min_rows, **_counted(rows), random_state=seed, known=known
-    )
+    found = gap_of(rows, slice_number(regime), min_rows=min_rows, random_state=seed, known=known)
     return _stored(found, GapNumbers)
 
 

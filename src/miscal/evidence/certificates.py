@@ -126,7 +126,7 @@ def unseen_rows(
         delta=_check_field(delta, "delta"),
         hidden=_check_field(hidden, "hidden"),
         block=None if block is None else _check_block(block, n),
-        group=check_groups(groups, None, n),
+        group=check_groups(groups, n),
         weight=None if weights is None else check_weight(weights, n, name="weights"),
     )
 
