@@ -135,10 +135,6 @@ class SurveyDesign:
         independent : float, optional
             What the caller takes for the variance under independence; by default sum weight^2 variance.
 
-        Returns
-        -------
-        float
-
         Examples
         --------
         >>> pairs = SurveyDesign(np.arange(1000) // 2, 0.3)
@@ -232,6 +228,33 @@ def spread(values: Floats, weight: Floats | None) -> float:
     (0.5, 1.0)
     """
     return average((values - average(values, weight)) ** 2, weight) ** 0.5
+
+
+def correlation(a: Floats, b: Floats, weight: Floats | None = None) -> float | None:
+    """Pearson correlation, None where one side is constant up to rounding.
+
+    Parameters
+    ----------
+    a, b : (n,) float64
+        Values.
+    weight : (n,) float64, optional
+        How much each row counts; all alike by default.
+
+    Returns
+    -------
+    float or None
+        In [-1, 1].
+
+    Examples
+    --------
+    >>> correlation(np.array([0.0, 1.0]), np.array([2.0, 4.0])), correlation(np.zeros(2), np.arange(2.0))
+    (1.0, None)
+    """
+    spreads = spread(a, weight), spread(b, weight)
+    if min(spreads) < 1e-12:
+        return None
+    together = average((a - average(a, weight)) * (b - average(b, weight)), weight)
+    return float(np.clip(together / (spreads[0] * spreads[1]), -1.0, 1.0))
 
 
 def kish(weight: Floats, variance: Floats) -> float:

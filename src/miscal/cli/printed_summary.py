@@ -5,7 +5,7 @@ from pathlib import Path
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.findings.verdict import in_points
-from miscal.report.legend import REGIMES
+from miscal.report.legend import REGIME_LABELS
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import grouped, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
@@ -63,7 +63,7 @@ def _inputs(summary: Summary) -> list[str]:
 def _regimes(summary: Summary) -> list[str]:
     rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{REGIMES[regime.name].lower()} on {regime.share:.0%} of the {rows}: accuracy minus "
+        f"{regime.name:<12}{REGIME_LABELS[regime.name].lower()} on {regime.share:.0%} of the {rows}: accuracy minus "
         f"confidence {_shown(regime.residual)}{_hidden(regime)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n >= MIN_ROWS

@@ -138,10 +138,6 @@ def fit_rows(
         As for :func:`miscal.discovery.discover.discover`.
     sample : int, optional
         Learn from so many rows, drawn at random; all rows must testify.
-
-    Returns
-    -------
-    FittedRows
     """
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if sample is not None:
@@ -231,10 +227,6 @@ def fit_again(
         From :func:`prepared`.
     method, options, seed, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
-
-    Returns
-    -------
-    Refit
     """
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if triples.split is None:

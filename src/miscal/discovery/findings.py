@@ -90,10 +90,6 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     seed : int
         Of the folds, of the clusters, and of the order of rows of equal confidence.
     settings : LedgerSettings, optional
-
-    Returns
-    -------
-    Ledger
     """
     # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart
     evidence = TEST if own_split else ALL
@@ -129,10 +125,6 @@ def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None
 def findings_table(ledger: Ledger) -> "pl.DataFrame":
     """Write the findings down, a row each.
 
-    Parameters
-    ----------
-    ledger : Ledger
-
     Returns
     -------
     polars.DataFrame
@@ -142,11 +134,11 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
 
     rows = []
     for one in ledger.findings:
-        told = plain(one.to_dict())
-        hidden = told.pop("hidden")
+        stored = plain(one.to_dict())
+        hidden = stored.pop("hidden")
         low, high = hidden["interval"]
-        values = {name: json.dumps(told[name]) for name in ("condition", "made_of")}
-        rows.append({**told, **values, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
+        values = {name: json.dumps(stored[name]) for name in ("condition", "made_of")}
+        rows.append({**stored, **values, "hidden": hidden["value"], "hidden_low": low, "hidden_high": high})
     return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
 
 

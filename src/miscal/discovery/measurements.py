@@ -1,4 +1,8 @@
-"""Numbers of a run, measured on rows that nothing has learned from: arrays in, parts of the summary out."""
+"""Numbers of a run, measured on rows that nothing has learned from: rows in, parts of the summary out.
+
+`rows` are those that testify, and `regime` is an array of object of shape (n,): ``"over"``, ``"good"``, ``"under"``, or
+None where the field is no local estimate. `seed` is that of the bootstrap and of the null draws.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +16,7 @@ from miscal.calibration.metrics.curve import curve_of
 from miscal.calibration.metrics.gap import MIN_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
 from miscal.calibration.metrics.rows import labelled
-from miscal.calibration.survey_design import average, spread
+from miscal.calibration.survey_design import average, correlation, spread
 from miscal.data.triples import Triples
 from miscal.discovery.json_values import interval, number
 from miscal.discovery.summary import (
@@ -44,17 +48,8 @@ def global_numbers(rows: LabelledRows, everyone: Triples | None = None, *, seed:
 
     Parameters
     ----------
-    rows : LabelledRows
-        The rows that testify.
     everyone : Triples, optional
         All rows, where others do not testify.
-    seed : int
-        Of the bootstrap and of the null draws.
-
-    Returns
-    -------
-    Global
-        Every metric with its interval.
     """
     of = dict.fromkeys(metrics.METRICS, rows)
     if everyone is not None:
@@ -72,19 +67,7 @@ def smooth_ece(rows: LabelledRows, *, seed: int) -> SmoothEce:
 
 
 def group_numbers(rows: LabelledRows, column: str | None = None) -> GroupNumbers | None:
-    """Say how strongly the rows of a group hang together, and for how many independent rows they count.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-        The rows that testify.
-    column : str, optional
-        That names the groups.
-
-    Returns
-    -------
-    GroupNumbers or None
-        None where all rows are independent.
+    """Say how strongly rows of a group hang together, and for how many independent rows they count; None if none do.
 
     Examples
     --------
@@ -117,10 +100,6 @@ def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> Wei
     column : str, optional
         That names them.
 
-    Returns
-    -------
-    WeightNumbers or None
-
     Examples
     --------
     >>> found = weight_numbers(np.array([1.0, 1.0, 2.0]))
@@ -140,10 +119,6 @@ def field_numbers(
 
     Parameters
     ----------
-    rows : LabelledRows
-        With `delta` and `hidden`.
-    regime : ndarray of object, shape (n,)
-        ``"over"``, ``"good"``, ``"under"``, or None where the field is no local estimate.
     supported : ndarray of bool, shape (n,)
         Whether enough of the rows learned from lie nearby.
     visible : ndarray of float64, shape (n,)
@@ -170,49 +145,13 @@ def field_numbers(
     )
 
 
-def correlation(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None = None) -> float | None:
-    """Pearson correlation, None where one side is constant up to rounding.
-
-    Parameters
-    ----------
-    a, b : ndarray of float64, shape (n,)
-        Values.
-    weights : ndarray of float64, shape (n,), optional
-        How much each row counts; all alike by default.
-
-    Returns
-    -------
-    float or None
-        In [-1, 1].
-
-    Examples
-    --------
-    >>> correlation(np.array([0.0, 1.0]), np.array([2.0, 4.0])), correlation(np.zeros(2), np.arange(2.0))
-    (1.0, None)
-    """
-    spreads = spread(a, weights), spread(b, weights)
-    if min(spreads) < 1e-12:
-        return None
-    together = average((a - average(a, weights)) * (b - average(b, weights)), weights)
-    return float(np.clip(together / (spreads[0] * spreads[1]), -1.0, 1.0))
-
-
 def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) -> tuple[Regime, ...]:
     """Measure each regime on rows that testify: over, good, under; the numbers of an empty one are null.
 
     Parameters
     ----------
-    rows : LabelledRows
-        The rows that testify.
-    regime : ndarray of object, shape (n,)
-        Regime of each, of the total field or of the hidden one.
     seed : int or None
         Of the bootstrap and of the null draws of smECE; None leaves smECE out.
-
-    Returns
-    -------
-    tuple of Regime
-        Three entries.
     """
     return tuple(_regime(name, rows, regime == name, one, seed) for name, one in judge_regimes(rows, regime).items())
 
@@ -240,17 +179,8 @@ def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime
 
     Parameters
     ----------
-    rows : LabelledRows
-        The rows that testify.
     predictions : mapping of str to ndarray of float64, shape (n,)
         Their corrected confidences by name of the correction.
-    regime : ndarray of object, shape (n,)
-        Regime of each.
-
-    Returns
-    -------
-    dict of str to Comparison
-        Scores are null on an empty slice.
     """
     slices = {"all": np.ones(len(rows), dtype=bool), **{name: regime == name for name in REGIMES}}
     return {
@@ -269,19 +199,10 @@ def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min
 
     Parameters
     ----------
-    rows : LabelledRows
-        The rows that testify.
     corrected : ndarray of float64, shape (n,)
         Their confidences after the correction.
-    regime : ndarray of object, shape (n,)
-        Regime of each.
     min_rows : int, default 30
         The fewest rows of a slice whose curve is computed.
-
-    Returns
-    -------
-    Curves
-        Null for a slice of fewer rows.
     """
     slices = {"all": np.ones(len(rows), dtype=bool), "over": regime == "over", "under": regime == "under"}
     kinds = {"raw": rows, "corrected": replace(rows, confidence=corrected)}
@@ -309,8 +230,6 @@ def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
     ----------
     delta : ndarray of float64, shape (n,)
         The field.
-    regime : ndarray of object, shape (n,)
-        Regime of each test row; rows without one are not counted.
 
     Returns
     -------
@@ -343,23 +262,12 @@ def gap(
 
     Parameters
     ----------
-    rows : LabelledRows
-        The rows that testify.
-    regime : ndarray of object, shape (n,)
-        Regime of each.
-    seed : int
-        Of the null draws.
     min_rows : int, default 30
         Rows that a regime needs.
     whole : Global
         From :func:`global_numbers`, of the same rows and seed.
     regimes : sequence of Regime
         From :func:`regime_numbers`, of the same rows and seed. The intervals of smECE of both are not drawn again.
-
-    Returns
-    -------
-    GapNumbers
-        Value, interval, floor, p-value and the worse slice.
     """
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}

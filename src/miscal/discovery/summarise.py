@@ -73,6 +73,7 @@ def summarise(
         The document, without its timing.
     """
     triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
+    split = triples.split
     regime, hidden_regime = rows.regime[testify], rows.hidden_regime[testify]
     supported, visible = rows.estimate.supported[testify], rows.estimate.visible[testify]
     predictions = {name: values[testify] for name, values in rows.corrections.items()}
@@ -81,7 +82,7 @@ def summarise(
     claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
     summary = Summary(
         n=len(triples),
-        **_counts(triples),
+        **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
         seed=seed,
         method=model.method,
@@ -97,7 +98,7 @@ def summarise(
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(tested, predictions, regime),
-        selection=_selection(model),
+        selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
         subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
         findings=rows.ledger.numbers(),
         accounted_for=rows.ledger.accounted_numbers(),
@@ -114,11 +115,6 @@ def summarise(
         timing={},
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
-
-
-def _counts(triples: Triples) -> dict[str, int | None]:
-    split = triples.split
-    return {f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS}
 
 
 def _alarms(triples: Triples) -> tuple[str, ...]:
@@ -211,11 +207,6 @@ def _unnamed_groups(rows: FittedRows) -> list[str]:
     ]
 
 
-def _selection(model: MiscalibrationField) -> Selection:
-    candidates = plain(list(model.selection_))
-    return Selection(chosen=plain(dict(model.settings_)), candidates=tuple(candidates))
-
-
 def _data(triples: Triples) -> Data:
     source = plain(triples.source)
     columns = source.get("columns", {})
@@ -240,8 +231,8 @@ def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: 
 
 
 def _versions() -> dict[str, str]:
-    told = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
-            told[name] = metadata.version(name)
-    return told
+            versions[name] = metadata.version(name)
+    return versions

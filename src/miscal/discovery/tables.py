@@ -98,7 +98,10 @@ def map_table(
     triples = rows.triples
     shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
     raw = lay_out(triples.X[shown], method=method, seed=seed)
-    learned = lay_out(_learned(rows, shown), method=method, seed=seed)
+    # of very many rows no coordinates are kept
+    kept = rows.sample is None
+    coordinates = rows.estimate.coordinates[shown] if kept else rows.model.transform(triples.X[shown])
+    learned = lay_out(coordinates, method=method, seed=seed)
     picture = table[shown].select(MAP_COLUMNS)
     explaining = _explaining(triples.take(shown))
     picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
@@ -110,13 +113,6 @@ def map_table(
         n_total=len(triples),
     )
     return picture, info
-
-
-def _learned(rows: FittedRows, shown: np.ndarray) -> np.ndarray:
-    """Coordinates of the rows shown; of very many rows none are kept."""
-    if rows.sample is None:
-        return rows.estimate.coordinates[shown]
-    return rows.model.transform(rows.triples.X[shown])
 
 
 def _exampled(rows: FittedRows) -> np.ndarray:

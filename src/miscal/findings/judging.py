@@ -166,15 +166,12 @@ def _judged(
     names = ("total", "visible", "hidden")
     # the hidden p-value compares the region with other rows of like confidence: it can be small where the region holds
     # nearly all rows and the few others differ, so the interval of the region's own mean has to exclude zero as well
+    beyond = [one.interval is not None and min(sign * end for end in one.interval) > 0 for one in parts]
     confirmed = {
-        name: bool(p_value <= settings.significance and sign and _is_beyond_zero(one, sign))
-        for name, one, p_value in zip(names, parts, p_values, strict=True)
+        name: bool(p_value <= settings.significance and sign and clear)
+        for name, clear, p_value in zip(names, beyond, p_values, strict=True)
     }
     return Judged(*parts, dict(zip(names, p_values, strict=True)), confirmed)
-
-
-def _is_beyond_zero(one: Residual, sign: int) -> bool:
-    return one.interval is not None and min(sign * end for end in one.interval) > 0
 
 
 def _visible(

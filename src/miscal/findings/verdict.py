@@ -78,19 +78,19 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     """
     basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
     if claim.confirmed:
-        return f"{_found(groups, places)}. {_limit(claim, basis)}{'' if groups or places else _NO_PART}."
+        if not groups and not places:
+            return f"{_FOUND}. {_limit(claim, basis)}{_NO_PART}."
+        return f"{_which(groups or places, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
     if groups:
-        return f"{_which(groups, listed_in_report=True)}. {_field_adds_nothing(claim, basis)}."
+        adds = _NOTHING_BEYOND if not claim.structure else f"{_NOT_CONFIRMED} {basis}"
+        return f"{_which(groups, listed_in_report=True)}. {adds}."
     return f"{_not_found(claim)}. {_power(claim, basis)}."
 
 
+_FOUND = "Hidden miscalibration was found, which no reliability diagram can show"
+_NOTHING_BEYOND = "Beyond such groups, the estimated field claims nothing hidden"
+_NOT_CONFIRMED = "The estimated field as a whole was not confirmed on"
 _NO_PART = ", but no single part of the data could be confirmed on its own"
-
-
-def _found(groups: Sequence[Place], places: Sequence[Place]) -> str:
-    if groups or places:
-        return _which(groups or places, listed_in_report=bool(groups))
-    return "Hidden miscalibration was found, which no reliability diagram can show"
 
 
 def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
@@ -98,10 +98,10 @@ def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
     for place in places[:MOST_PLACES]:
         often = "less often" if place.hidden < 0 else "more often"
         named.setdefault(often, []).append(f"{place.name} (by {in_points(abs(place.hidden))})")
-    told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
+    of = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {told}{rest}"
+    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {of}{rest}"
 
 
 def _limit(claim: Claim, basis: str) -> str:
@@ -115,12 +115,6 @@ def in_points(size: float) -> str:
     """Write a size in whole points, or in tenths where it is less than one."""
     number = f"{100 * size:.0f}" if size >= 0.01 else f"{100 * size:.1f}"
     return f"{number} point{'' if number == '1' else 's'}"
-
-
-def _field_adds_nothing(claim: Claim, basis: str) -> str:
-    if not claim.structure:
-        return "Beyond such groups, the estimated field claims nothing hidden"
-    return f"The estimated field as a whole was not confirmed on {basis}"
 
 
 def _listed(items: Sequence[str]) -> str:

@@ -79,10 +79,6 @@ def read_source(folder: Path, *, redact_text: bool = False, name: str | None = N
     name : str, optional
         What to call the run if its data are no file; by default as its folder.
 
-    Returns
-    -------
-    Source
-
     Raises
     ------
     FileError

@@ -82,13 +82,7 @@ def reliability_curve(
 
 
 def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> ReliabilityCurve:
-    """Return the curve of rows, as :func:`reliability_curve` does.
-
-    Examples
-    --------
-    >>> curve_of(check_rows([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), 2).n.tolist()
-    [2, 2]
-    """
+    """Return the curve of rows, as :func:`reliability_curve` does."""
     y, f, weight = rows.correct, rows.confidence, rows.shares
     index = bin_index(f, n_bins, strategy, weight)
     n = np.bincount(index, minlength=n_bins)

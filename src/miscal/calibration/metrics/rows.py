@@ -22,10 +22,6 @@ def check_rows(correct: Any, confidence: Any, sample_weight: Any = None, groups:
     Nothing is copied without need, and nothing may be written to: fresh memory pages for copies would cost more than
     all arithmetic on them.
 
-    Returns
-    -------
-    LabelledRows
-
     Raises
     ------
     InputError

@@ -82,13 +82,7 @@ def brier(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
 
 
 def mean_value(rows: LabelledRows, values: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
-    """Return the weighted mean of a value that outcome and confidence give each row.
-
-    Examples
-    --------
-    >>> mean_value(check_rows([1, 0], [0.5, 0.5]), squared_errors)
-    0.25
-    """
+    """Return the weighted mean of a value that outcome and confidence give each row."""
     return float(rows.shares @ values(rows.correct, rows.confidence))
 
 
@@ -226,13 +220,7 @@ def ece(
 
 
 def ece_of(rows: LabelledRows, n_bins: int = 15, strategy: str = "width") -> float:
-    """Return the binned error of rows, as :func:`ece` does.
-
-    Examples
-    --------
-    >>> ece_of(check_rows([1, 0, 1, 1], [0.9, 0.9, 1.0, 1.0]), 10)
-    0.2
-    """
+    """Return the binned error of rows, as :func:`ece` does."""
     index = bin_index(rows.confidence, n_bins, strategy, rows.shares)
     return float(np.abs(np.bincount(index, rows.shares * (rows.correct - rows.confidence))).sum())
 
@@ -321,13 +309,7 @@ def mean_interval(
 
 
 def mean_of_values(rows: LabelledRows, values: np.ndarray, *, null: float = 0.0, unit: float = 0.0) -> MeanEstimate:
-    """Return the mean of a value of each row with interval and p-value, as :func:`mean_interval` says.
-
-    Examples
-    --------
-    >>> mean_of_values(check_rows([1, 0], [0.5, 0.5]), np.array([0.0, 1.0])).value
-    0.5
-    """
+    """Return the mean of a value of each row with interval and p-value, as :func:`mean_interval` says."""
     v, weight, group = values, rows.shares, rows.group
     mean = float(weight @ v)
     parts, shares = weight * (v - mean), weight
@@ -405,13 +387,7 @@ def student_mean_residual(
 
 
 def mean_residual(rows: LabelledRows) -> MeanEstimate:
-    """Return the mean residual of rows, as :func:`student_mean_residual` does.
-
-    Examples
-    --------
-    >>> mean_residual(check_rows([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75])).value
-    -0.5
-    """
+    """Return the mean residual of rows, as :func:`student_mean_residual` does."""
     found = mean_of_values(rows, rows.correct - rows.confidence, unit=1.0)
     if found.interval is None:
         return found

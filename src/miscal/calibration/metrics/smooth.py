@@ -91,13 +91,7 @@ def smece(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
 
 
 def smece_value(rows: LabelledRows) -> float:
-    """Return smECE of rows.
-
-    Examples
-    --------
-    >>> smece_value(check_rows([0, 1, 0, 0], [0.9, 0.9, 0.9, 0.9]))
-    0.65
-    """
+    """Return smECE of rows."""
     return smece_of_residuals(*weighted_residuals(rows))
 
 
@@ -110,10 +104,6 @@ def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
         Confidences in [0, 1].
     value : float array of shape (n,)
         w_i r_i with weights summing to 1; positive is under-confident.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

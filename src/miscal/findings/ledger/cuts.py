@@ -86,10 +86,6 @@ def condition_of(cut: JudgedCut, field: SequentialField, hidden: np.ndarray, row
         its quantile.
     row : int array of shape (n,)
         Numbers of the rows in the source.
-
-    Returns
-    -------
-    Cut
     """
     side = 1 if cut.lowest else -1
     blocks, at_bound = [], np.zeros(len(row), bool)

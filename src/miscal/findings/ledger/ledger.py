@@ -117,8 +117,8 @@ class Finding:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that define or describe it; ``"text"`` for the texts."""
-        told = () if self.made_of is None else self.made_of.columns
-        return tuple(dict.fromkeys((*self.condition.columns, *told)))
+        others = () if self.made_of is None else self.made_of.columns
+        return tuple(dict.fromkeys((*self.condition.columns, *others)))
 
     def redacted(self, number: Callable[[str], int]) -> Finding:
         """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
@@ -131,7 +131,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding in the shape of ``summary.json``."""
-        told = {
+        stored = {
             "description": self.description,
             "condition": self.condition.to_dict(),
             "made_of": None if self.made_of is None else composition_dict(self.made_of),
@@ -140,9 +140,9 @@ class Finding:
             "hidden": {"value": self.hidden, "interval": list(self.hidden_interval)},
             "aliases": [one.words for one in self.aliases],
         }
-        numbers = {name: value for name, value in self.__dict__.items() if name not in told}
+        numbers = {name: value for name, value in self.__dict__.items() if name not in stored}
         numbers.pop("hidden_interval")
-        return told | numbers
+        return stored | numbers
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,6 @@ def find(
         Of the order of rows of equal confidence.
     settings : LedgerSettings, optional
 
-    Returns
-    -------
-    Found
-
     Examples
     --------
     >>> from miscal.findings.ledger.groups import named_groups
@@ -210,8 +206,8 @@ def find(
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     alone = [_picked_alone(one, groups) for one in scanned.accounted]
-    told = [[_finding(one, rows, stratum, settings) for one in part] for part in (picked, alone)]
-    return Found(*map(tuple, told))
+    described = [[_finding(one, rows, stratum, settings) for one in part] for part in (picked, alone)]
+    return Found(*map(tuple, described))
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +257,7 @@ def _finding(one: _Picked, rows: LabelledRows, stratum: np.ndarray, settings: Le
     inside = one.inside
     own, share = rows.take(inside), average(inside, rows.weight)
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
-    effect = effect_of_mean(rows, inside)
+    effect, whole = effect_of_mean(rows, inside), average(rows.hidden**2, rows.weight)
     sign = "over" if one.z < 0 else "under"
     return Finding(
         condition=one.condition,
@@ -279,7 +275,8 @@ def _finding(one: _Picked, rows: LabelledRows, stratum: np.ndarray, settings: Le
         p_value=one.p_value,
         p_adjusted=one.p_adjusted,
         sign=sign,
-        explained=_explained(accuracy - rate, share, average(rows.hidden**2, rows.weight)),
+        # share of the mean square of the field that the mean of the group accounts for
+        explained=min(1.0, share * (accuracy - rate) ** 2 / whole) if whole > 0 else None,
         aliases=one.aliases[: settings.max_aliases],
         rows=tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
         p_given=one.p_given,
@@ -338,10 +335,6 @@ def odds_ratio(
     weight : array of shape (n,), optional
         How much each row counts; all alike by default.
 
-    Returns
-    -------
-    float or None
-
     Examples
     --------
     >>> y, inside = np.array([1.0, 0, 1, 0, 0]), np.array([True, True, False, False, False])
@@ -354,11 +347,6 @@ def odds_ratio(
     counts = [np.bincount(stratum, weight * (a & b)) for a in (inside, ~inside) for b in (right, ~right)]
     above, below = np.sum(counts[0] * counts[3] / size), np.sum(counts[1] * counts[2] / size)
     return float(above / below) if below > 0 else None
-
-
-def _explained(hidden: float, share: float, whole: float) -> float | None:
-    """Share of `whole`, the mean square of the field, that a group's mean accounts for."""
-    return min(1.0, share * hidden**2 / whole) if whole > 0 else None
 
 
 def _telling(rows: LabelledRows, sign: str) -> np.ndarray:

@@ -104,10 +104,6 @@ def scan(
         Share of the family-wise error that the scan may spend, in (0, 1].
     settings : LedgerSettings, optional
 
-    Returns
-    -------
-    Scanned
-
     Examples
     --------
     >>> from miscal.findings.ledger.groups import named_groups
@@ -271,7 +267,7 @@ class _Scan:
 
     def accounted(self, chosen: tuple[ChosenGroup, ...]) -> list[ValueAlone]:
         """List values that were not chosen, nor named as the aliases of chosen groups, but are beyond the cut alone."""
-        told = {group for one in chosen for group in (one.group, *one.aliases)}
+        named = {group for one in chosen for group in (one.group, *one.aliases)}
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
         beyond = self.values & (np.abs(z) >= -ndtri(significance * share / 2))
@@ -279,7 +275,7 @@ class _Scan:
         for group in np.flatnonzero(beyond):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
-            if group not in told and adjusted <= significance:
+            if group not in named and adjusted <= significance:
                 # what is left in the other direction is nothing that the findings leave to explain
                 p_given = float(2 * ndtr(-abs(given[group]))) if given[group] * z[group] > 0 else 1.0
                 level = float(significance * self.share[group])
@@ -288,12 +284,12 @@ class _Scan:
 
     def _strongest(self, strength: np.ndarray) -> int | None:
         """Strongest candidate whose turn it is, of those with a strength above 0; None if there is none."""
-        able = strength > 0
+        able, mixed = strength > 0, sum(map(self._mixed, self.chosen))
         if (able & self.values).any():
             able &= ~self.clusters
         while able.any():
             strongest = int(np.argmax(np.where(able, strength, 0.0)))
-            waits = self._mixed(strongest) and ((able & ~self.clusters).any() or self._full())
+            waits = self._mixed(strongest) and ((able & ~self.clusters).any() or mixed >= self.settings.max_mixed)
             if not waits:
                 return strongest
             able[strongest] = False
@@ -306,9 +302,6 @@ class _Scan:
         if group not in self.described:
             self.described[group] = isinstance(describe(self.groups.rows(group), self.groups, self.settings), Alike)
         return not self.described[group]
-
-    def _full(self) -> bool:
-        return sum(map(self._mixed, self.chosen)) >= self.settings.max_mixed
 
     @cached_property
     def cut_shares(self) -> np.ndarray:

@@ -124,7 +124,7 @@ def view(source: Source) -> SheetView:
     """Return the strongest of everything."""
     summary = source.summary
     findings, _ = rows_of(source, MAX_FINDINGS)
-    told = regimes_view(source)
+    tables = regimes_view(source)
     return SheetView(
         alarms=_alarms(summary),
         sentence=summary.verdict,
@@ -132,8 +132,8 @@ def view(source: Source) -> SheetView:
         findings=findings,
         more=len(summary.findings) - len(findings),
         tested=summary.findings_method.candidates if summary.findings_method else 0,
-        regimes=[*told.rows, *told.hidden_rows],
-        first_hidden=len(told.rows),
+        regimes=[*tables.rows, *tables.hidden_rows],
+        first_hidden=len(tables.rows),
         dots=reliability_dots(summary.curves.all.raw, reliability.X, reliability.Y),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
-from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES, regime_names
+from miscal.report.legend import HIDDEN_SHORT, REGIME_LABELS, SLICE_LABELS, regime_names
 from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
@@ -162,7 +162,7 @@ class RegimeRow:
     @property
     def kind(self) -> str:
         """Its regime; ``"all"`` for all rows, and for a regime without a colour."""
-        return self.numbers.name if self.numbers.name in REGIMES else "all"
+        return self.numbers.name if self.numbers.name in REGIME_LABELS else "all"
 
     @property
     def share(self) -> float | None:
@@ -244,12 +244,12 @@ def view(source: Source) -> RegimesView:
         kept=sum(regime.share for regime in summary.regimes) > 0.9995,
         epsilon=source.epsilon,
         gap=summary.gap,
-        worst=REGIMES.get(summary.gap.worst or "", "worse").lower(),
+        worst=REGIME_LABELS.get(summary.gap.worst or "", "worse").lower(),
     )
 
 
 def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
-    order = {name: place for place, name in enumerate(REGIMES)}
+    order = {name: place for place, name in enumerate(REGIME_LABELS)}
     return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
 
 
@@ -272,7 +272,7 @@ def _hidden_label(regime: Regime, epsilon: float | None) -> str:
     label = HIDDEN_SHORT.get(regime.name, regime.name)
     p_value = regime.hidden.p_value if regime.hidden is not None else None
     band = regime_names(p_value, epsilon)["good"]
-    return band if regime.name == "good" and band != REGIMES["good"] else label
+    return band if regime.name == "good" and band != REGIME_LABELS["good"] else label
 
 
 def _hidden_row(regime: Regime, label: str) -> RegimeRow:
@@ -297,7 +297,7 @@ def _all_row(summary: Summary) -> RegimeRow:
         smece=summary.global_.smece,
         brier=summary.global_.brier.value,
     )
-    return RegimeRow(SLICES["all"], whole, against=confidence, drawn=Measure(value=None))
+    return RegimeRow(SLICE_LABELS["all"], whole, against=confidence, drawn=Measure(value=None))
 
 
 PANEL = Panel("regimes", "Where the model is over- and under-confident", view, TEMPLATE, contents="Regimes")

@@ -19,6 +19,7 @@ from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import Run, read_run
 from miscal.discovery.summary import Global, Measure, MeasureAgainstNull
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.judging import REGIMES
 from miscal.runs.compare import estimates, groups, wording
 from miscal.runs.compare.document import (
     CurveSides,
@@ -33,7 +34,6 @@ from miscal.runs.compare.estimates import Floats, Means
 from miscal.runs.compare.rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.sides import Side, Sides, sides_of
 
-REGIMES = ("over", "good", "under")
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the interval of the difference excludes 0."""
 SPARE = 1.0
