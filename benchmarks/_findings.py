@@ -8,7 +8,7 @@ from _data import RealSet
 from miscal.calibration.metrics import worst_slice_gap
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import certificate
+from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.claim import Claim, claim
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings
@@ -30,9 +30,10 @@ def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> floa
     y, f, corrected = data.correct[test], data.confidence[test], np.array(record["corrected"])
     expected = outcome_given_confidence(data.correct[~test], data.confidence[~test], f)
     shown = certificate(
-        y, f, corrected - f, corrected - np.array(isotonic["corrected"]),
-        expected=expected, settings=EvidenceSettings(n_draws=499), random_state=seed,
-    )  # fmt: skip
+        unseen_rows(y, f, corrected - f, corrected - np.array(isotonic["corrected"]), expected=expected),
+        settings=EvidenceSettings(n_draws=499),
+        random_state=seed,
+    )
     return shown.hidden.low
 
 
@@ -41,9 +42,12 @@ def claim_of(
 ) -> Claim:
     """What the test rows allow to be said of a field's estimate of them, as in `miscal discover`."""
     return claim(
-        y[test], f[test], found.delta, found.hidden, structure=field.structure_,
-        expected=outcome_given_confidence(y[~test], f[~test], f[test]), random_state=seed,
-    )  # fmt: skip
+        unseen_rows(
+            y[test], f[test], found.delta, found.hidden, expected=outcome_given_confidence(y[~test], f[~test], f[test])
+        ),
+        structure=field.structure_,
+        random_state=seed,
+    )
 
 
 def recovery(delta: np.ndarray, truth: np.ndarray) -> float | None:

@@ -13,8 +13,9 @@ import polars
 from _data import FILES, METADATA
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import HonestRows, expected_outcome
+from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.findings import Ledger, write_ledger
+from miscal.discovery.fitted_rows import FittedRows
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings.conditions import Frame
@@ -48,7 +49,7 @@ def ledger_of(rows: Triples, seed: int = 0) -> Ledger:
     """Write the ledger of rows that all testify; no field is fitted, so that none of its ends is judged."""
     rows, none = replace(rows, split=None), np.zeros(len(rows))
     flat = FieldEstimate(none, none, none > 0, none, none, none, none[:, None], none)
-    honest = HonestRows(rows, MiscalibrationField(), flat, expected_outcome(rows, seed), {})
+    honest = FittedRows(rows, MiscalibrationField(), flat, expected_outcome(rows, seed), {})
     return write_ledger(honest, own_split=False, seed=seed)
 
 

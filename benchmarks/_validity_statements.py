@@ -28,24 +28,25 @@ from _validity_worlds import (
     rows_in,
 )
 from miscal.base.folds import assign_folds
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
 from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
 from miscal.calibration.metrics.population import merge, observed, smece_statistic
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import check_rows, take_groups
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
-from miscal.calibration.survey_design import SurveyDesign, average, effect_of_mean, shares
+from miscal.calibration.survey_design import SurveyDesign, average, shares
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.betting import Capital, of_units, running_interval, shift_log_factors
-from miscal.evidence.certificates import certificate
+from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import cut
 from miscal.findings.conditions import Frame
 from miscal.findings.judging import judge
-from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, Witnesses, find, named_groups
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, find, named_groups
 from miscal.findings.ledger.ledger import hidden_interval
 from miscal.findings.ledger.scan import error_shares
 
@@ -124,9 +125,19 @@ def certificates(asked: Asked) -> Told:
     # the limit of the total is dear; it is judged where confidences are calibrated and where something is planted
     delta = rows.delta * (asked.kind != VISIBLE)
     proof = certificate(
-        rows.correct, rows.confidence, delta, rows.hidden, expected=asked.expected, block=asked.block,
-        groups=rows.group, weights=rows.weight, settings=SETTINGS, random_state=asked.seed,
-    )  # fmt: skip
+        unseen_rows(
+            rows.correct,
+            rows.confidence,
+            delta,
+            rows.hidden,
+            expected=asked.expected,
+            block=asked.block,
+            groups=rows.group,
+            weights=rows.weight,
+        ),
+        settings=SETTINGS,
+        random_state=asked.seed,
+    )
     told.p_value("certificate, total", proof.total.p_value, asked.calibrated)
     told.p_value("certificate, hidden", proof.hidden.p_value, asked.nothing_hidden)
     for name, bound, error in (
@@ -142,7 +153,7 @@ def residuals(asked: Asked) -> Told:
     rows, told = asked.rows, Told()
     regions = [cut(rows.delta) == "over", cut(rows.hidden) == "under"]
     known = rows.correct, rows.confidence, asked.expected
-    over, under = judge(*known, regions, [-1, 1], design=asked.design)
+    over, under = judge(LabelledRows(*known, design=asked.design), regions, [-1, 1])
     for name, said, region, error, hypothesis in (
         ("residual", over.residual, regions[0], rows.rate - rows.confidence, asked.calibrated),
         ("visible residual", over.visible, regions[0], rows.visible - rows.confidence, asked.calibrated),
@@ -180,8 +191,8 @@ def mean_scores(world: str, kind: str) -> dict[str, float]:
 def smooth_error(asked: Asked) -> Told:
     """The p-value of smECE, as `measure_smece` finds it, without the interval, which is dear."""
     rows, told = asked.rows, Told()
-    y, f, weight = rows.correct, rows.confidence, shares(rows.weight, len(rows.correct))
-    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, rows.group, weight))
+    tested = check_rows(rows.correct, rows.confidence, rows.weight, rows.group)
+    cells = merge(tested, effect=effect_given_confidence(tested))
     statistic = smece_statistic(cells)
     null = null_draws(cells, statistic, ERROR_DRAWS, asked.seed)
     told.p_value("smece", p_value_of(null, observed(cells, statistic)), hypothesis=True)
@@ -235,7 +246,9 @@ def findings(asked: Asked) -> Told:
     """
     rows, told = asked.rows, Told()
     groups, n = named_groups(rows.columns), len(rows.correct)
-    witnesses = Witnesses(rows.correct, rows.confidence, asked.expected, rows.hidden, np.arange(n), asked.design)
+    witnesses = LabelledRows(
+        rows.correct, rows.confidence, asked.expected, hidden=rows.hidden, row=np.arange(n), design=asked.design
+    )
     order = SequentialField(rows.hidden, np.zeros(n, int) if asked.block is None else asked.block)
     found = find(witnesses, groups, field=order, seed=asked.seed)
     least = min((one.p_adjusted for one in found.findings), default=1.0)
@@ -262,7 +275,7 @@ def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float,
     found = []
     for place, level in enumerate(levels.tolist()):
         inside = groups.rows(place)
-        effect = effect_of_mean(rows.correct, expected, inside, asked.design)
+        effect = effect_of_mean(LabelledRows(rows.correct, rows.correct, expected, design=asked.design), inside)
         weight = take_groups(rows.weight, inside)
         found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect, weight), inside))
     return found

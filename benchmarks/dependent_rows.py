@@ -27,12 +27,13 @@ import numpy as np
 from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import METRICS, measure_gap, measure_smece
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.evidence.certificates import certificate
+from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
-from miscal.findings.ledger import Groups, Witnesses, find, named_groups
+from miscal.findings.ledger import Groups, find, named_groups
 
 FIELDS = ("design", "rows", "size", "correlation", "part")
 DESIGNS, SIZES = ("one confidence", "own confidences", "saturated"), ("2", "5", "20", "1 to 20")
@@ -79,17 +80,19 @@ def candidates(kinds: np.ndarray) -> Groups:
 def judged(rows: dict[str, np.ndarray], group: np.ndarray | None, seed: int) -> dict[str, bool]:
     """Which statements are false."""
     y, f, field, n = rows["y"], rows["f"], np.clip(rows["field"], -1, 1), len(rows["y"])
-    proof = certificate(y, f, field, field, expected=f, groups=group, settings=SETTINGS, random_state=seed)
+    proof = certificate(unseen_rows(y, f, field, field, expected=f, groups=group), settings=SETTINGS, random_state=seed)
     known = SurveyDesign.of(group, y - f, f * (1 - f))
     regime = np.where(field < 0, "over", "under")
-    [over] = judge(y, f, f, [field < 0], [-1], design=known)
+    [over] = judge(LabelledRows(y, f, f, design=known), [field < 0], [-1])
     error, gap = (
         measure(y, f, *rest, groups=group, n_draws=DRAWS, random_state=seed)
         for measure, rest in ((measure_smece, ()), (measure_gap, (regime,)))
     )
     intervals = {name: METRICS[name].estimate(y, f, groups=group).interval for name in ("accuracy", "brier")}
     truth = {"accuracy": f.mean(), "brier": np.mean(f * (1 - f))}
-    found = find(Witnesses(y, f, f, np.zeros(n), np.arange(n), known), candidates(rows["kinds"]), seed=seed).findings
+    found = find(
+        LabelledRows(y, f, f, hidden=np.zeros(n), row=np.arange(n), design=known), candidates(rows["kinds"]), seed=seed
+    ).findings
     return {
         "total": proof.total.p_value <= LEVEL, "hidden": proof.hidden.p_value <= LEVEL,
         "limit total": proof.total.low > 0, "limit hidden": proof.hidden.low > 0,

@@ -27,9 +27,10 @@ from scipy.special import expit, logit
 from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.ledger import Groups, Witnesses, find, named_groups
+from miscal.findings.ledger import Groups, find, named_groups
 
 FIELDS = ("world", "rows", "table", "draws")
 WORLDS = ("calibrated", "visible", "non-monotone", "saturated", "stated")
@@ -84,7 +85,7 @@ def one_table(world: str, n: int, seed: int, draws: int) -> dict:
         rng = np.random.default_rng((seed, draw, 86, n, WORLDS.index(world)))
         y = (rng.random(n) < chance).astype(float)
         expected = expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y), draw)
-        rows = Witnesses(y, f, expected, np.zeros(n), np.arange(n))
+        rows = LabelledRows(y, f, expected, hidden=np.zeros(n), row=np.arange(n))
         found = find(rows, groups, seed=draw).findings
         wrong += bool(found)
         named += [one.description for one in found]

@@ -32,7 +32,8 @@ from scipy.stats import binomtest
 from _findings import recovery
 from _script import limit_threads, mean, options, results, show, target
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import Evidence, fit_rows, prepared
+from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.fitted_rows import Evidence
 from miscal.discovery.run_claim import claim_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON, cut

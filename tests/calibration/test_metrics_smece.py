@@ -11,13 +11,13 @@ from scipy.optimize import brentq
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import fixed_point, smece
 from miscal.calibration.metrics.heat import SMALLEST_SIGMA, bin_residuals, cells_needed, cosine_moments, smoothed
-from miscal.calibration.metrics.rows import weighted_residuals
+from miscal.calibration.metrics.rows import check_rows, weighted_residuals
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 
 def smece_at(y, f, sigma, weight=None):
     """smECE_sigma as the library evaluates it."""
-    nodes = bin_residuals(*weighted_residuals(y, f, weight), cells_needed(sigma))
+    nodes = bin_residuals(*weighted_residuals(check_rows(y, f, weight)), cells_needed(sigma))
     return float(smoothed(cosine_moments(nodes[None]), np.array([sigma]))[0][0])
 
 

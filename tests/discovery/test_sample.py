@@ -147,10 +147,8 @@ triples = read()
 known = fit_rows(triples, sample=300, n_jobs=1)
 clusters.clusters_of(triples.X)
 subregimes.find_subregimes(
-    np.column_stack([known.estimate.delta, known.estimate.hidden]), known.estimate.delta,
+    triples, known.every, np.column_stack([known.estimate.delta, known.estimate.hidden]),
     np.where(triples.confidence > 0.6, "over", "under"), cut_on=known.sample, tested=known.testifies,
-    correct=triples.correct, confidence=triples.confidence, hidden=known.estimate.hidden, expected=known.expected,
-    features=triples.X,
 )
 print(len(triples), np.isfinite(known.estimate.delta).all())
 """

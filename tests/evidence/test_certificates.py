@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from miscal.base.errors import InputError
-from miscal.evidence.certificates import certificate
+from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import (
     beyond_confidence,
     centred,
@@ -34,11 +34,7 @@ def world(n, seed, hidden=0.0, fit=8):
 
 def certify(test, fit, field, *, n_draws=299, random_state=0):
     return certificate(
-        test[1],
-        test[0],
-        field,
-        field,
-        expected=outcome_given_confidence(fit[1], fit[0], test[0]),
+        unseen_rows(test[1], test[0], field, field, expected=outcome_given_confidence(fit[1], fit[0], test[0])),
         settings=EvidenceSettings(n_draws=n_draws),
         random_state=random_state,
     )
@@ -346,10 +342,16 @@ def test_limits_cover_what_is_hidden(n):
         test, fit = world(n, [seed, n], hidden)
         visible = test[0] ** 2 - test[0]
         proof = certificate(
-            test[1], test[0], visible + hidden * test[2], hidden * test[2],
-            expected=outcome_given_confidence(fit[1], fit[0], test[0]), settings=EvidenceSettings(n_draws=299),
+            unseen_rows(
+                test[1],
+                test[0],
+                visible + hidden * test[2],
+                hidden * test[2],
+                expected=outcome_given_confidence(fit[1], fit[0], test[0]),
+            ),
+            settings=EvidenceSettings(n_draws=299),
             random_state=seed,
-        )  # fmt: skip
+        )
         covered[0] += proof.hidden.low <= hidden
         covered[1] += proof.total.low <= total
     assert min(covered) / repeats >= 0.95 - 2.5 * np.sqrt(0.05 * 0.95 / repeats)
@@ -423,7 +425,9 @@ def test_limits_cover_where_the_rows_drifted_from_those_that_were_learned_from(d
         f, sign = rng.uniform(0.8, 0.95, n), rng.choice([-1.0, 1.0], n)
         y = (rng.random(n) < f - drift + 0.05 * sign).astype(float)
         proof = certificate(
-            y, f, 0.05 * sign, 0.05 * sign, expected=f, settings=EvidenceSettings(n_draws=299), random_state=seed
+            unseen_rows(y, f, 0.05 * sign, 0.05 * sign, expected=f),
+            settings=EvidenceSettings(n_draws=299),
+            random_state=seed,
         )
         above += proof.hidden.low > 0.05
     assert binomtest(above, repeats, 0.05, alternative="greater").pvalue > 0.01
@@ -455,8 +459,9 @@ def test_a_wave_in_the_confidence_is_not_taken_for_something_hidden():
         field = 0.3 * wave[270:] + 0.05 * rng.normal(size=240)
         block = np.repeat(np.arange(8), 30)
         found = certificate(
-            y[270:], f[270:], field, field, expected=expected, block=block,
-            settings=EvidenceSettings(n_draws=99), random_state=seed,
-        )  # fmt: skip
+            unseen_rows(y[270:], f[270:], field, field, expected=expected, block=block),
+            settings=EvidenceSettings(n_draws=99),
+            random_state=seed,
+        )
         rejected += found.hidden.p_value < 0.05
     assert binomtest(rejected, draws, 0.05, alternative="greater").pvalue > 0.01

@@ -6,14 +6,15 @@ from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
 from miscal.calibration.calibrators import Isotonic
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.bootstrap import slice_bootstrap
-from miscal.evidence.certificates import certificate
+from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import beyond_confidence, outcome_given_confidence, strata
 from miscal.evidence.limits.agreement import agreement_limit, count_p_value, dependent_p_value
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
-from miscal.findings.ledger import Witnesses, find, named_groups
+from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.ledger import hidden_interval
 
 FEW = EvidenceSettings(n_draws=199)
@@ -33,7 +34,9 @@ def rows(n=400, size=5, correlation=0.5, seed=0, hidden=0.0, one_confidence=True
 
 def prove(y, f, sign, groups, block=None, seed=0):
     return certificate(
-        y, f, 0.2 * sign, 0.2 * sign, expected=f, groups=groups, block=block, settings=FEW, random_state=seed
+        unseen_rows(y, f, 0.2 * sign, 0.2 * sign, expected=f, groups=groups, block=block),
+        settings=FEW,
+        random_state=seed,
     )
 
 
@@ -75,9 +78,9 @@ def test_copies_of_rows_prove_no_more_than_the_rows():
     assert again.detectable >= 0.95 * once.detectable
     assert as_new.total.low > once.total.low + 0.02
     region = sign > 0
-    [first] = judge(y, f, f, [region], [1])
+    [first] = judge(LabelledRows(y, f, f), [region], [1])
     known = SurveyDesign.of(copies, (y - f)[copies], (f * (1 - f))[copies])
-    [second] = judge(y[copies], f[copies], f[copies], [region[copies]], [1], design=known)
+    [second] = judge(LabelledRows(y[copies], f[copies], f[copies], design=known), [region[copies]], [1])
     for one, other in ((first.residual, second.residual), (first.hidden, second.hidden)):
         assert other.value == pytest.approx(one.value)
         assert other.interval[0] <= one.interval[0] + 1e-9
@@ -152,7 +155,9 @@ def test_replicates_of_a_bootstrap_vary_more_where_rows_hang_together():
 def findings(y, f, group, kinds):
     known = SurveyDesign.of(group, y - f, f * (1 - f))
     candidates = named_groups({"kind": kinds.astype(str).astype(object)})
-    return find(Witnesses(y, f, f, np.zeros(len(y)), np.arange(len(y)), known), candidates).findings
+    return find(
+        LabelledRows(y, f, f, hidden=np.zeros(len(y)), row=np.arange(len(y)), design=known), candidates
+    ).findings
 
 
 def test_a_finding_needs_groups_enough():
@@ -180,7 +185,7 @@ def test_nothing_is_claimed_too_often(correlation, size, one_confidence):
         counts["hidden"] += proof.hidden.p_value <= 0.05
         counts["blocks"] += prove(y, f, sign, group, group % 4, seed).hidden.p_value <= 0.05
         known = SurveyDesign.of(group, y - f, f * (1 - f))
-        [over] = judge(y, f, f, [sign < 0], [-1], design=known)
+        [over] = judge(LabelledRows(y, f, f, design=known), [sign < 0], [-1])
         counts["residual"] += over.residual.p_value <= 0.05
         counts["found"] += bool(findings(y, f, group, np.random.default_rng(seed).integers(0, 5, 400)[group]))
         counts["unnamed"] += prove(y, f, sign, None, seed=seed).total.p_value <= 0.05

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.evidence.certificates import certificate
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.claim import claim
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.evidence.limits import LIMITS, NOTHING_CLAIMED, Bound, UnseenRows
+from miscal.evidence.limits import LIMITS, NOTHING_CLAIMED, Bound
 from miscal.evidence.limits.covariance import shift_limit
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -34,15 +35,9 @@ def world():
 def certified(world, settings, make=certificate, **options):
     y, f, field = world
     test, fit = slice(0, 1_000), slice(1_000, None)
-    return make(
-        y[test],
-        f[test],
-        field[test],
-        field[test],
-        expected=outcome_given_confidence(y[fit], f[fit], f[test]),
-        settings=settings,
-        **options,
-    )
+    expected = outcome_given_confidence(y[fit], f[fit], f[test])
+    rows = unseen_rows(y[test], f[test], field[test], field[test], expected=expected)
+    return make(rows, settings=settings, **options)
 
 
 def test_a_registered_limit_is_used_by_its_name(world, monkeypatch):
@@ -71,8 +66,8 @@ def test_every_limit_keeps_its_bounds_and_claims_nothing_of_a_flat_field(name):
     f = rng.uniform(0.2, 0.8, 400)
     y, field = (rng.random(400) < f).astype(float), rng.choice([-0.1, 0.1], 400)
     settings = EvidenceSettings(n_draws=99)
-    assert LIMITS[name](UnseenRows(y, f, 0 * f, 0 * f, f), settings, rng) == NOTHING_CLAIMED
-    bound = LIMITS[name](UnseenRows(y, f, field, field, f), settings, rng)
+    assert LIMITS[name](LabelledRows(y, f, f, delta=0 * f, hidden=0 * f), settings, rng) == NOTHING_CLAIMED
+    bound = LIMITS[name](LabelledRows(y, f, f, delta=field, hidden=field), settings, rng)
     assert -1 <= bound.value <= 1
     assert 0 <= bound.low <= max(bound.value, 0)
     assert 0 <= bound.p_value <= 1

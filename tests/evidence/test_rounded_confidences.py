@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import permutation_p_value, strata
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.exact import cut_into_strata
-from miscal.findings.ledger.ledger import Witnesses
 
 
 def stated(n, values, seed=0):
@@ -60,6 +60,6 @@ def test_a_number_that_is_right_at_its_own_rate_hides_nothing(n):
         field = rate[number] + 0.05 * rng.normal(size=n)
         rejected.append(permutation_p_value(y - expected, field, strata(f), rng=rng))
         groups = named_groups({"high": np.where(rate[number] > 0.6, "yes", "no")})
-        named += len(find(Witnesses(y, f, expected, 0 * y, np.arange(n)), groups).findings)
+        named += len(find(LabelledRows(y, f, expected, hidden=0 * y, row=np.arange(n)), groups).findings)
     assert np.sum(np.array(rejected) <= 0.05) <= 8
     assert named == 0

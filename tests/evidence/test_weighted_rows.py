@@ -5,16 +5,16 @@ import pytest
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.survey_design import SurveyDesign, effect_of_mean
-from miscal.evidence.certificates import certificate
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.survey_design import SurveyDesign
+from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.evidence.limits import UnseenRows
 from miscal.evidence.limits.agreement import agreement_bound
 from miscal.evidence.limits.covariance import counted, weigh
 from miscal.evidence.limits.weighted import WorstCase, weighted_agreement_bound
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
-from miscal.findings.ledger import LEDGER_DEFAULTS, Witnesses, find, named_groups
+from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
 from miscal.findings.ledger.ledger import hidden_interval, odds_ratio
 from miscal.findings.ledger.scan import _Scan
 
@@ -31,9 +31,10 @@ def rows(n=400, seed=0, hidden=0.0, spread=1.0):
 
 def prove(y, f, sign, weights, *, block=None, groups=None, seed=0):
     return certificate(
-        y, f, 0.2 * sign, 0.2 * sign, expected=f, weights=weights, groups=groups, block=block, settings=FEW,
+        unseen_rows(y, f, 0.2 * sign, 0.2 * sign, expected=f, weights=weights, groups=groups, block=block),
+        settings=FEW,
         random_state=seed,
-    )  # fmt: skip
+    )
 
 
 def known(y, f, weight, group=None):
@@ -41,7 +42,7 @@ def known(y, f, weight, group=None):
 
 
 def unseen(y, f, sign, weight):
-    return UnseenRows(y, f, 0.2 * sign, 0.2 * sign, f, design=known(y, f, weight))
+    return LabelledRows.of(y, f, f, weight=weight, delta=0.2 * sign, hidden=0.2 * sign)
 
 
 @pytest.mark.parametrize("blocks", [1, 4])
@@ -122,7 +123,7 @@ def test_a_worst_case_has_the_stated_error_and_the_largest_variance():
 def test_rows_that_count_alike_get_the_exact_limit_up_to_draws():
     y, f, sign, _ = rows(n=300, hidden=0.2)
     many = EvidenceSettings(n_draws=9_999)
-    alike = UnseenRows(y, f, 0.2 * sign, 0.2 * sign, f)
+    alike = LabelledRows(y, f, f, delta=0.2 * sign, hidden=0.2 * sign)
     rng = np.random.default_rng(0)
     exact, drawn = agreement_bound(alike, many, rng), weighted_agreement_bound(alike, many, rng)
     assert drawn.value == pytest.approx(exact.value)
@@ -146,19 +147,21 @@ def test_the_regression_on_confidence_is_weighted():
 def test_means_of_regions_are_weighted_and_rest_on_fewer_rows():
     y, f, sign, weight = rows(hidden=0.1)
     region, mu = sign > 0, np.clip(f - 0.1, 0, 1)
-    [alike], [unequal] = (judge(y, f, mu, [region], [1], design=one) for one in (None, known(y, mu, weight)))
+    [alike], [unequal] = (
+        judge(LabelledRows(y, f, mu, design=one), [region], [1]) for one in (None, known(y, mu, weight))
+    )
     for part, values in (("residual", y - f), ("visible", mu - f), ("hidden", y - mu)):
         one, other = getattr(alike, part), getattr(unequal, part)
         assert other.value == pytest.approx(np.average(values[region], weights=weight[region]))
         assert np.ptp(other.interval) > 1.2 * np.ptp(one.interval)
-    effect = effect_of_mean(y, mu, region, known(y, mu, weight))
+    effect = effect_of_mean(LabelledRows(y, y, mu, design=known(y, mu, weight)), region)
     assert effect >= region.sum() * np.sum(weight[region] ** 2) / np.sum(weight[region]) ** 2
 
 
 def test_mirrored_confidences_and_outcomes_mirror_the_residuals():
     y, f, sign, weight = rows(hidden=0.1)
-    [one] = judge(y, f, f, [sign > 0], [1], design=known(y, f, weight))
-    [other] = judge(1 - y, 1 - f, 1 - f, [sign > 0], [-1], design=known(1 - y, 1 - f, weight))
+    [one] = judge(LabelledRows(y, f, f, design=known(y, f, weight)), [sign > 0], [1])
+    [other] = judge(LabelledRows(1 - y, 1 - f, 1 - f, design=known(1 - y, 1 - f, weight)), [sign > 0], [-1])
     for part in ("residual", "hidden"):
         a, b = getattr(one, part), getattr(other, part)
         assert a.value == pytest.approx(-b.value)
@@ -169,7 +172,7 @@ def test_the_variance_of_the_scan_is_that_of_permutations_within_strata():
     y, f, _, weight = rows(n=400)
     kinds = np.random.default_rng(5).choice(["a", "b", "c"], 400).astype(object)
     groups = named_groups({"kind": kinds})
-    one = _Scan(y, f, f, groups, 0, LEDGER_DEFAULTS, 1.0, known(y, f, weight))
+    one = _Scan(LabelledRows(y, f, f, design=known(y, f, weight)), groups, 0, LEDGER_DEFAULTS, 1.0)
     mass, rng, totals, given = weight / weight.mean(), np.random.default_rng(1), [], []
     for _ in range(3_000):
         order = np.lexsort((rng.random(400), one.stratum))
@@ -188,7 +191,10 @@ def test_numbers_of_a_finding_are_weighted():
     kind = rng.permutation(np.repeat(["law", "art", "sums"], 300)).astype(object)
     f, weight = np.full(900, 0.5), rng.lognormal(0, 0.7, 900)
     y = (rng.random(900) < np.where(kind == "law", 0.25, 0.6)).astype(float)
-    found = find(Witnesses(y, f, f, 0.1 * y, np.arange(900), known(y, f, weight)), named_groups({"kind": kind}))
+    found = find(
+        LabelledRows(y, f, f, hidden=0.1 * y, row=np.arange(900), design=known(y, f, weight)),
+        named_groups({"kind": kind}),
+    )
     [law] = [one for one in found.findings if one.description == "kind = law"]
     inside = kind == "law"
     assert law.n == 300
@@ -207,7 +213,8 @@ def test_a_group_that_differs_among_light_rows_alone_is_no_finding():
     groups = named_groups({"kind": np.where(inside, "in", "out").astype(object)})
     weight = np.where(light, 0.01, 1.0)
     named = [
-        find(Witnesses(y, f, f, f * 0, np.arange(4_000), one), groups).findings for one in (None, known(y, f, weight))
+        find(LabelledRows(y, f, f, hidden=f * 0, row=np.arange(4_000), design=one), groups).findings
+        for one in (None, known(y, f, weight))
     ]
     assert [len(found) for found in named] == [1, 0]
 
@@ -245,10 +252,16 @@ def test_sizes_hold_with_weights(n, kind):
         f, field = rng.uniform(0.05, 0.95, n), rng.normal(0, 0.1, n)
         y = (rng.random(n) < f).astype(float)
         weight = unequal(kind, f, field, rng)
-        proof = certificate(y, f, field, field, expected=f, weights=weight, settings=FEW, random_state=seed)
-        [over] = judge(y, f, f, [field < 0], [-1], design=known(y, f, weight))
+        proof = certificate(
+            unseen_rows(y, f, field, field, expected=f, weights=weight), settings=FEW, random_state=seed
+        )
+        [over] = judge(LabelledRows(y, f, f, design=known(y, f, weight)), [field < 0], [-1])
         kinds = {f"column {k}": rng.integers(0, k, n).astype(str).astype(object) for k in (2, 4, 10)}
-        found = find(Witnesses(y, f, f, f * 0, np.arange(n), known(y, f, weight)), named_groups(kinds), seed=seed)
+        found = find(
+            LabelledRows(y, f, f, hidden=f * 0, row=np.arange(n), design=known(y, f, weight)),
+            named_groups(kinds),
+            seed=seed,
+        )
         false += [
             proof.total.p_value <= 0.05, proof.total.low > 0, proof.hidden.p_value <= 0.05, proof.hidden.low > 0,
             over.residual.p_value <= 0.05, over.hidden.p_value <= 0.05, bool(found.findings),
@@ -273,7 +286,7 @@ def test_limits_lie_below_the_truth_with_weights(n, with_sign):
         mean = 2 / 3 * room if with_sign else 0 * room
         hidden = room * sign - mean
         proof = certificate(
-            y, f, room * sign, hidden, expected=f + mean, weights=weight, settings=FEW, random_state=seed
+            unseen_rows(y, f, room * sign, hidden, expected=f + mean, weights=weight), settings=FEW, random_state=seed
         )
         truth = [np.average(np.abs(field), weights=weight) for field in (room * sign, hidden)]
         above += [proof.total.low > truth[0], proof.hidden.low > truth[1]]

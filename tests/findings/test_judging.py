@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence, strata
 from miscal.findings import cut, judge_regimes
 from miscal.findings.judging import _shuffled, hidden_residual, judge
@@ -24,8 +25,8 @@ def test_the_residual_is_the_sum_of_its_parts_and_the_order_of_rows_is_irrelevan
     y, f, expected, rng = world(seed)
     regime = rng.choice(np.array(["over", "good", "under", None], dtype=object), len(y))
     order = rng.permutation(len(y))
-    found = judge_regimes(y, f, expected, regime)
-    again = judge_regimes(y[order], f[order], expected[order], regime[order])
+    found = judge_regimes(LabelledRows(y, f, expected), regime)
+    again = judge_regimes(LabelledRows(y[order], f[order], expected[order]), regime[order])
     for name, one in found.items():
         assert one.visible.value + one.hidden.value == pytest.approx(one.residual.value)
         assert one.hidden.p_value == pytest.approx(again[name].hidden.p_value)
@@ -39,7 +40,7 @@ def test_the_residual_is_the_sum_of_its_parts_and_the_order_of_rows_is_irrelevan
 def test_whole_strata_tell_nothing_of_what_is_hidden(seed):
     """A region that is all rows of some confidences is the reliability diagram: nothing of it can be hidden."""
     y, f, expected, _ = world(seed)
-    [judged] = judge(y, f, expected, [f == 0.8], [1])
+    [judged] = judge(LabelledRows(y, f, expected), [f == 0.8], [1])
     assert judged.hidden.p_value == 1.0
 
 
@@ -47,8 +48,9 @@ def test_whole_strata_tell_nothing_of_what_is_hidden(seed):
 def test_a_shift_of_the_expected_rate_moves_no_p_value_down(seed, shift):
     y, f, _, rng = world(seed)
     rows, stratum = rng.random(len(y)) < 0.3, strata(f)
-    _, shuffled = _shuffled(y, np.full(len(y), 0.5), rows, stratum, None)
-    assert hidden_residual(y, np.full(len(y), 0.5 + shift), rows, stratum).p_value >= shuffled * (1 - 1e-9)
+    _, shuffled = _shuffled(LabelledRows(y, y, np.full(len(y), 0.5)), rows, stratum)
+    other = hidden_residual(LabelledRows(y, y, np.full(len(y), 0.5 + shift)), rows, stratum)
+    assert other.p_value >= shuffled * (1 - 1e-9)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.02, 0.98), st.floats(-1.5, 1.5))
@@ -56,7 +58,7 @@ def test_an_interval_excludes_zero_exactly_where_the_p_value_is_small(seed, shar
     y, f, expected, rng = world(seed)
     rows = rng.random(len(y)) < share
     y = np.where(rows, rng.random(len(y)) < 1 / (1 + np.exp(-np.log(f / (1 - f)) - shift)), y).astype(float)
-    [one] = judge(y, f, expected, [rows], [1])
+    [one] = judge(LabelledRows(y, f, expected), [rows], [1])
     for part in (one.residual, one.hidden):
         if part.p_value is not None:
             assert (part.p_value <= 0.05) == (part.interval[0] > 0 or part.interval[1] < 0)
@@ -65,8 +67,8 @@ def test_an_interval_excludes_zero_exactly_where_the_p_value_is_small(seed, shar
 def test_a_p_value_is_adjusted_among_regions_that_claim_something():
     y, f, expected, rng = world(0)
     regions = [rng.random(300) < 0.2 for _ in range(3)]
-    claimed = judge(y, f, expected, regions, [-1, 1, 1])
-    some = judge(y, f, expected, regions, [-1, 0, 0])
+    claimed = judge(LabelledRows(y, f, expected), regions, [-1, 1, 1])
+    some = judge(LabelledRows(y, f, expected), regions, [-1, 0, 0])
     assert all(one.p_values["hidden"] >= one.hidden.p_value for one in claimed)
     assert some[0].p_values["total"] == pytest.approx(some[0].residual.p_value)
     assert set(some[1].p_values.values()) == {1.0}
@@ -102,6 +104,6 @@ def test_regimes_of_crossfitted_fields_are_confirmed_in_one_draw_of_twenty_at_mo
     rng, false, draws = np.random.default_rng(n), 0, 300
     for _ in range(draws):
         y, f, expected, hidden = crossfitted(rng, n)
-        regimes = judge_regimes(y, f, expected, cut(hidden, 0.02)).values()
+        regimes = judge_regimes(LabelledRows(y, f, expected), cut(hidden, 0.02)).values()
         false += any(one.confirmed["hidden"] for one in regimes)
     assert false / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)

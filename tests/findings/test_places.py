@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings import FindingsSettings, places
 
@@ -12,7 +13,7 @@ TYPICAL, WORSE, BETTER = (np.arange(600) // 200 == k for k in range(3))
 
 
 def found(correct, parts, whole=(), **changes):
-    return places(correct, RATE, RATE, parts, whole, **changes)
+    return places(LabelledRows(correct, RATE, RATE), parts, whole, **changes)
 
 
 def test_places_carry_their_sign_and_the_heaviest_come_first():
@@ -58,7 +59,7 @@ def test_a_uniformly_overconfident_region_hides_nothing():
 
 def test_all_right_answers_of_a_stratum_prove_nothing():
     """Sure and always right, more than E[y | f] expects: but no row of equal confidence tells the region apart."""
-    assert places(np.ones(600), np.full(600, 0.99), np.full(600, 0.9), [("first", TYPICAL)]) == []
+    assert places(LabelledRows(np.ones(600), np.full(600, 0.99), np.full(600, 0.9)), [("first", TYPICAL)]) == []
 
 
 @pytest.mark.promise("V5")
@@ -78,7 +79,7 @@ def test_a_slightly_wrong_map_names_a_place_where_nothing_is_hidden_in_one_draw_
         group = rng.integers(0, 4, n)
         parts = [(str(k), (group == k) & (noise > np.median(noise))) for k in range(4)]
         whole = [("sure", noise > np.median(noise)), ("unsure", noise <= np.median(noise))]
-        named += bool(places(correct, f, expected, parts, whole))
+        named += bool(places(LabelledRows(correct, f, expected), parts, whole))
     assert named / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)
 
 
@@ -94,5 +95,5 @@ def test_the_map_that_other_rows_give_names_no_place_where_nothing_is_hidden():
         for k in range(5):
             expected[fold == k] = outcome_given_confidence(correct[fold != k], f[fold != k], f[fold == k])
         regions = [(str(k), np.abs(f - 0.25 - 0.15 * k + rng.normal(scale=0.05, size=1_000)) < 0.1) for k in range(4)]
-        named += bool(places(correct, f, expected, regions))
+        named += bool(places(LabelledRows(correct, f, expected), regions))
     assert named / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)

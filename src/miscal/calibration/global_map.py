@@ -58,10 +58,6 @@ def crossfit_global_map(
     weight : ndarray of shape (n,), optional
         Numbers of rows, all 1 by default.
 
-    Returns
-    -------
-    CrossFittedMaps
-
     Raises
     ------
     InputError
@@ -95,10 +91,6 @@ def held_out_global_map(correct: Array, confidence: Array, weight: Array, train:
     train, val : int arrays
         Rows to fit on and to compare on.
 
-    Returns
-    -------
-    Calibrator
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -122,10 +114,6 @@ def simplest(losses: Mapping[str, Array], weight: Array | None = None) -> str:
     losses : mapping of str to ndarray of shape (n,)
         The loss of each row under each candidate, the simplest candidate first.
     weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -135,10 +135,6 @@ class SurveyDesign:
         independent : float, optional
             What the caller takes for the variance under independence; by default sum weight^2 variance.
 
-        Returns
-        -------
-        float
-
         Examples
         --------
         >>> pairs = SurveyDesign(np.arange(1000) // 2, 0.3)
@@ -196,36 +192,6 @@ class SurveyDesign:
         return int(np.ceil(len(confidence) / len(units_of(self.group, confidence)[0])))
 
 
-def effect_of_mean(correct: Floats, expected: Floats, rows: NDArray[np.bool_], design: SurveyDesign | None) -> float:
-    """Design effect of the (weighted) mean outcome of some rows; 1 where rows are independent, or there are none.
-
-    Parameters
-    ----------
-    correct, expected : (n,) float64
-        Outcomes and their rates.
-    rows : (n,) bool
-    design : SurveyDesign or None
-
-    Returns
-    -------
-    float
-        The rows say as much of their mean as so many times fewer that are independent and count alike.
-
-    Examples
-    --------
-    >>> y, half, every = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.ones(1000, dtype=bool)
-    >>> pairs = SurveyDesign(np.arange(1000) // 2, 0.0)
-    >>> effect_of_mean(y, half, every, None), round(effect_of_mean(y, half, every, pairs), 1)
-    (1.0, 2.0)
-    """
-    if design is None or not rows.any():
-        return 1.0
-    known, rate, left = design.take(rows), expected[rows], (correct - expected)[rows]
-    variance, weight = rate * (1 - rate), shares(known.weight, len(left))
-    # what the rows have in common is the residual that is measured, no noise
-    return kish(weight, variance) * known.design_effect(weight, left - weight @ left, variance)
-
-
 def shares(weight: Floats | None, n: int) -> Floats:
     """Return weights that sum to 1; equal ones where none are given, or all are 0.
 
@@ -262,6 +228,33 @@ def spread(values: Floats, weight: Floats | None) -> float:
     (0.5, 1.0)
     """
     return average((values - average(values, weight)) ** 2, weight) ** 0.5
+
+
+def correlation(a: Floats, b: Floats, weight: Floats | None = None) -> float | None:
+    """Pearson correlation, None where one side is constant up to rounding.
+
+    Parameters
+    ----------
+    a, b : (n,) float64
+        Values.
+    weight : (n,) float64, optional
+        How much each row counts; all alike by default.
+
+    Returns
+    -------
+    float or None
+        In [-1, 1].
+
+    Examples
+    --------
+    >>> correlation(np.array([0.0, 1.0]), np.array([2.0, 4.0])), correlation(np.zeros(2), np.arange(2.0))
+    (1.0, None)
+    """
+    spreads = spread(a, weight), spread(b, weight)
+    if min(spreads) < 1e-12:
+        return None
+    together = average((a - average(a, weight)) * (b - average(b, weight)), weight)
+    return float(np.clip(together / (spreads[0] * spreads[1]), -1.0, 1.0))
 
 
 def kish(weight: Floats, variance: Floats) -> float:

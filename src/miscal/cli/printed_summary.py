@@ -5,7 +5,7 @@ from pathlib import Path
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.findings.verdict import sized
-from miscal.report.legend import REGIMES
+from miscal.report.legend import REGIME_LABELS
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import grouped, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
@@ -73,7 +73,7 @@ def _regimes(summary: Summary) -> list[str]:
 
 
 def _claimed(regime: Regime) -> str:
-    name = REGIMES[regime.name].lower()
+    name = REGIME_LABELS[regime.name].lower()
     return name if regime.confirmed.total else f"estimated to be {name}, but not confirmed,"
 
 

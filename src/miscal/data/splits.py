@@ -162,7 +162,8 @@ def own_ids(triples: Triples) -> np.ndarray:
     >>> own_ids(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0])).tolist()
     [0, 1, 0]
     """
-    return input_ids(_own_inputs(triples))
+    inputs = _own_inputs(triples)
+    return triples.equal_inputs if inputs is triples.X else input_ids(inputs)
 
 
 def straddling(triples: Triples) -> tuple[str, ...]:

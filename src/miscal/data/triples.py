@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from miscal.base.arrays import row_list, value_list
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
+from miscal.base.folds import row_groups
 
 SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
@@ -139,6 +141,16 @@ class Triples:
     def residual(self) -> np.ndarray:
         """The residual r = y - f, float64 (n,), in [-1, 1]; positive means under-confident."""
         return self.correct - self.confidence
+
+    @cached_property
+    def equal_inputs(self) -> np.ndarray:
+        """Number of each row's input, the same for equal rows of `X`: int64 (n,), in order of appearance."""
+        return row_groups(self.X)
+
+    @property
+    def units(self) -> np.ndarray:
+        """Number of what each row must stay together with, int64 (n,): its group, by default the rows of its input."""
+        return self.equal_inputs if self.group is None else row_groups(self.X, self.group)
 
     def take(self, index: Any) -> Triples:
         """Return the rows `index` (numbers or a boolean mask), in that order; `row` keeps the source's numbers."""

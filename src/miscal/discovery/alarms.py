@@ -9,6 +9,7 @@ import numpy as np
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
+from miscal.findings.conditions.composition import percent
 
 DISTANCE = 0.3
 """Mean confidence further than this from the accuracy is an alarm. A convention, not tuned: a larger distance overlooks
@@ -81,7 +82,7 @@ def alarms(
     says, right = average(confidence, weights), average(correct, weights)
     if abs(says - right) > DISTANCE:
         found.append(
-            f"Average confidence ({_percent(says)}) and accuracy ({_percent(right)}) are "
+            f"Average confidence ({percent(says)}) and accuracy ({percent(right)}) are "
             f"{abs(100 * (says - right)):.0f} percentage points apart. {check}"
         )
     ranked = ranking(correct, confidence, groups, weights)
@@ -89,14 +90,10 @@ def alarms(
         low, high = ranked.interval
         found.append(
             "Confidence ranks right answers below wrong ones: in pairs of a right and a wrong answer, the right one "
-            f"is the surer one in {_percent(ranked.area)} of cases, ties counted half (95 % interval {100 * low:.0f} "
-            f"to {_percent(high)}; chance alone gives 50 %). {check}"
+            f"is the surer one in {percent(ranked.area)} of cases, ties counted half (95 % interval {100 * low:.0f} "
+            f"to {percent(high)}; chance alone gives 50 %). {check}"
         )
     return tuple(found)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _what_to_check(correct: str | None, confidence: str | None) -> str:

@@ -29,11 +29,6 @@ SCHEMA = {
 def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
     """Correct new rows.
 
-    Parameters
-    ----------
-    field : Estimator
-    rows : NewRows
-
     Returns
     -------
     polars.DataFrame
@@ -52,14 +47,18 @@ def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
         for at, words in zip(rows.whole[unknown.rows], unknown.reasons, strict=True):
             reason[at] = reason[at] or words
     if len(rows.whole):
-        told = field.correct(rows.X, f[rows.whole])
-        if told.mass is not None:
-            mass[rows.whole] = told.mass
-        local &= told.local
+        correction = field.correct(rows.X, f[rows.whole])
+        if correction.mass is not None:
+            mass[rows.whole] = correction.mass
+        local &= correction.local
         at = rows.whole[local]
-        supported[at], corrected[at], delta[at] = told.supported[local], told.corrected[local], told.delta[local]
-        off = rows.whole[~told.local]
-        corrected[off], delta[off] = told.corrected[~told.local], told.delta[~told.local]
+        supported[at], corrected[at], delta[at] = (
+            correction.supported[local],
+            correction.corrected[local],
+            correction.delta[local],
+        )
+        off = rows.whole[~correction.local]
+        corrected[off], delta[off] = correction.corrected[~correction.local], correction.delta[~correction.local]
         reason[off] = [words or FAR for words in reason[off]]
     columns = {"row": rows.row, "delta": delta, "corrected": corrected, "mass": mass, "supported": supported}
     return pl.DataFrame(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, mean_interval, squared_errors
 from miscal.discovery.json_values import interval
 from miscal.discovery.summary import Gain, Measure
@@ -11,24 +12,15 @@ from miscal.discovery.summary import Gain, Measure
 OURS = "miscal"
 
 
-def correction_gains(
-    correct: np.ndarray,
-    predictions: Mapping[str, np.ndarray],
-    *,
-    groups: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-) -> dict[str, Gain]:
+def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) -> dict[str, Gain]:
     """Subtract the losses of miscal's correction from those of each other correction.
 
     Parameters
     ----------
-    correct : float64 array of shape (n,), 0 or 1
+    rows : LabelledRows
+        The n rows that testify.
     predictions : mapping of str to float64 array of shape (n,), in [0, 1]
         Corrected confidences by name of the correction, miscal's among them.
-    groups : array of shape (n,), optional
-        Rows of equal value may hang together; by default all rows are independent.
-    weights : float64 array of shape (n,), optional
-        How much each row counts; all alike by default.
 
     Returns
     -------
@@ -37,16 +29,16 @@ def correction_gains(
 
     Examples
     --------
-    >>> y = np.array([0.0, 1.0] * 50)
-    >>> gains = correction_gains(y, {"raw": np.full(100, 0.9), "miscal": np.full(100, 0.5)})
+    >>> sure = np.full(100, 0.9)
+    >>> gains = correction_gains(LabelledRows.of(np.array([0.0, 1.0] * 50), sure), {"raw": sure, "miscal": sure - 0.4})
     >>> list(gains), round(gains["raw"].brier.value, 2)
     (['raw'], 0.16)
     """
     ours = predictions[OURS]
 
     def saved(losses, theirs: np.ndarray) -> Measure:
-        difference = losses(correct, theirs) - losses(correct, ours)
-        mean = mean_interval(difference, sample_weight=weights, groups=groups)
+        difference = losses(rows.correct, theirs) - losses(rows.correct, ours)
+        mean = mean_interval(difference, sample_weight=rows.weight, groups=rows.group)
         return Measure(value=mean.value, interval=interval(*(mean.interval or (None, None))))
 
     return {

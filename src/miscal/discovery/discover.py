@@ -19,13 +19,13 @@ from miscal.calibration.metrics import MIN_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL, TEST, Evidence, HonestRows, evidence_of, fit_rows, prepared
+from miscal.discovery.estimating import evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
+from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
-from miscal.discovery.run_rows import DescribedRows
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
@@ -171,28 +171,30 @@ def discover(
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
     with clock.stage("field") as part, progress_to(part.tell):
-        honest = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
+        rows = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
         part.found = averages(*(average(values, triples.weight) for values in (triples.correct, triples.confidence)))
     # what follows is many small sums, which threads only slow down
     with one_thread():
         with clock.stage("regimes") as part:
-            estimate = honest.estimate
+            estimate = rows.estimate
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
             shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")
-            shown = replace(honest, triples=without_texts(triples)) if redact_text else honest
+            shown = without_texts(triples) if redact_text else triples
             parts = [
-                _subregimes(shown, labels, by, seed) for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
+                _subregimes(rows, shown, labels, by, seed)
+                for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
         with clock.stage("findings") as part:
             ledger = write_ledger(
-                honest, own_split=own_split, seed=seed, settings=replace(LEDGER_DEFAULTS, adjustment=adjustment)
+                rows, own_split=own_split, seed=seed, settings=replace(LEDGER_DEFAULTS, adjustment=adjustment)
             )
             ledger = without_terms(ledger) if redact_text else ledger
             part.found = _strongest(ledger)
-            rows = DescribedRows(shown, regime, hidden_regime, parts[0], parts[1], ledger)
+            found = {"regime": regime, "hidden_regime": hidden_regime, "ledger": ledger}
+            rows = replace(rows, triples=shown, subregimes=parts[0], hidden_subregimes=parts[1], **found)
         with clock.stage("map"):
             table = field_table(rows)
             picture, map_info = map_table(rows, table, map_method, seed=seed)
@@ -204,7 +206,7 @@ def discover(
             )
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
-    return Discovery(summary, table, picture, honest.model, triples.encoder, findings_table(ledger), ledger.clusters)
+    return Discovery(summary, table, picture, rows.model, triples.encoder, findings_table(ledger), ledger.clusters)
 
 
 def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:
@@ -245,28 +247,18 @@ def _strongest(ledger: Ledger) -> str:
     return f"{count}, the strongest: {clean_text(findings[0].description)}."
 
 
-def _subregimes(rows: HonestRows, regime: np.ndarray, by: str, seed: int) -> Subregimes:
-    triples, estimate = rows.triples, rows.estimate
+def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, seed: int) -> Subregimes:
+    estimate = rows.estimate
     # The learned geometry has seen the outcomes of the rows it was learned from. Where these testify, parts are cut on
     # what their outcomes had no part in: the inputs and the honest field itself.
     honest = np.column_stack([estimate.delta, estimate.hidden])
     return find_subregimes(
+        shown,
+        rows.every,
         estimate.coordinates if rows.evidence == TEST else honest,
-        estimate.delta,
         regime,
         cut_on=rows.teaches,
         tested=rows.testifies,
-        correct=triples.correct,
-        confidence=triples.confidence,
-        hidden=estimate.hidden,
-        expected=rows.expected,
         by=by,
-        features=triples.X,
-        feature_names=getattr(triples.encoder, "names", None),
-        text=triples.text,
-        metadata=triples.metadata,
-        row=triples.row,
-        groups=triples.group,
-        weights=triples.weight,
         random_state=seed,
     )

@@ -2,31 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.base.folds import assign_folds, row_groups
+from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.rows import take_groups
-from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
+from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import estimate_in_blocks, fit_honest, fit_honest_fields, honest_field
 from miscal.evidence.conditional import outcome_given_confidence
-
-Evidence = Literal["all", "test"]
-
-ALL: Evidence = "all"
-"""Every row testifies: each is judged by fits that never saw its outcome."""
-
-TEST: Evidence = "test"
-"""The rows of the split 'test' testify, and nothing is learned from them."""
 
 COMPARED = ("isotonic", "temperature", "platt")
 """Global corrections that the field's own is compared with."""
@@ -36,94 +27,6 @@ _FOLDS = 5
 
 # stream of the folds of E[y | f]
 _STREAM = 33
-
-
-@dataclass(frozen=True, eq=False)
-class HonestRows:
-    """The rows of a run, a field fitted to them, and honest estimates of each.
-
-    Attributes
-    ----------
-    triples : Triples
-        With their split; without one where all rows testify.
-    model : MiscalibrationField
-        The field that is saved: fitted on train and validation rows, or on all rows where all testify.
-    estimate : FieldEstimate
-        Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model.
-    expected : ndarray of float64, shape (n,)
-        E[y | f] at each row, learned from rows outside its fold; from those that are not test rows, if there are such.
-    corrections : dict of str to ndarray of float64, shape (n,)
-        Confidences by the name of the correction, none of which has seen the outcome of a row that testifies;
-        ``"raw"`` has none.
-    fold : ndarray of int64, shape (n,), or None
-        Fold of each row where all testify.
-    forward : FieldEstimate or None
-        Where all rows testify: estimates by fits on earlier folds only, for tests that are exact.
-    block : ndarray of int64, shape (n,), or None
-        The fold where `forward` is known, else -1.
-    sample : ndarray of bool, shape (n,), or None
-        The rows that the field was learned from, where they are a sample. The other rows are the last fold, and the
-        last block: their values come from the field that is saved.
-    """
-
-    triples: Triples
-    model: MiscalibrationField
-    estimate: FieldEstimate
-    expected: np.ndarray
-    corrections: dict[str, np.ndarray]
-    fold: np.ndarray | None = None
-    forward: FieldEstimate | None = None
-    block: np.ndarray | None = None
-    sample: np.ndarray | None = None
-
-    @property
-    def evidence(self) -> Evidence:
-        """Which rows testify."""
-        return ALL if self.triples.split is None else TEST
-
-    @property
-    def testifies(self) -> np.ndarray:
-        """Mask of the rows that testify: bool, shape (n,)."""
-        return testifying(self.triples)
-
-    @cached_property
-    def groups(self) -> np.ndarray | None:
-        """Group of each row that testifies, numbered from 0; None where the user named none."""
-        group = self.triples.group
-        return None if group is None else np.unique(group[self.testifies], return_inverse=True)[1]
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """How much each row that testifies counts; None where the user named no weights."""
-        return take_groups(self.triples.weight, self.testifies)
-
-    @cached_property
-    def design(self) -> SurveyDesign | None:
-        """How rows that testify hang together, and how much each counts; None: all are independent and count alike."""
-        testify = self.testifies
-        return SurveyDesign.given(self.groups, self.triples.correct[testify], self.expected[testify], self.weights)
-
-    @property
-    def teaches(self) -> np.ndarray:
-        """Mask of the rows that the model learned from: bool, shape (n,)."""
-        if self.sample is not None:
-            return self.sample
-        split = self.triples.split
-        return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
-
-
-def testifying(triples: Triples) -> np.ndarray:
-    """Mark the rows that testify: the test rows of a split, all rows where there is none; bool, shape (n,).
-
-    Examples
-    --------
-    >>> rows = {"confidence": [0.5, 0.9], "correct": [1, 0]}
-    >>> testifying(Triples.of([[0.0], [1.0]], **rows)).tolist()
-    [True, True]
-    >>> testifying(Triples.of([[0.0], [1.0]], **rows, split=["train", "test"])).tolist()
-    [False, True]
-    """
-    return np.ones(len(triples), dtype=bool) if triples.split is None else triples.split == "test"
 
 
 def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evidence:
@@ -224,7 +127,7 @@ def fit_rows(
     n_jobs: int | None = None,
     sample: int | None = None,
     device: str = "auto",
-) -> HonestRows:
+) -> FittedRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
     Parameters
@@ -235,10 +138,6 @@ def fit_rows(
         As for :func:`miscal.discovery.discover.discover`.
     sample : int, optional
         Learn from so many rows, drawn at random; all rows must testify.
-
-    Returns
-    -------
-    HonestRows
     """
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if sample is not None:
@@ -248,7 +147,7 @@ def fit_rows(
         found = fit_honest_fields(model, triples)
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         corrections = corrections_by_name(triples, found.folded.corrected, parts)
-        return HonestRows(triples, model, found.folded, expected, corrections, found.fold, found.forward, found.block)
+        return FittedRows(triples, model, found.folded, expected, corrections, found.fold, found.forward, found.block)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
@@ -259,16 +158,16 @@ def fit_rows(
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
     corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
-    return HonestRows(triples, model, estimate, expected, corrections)
+    return FittedRows(triples, model, estimate, expected, corrections)
 
 
-def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> HonestRows:
+def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> FittedRows:
     """Learn from a sample; its rows are judged by fits on its other folds, all other rows by the fit on the sample.
 
     Groups are drawn whole, so what taught a field is independent of every row that it judges, and the rows outside the
     sample are a last block, after the folds of the sample: tests that go through the blocks in turn stay exact.
     """
-    groups = row_groups(triples.X, triples.group)
+    groups = triples.units
     sample = draw_rows(groups, size, named=triples.group is not None, seed=seed)
     check_trainable(triples.correct[sample], None)
     found = fit_honest_fields(model, triples.take(sample))
@@ -287,8 +186,8 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     )  # fmt: skip
     parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
     corrections = corrections_by_name(triples, folded.corrected, parts)
-    expected = expected_outcome(triples, seed, groups)
-    return HonestRows(triples, model, folded, expected, corrections, fold, forward, block, sample)
+    expected = expected_outcome(triples, seed)
+    return FittedRows(triples, model, folded, expected, corrections, fold, forward, block, sample)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,10 +227,6 @@ def fit_again(
         From :func:`prepared`.
     method, options, seed, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
-
-    Returns
-    -------
-    Refit
     """
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if triples.split is None:
@@ -343,7 +238,7 @@ def fit_again(
     return Refit(estimate, fitted.settings_["epoch"] if proxies else None, proxies)
 
 
-def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = None) -> np.ndarray:
+def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
     """Regress the outcome on the confidence with other rows: E[y | f].
 
     Parameters
@@ -352,8 +247,6 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
         With a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
     seed : int
         Of the folds.
-    groups : ndarray of int, shape (n,), optional
-        Numbers of rows that folds keep together, where they are known already.
 
     Returns
     -------
@@ -369,8 +262,7 @@ def expected_outcome(triples: Triples, seed: int, groups: np.ndarray | None = No
 
     if triples.split is not None:
         return learned(triples.split != "test", f)
-    groups = row_groups(triples.X, triples.group) if groups is None else groups
-    folds = assign_folds(groups, _FOLDS, np.random.default_rng((seed, _STREAM)))
+    folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = np.empty(len(triples))
     for k in np.unique(folds):
         inside = folds == k

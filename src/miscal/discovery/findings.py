@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from miscal.calibration.survey_design import SurveyDesign
-from miscal.discovery.estimating import ALL, TEST, HonestRows, expected_outcome
+from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.fitted_rows import ALL, TEST, FittedRows
 from miscal.discovery.json_values import plain
 from miscal.discovery.summary import FindingNumbers, FindingsMethod
 from miscal.findings.input_clusters import InputClusters
@@ -17,7 +17,6 @@ from miscal.findings.ledger import (
     Finding,
     LedgerSettings,
     SequentialField,
-    Witnesses,
     clusters_of,
     find,
     named_groups,
@@ -79,35 +78,30 @@ class Ledger:
         )
 
 
-def write_ledger(rows: HonestRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
+def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
     """Test named groups and clusters of inputs of the rows that may testify, and the ends of the hidden field.
 
     Parameters
     ----------
-    rows : HonestRows
+    rows : FittedRows
         With honest estimates, and E[y | f] of each.
     own_split : bool
         Whether the user set the test rows apart: then they alone testify.
     seed : int
         Of the folds, of the clusters, and of the order of rows of equal confidence.
     settings : LedgerSettings, optional
-
-    Returns
-    -------
-    Ledger
     """
     # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart
     evidence = TEST if own_split else ALL
     witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
-    expected = rows.expected if evidence == rows.evidence else expected_outcome(replace(triples, split=None), seed)
     names = getattr(triples.encoder, "names", None)
     columns = with_features(triples.metadata, triples.X, names, settings)
     clusters = clusters_of(triples.X, own_units=readable(names, settings), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
-    hidden, field = rows.estimate.hidden[witness], _sequential(rows, witness)
-    design = SurveyDesign.given(triples.group, triples.correct, expected[witness], triples.weight)
-    witnesses = Witnesses(triples.correct, triples.confidence, expected[witness], hidden, triples.row, design)
+    field, witnesses = _sequential(rows, witness), rows.testified
+    if evidence != rows.evidence:
+        witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     found = find(witnesses, groups, field=field, seed=seed, settings=settings)
     candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
     return Ledger(found.findings, candidates, evidence, len(triples), settings, found.accounted, clusters.space)
@@ -117,7 +111,7 @@ def _numbers(findings: tuple[Finding, ...]) -> tuple[FindingNumbers, ...]:
     return tuple(FindingNumbers(**plain(one.to_dict())) for one in findings)
 
 
-def _sequential(rows: HonestRows, witness: np.ndarray) -> SequentialField | None:
+def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None:
     """Take the hidden field where rows before taught it: those of earlier folds or, at test rows, all others."""
     if rows.evidence == TEST:
         hidden, block = np.where(rows.testifies, rows.estimate.hidden, np.nan), rows.testifies.astype(np.int64)
@@ -131,10 +125,6 @@ def _sequential(rows: HonestRows, witness: np.ndarray) -> SequentialField | None
 def findings_table(ledger: Ledger) -> "pl.DataFrame":
     """Write the findings down, a row each.
 
-    Parameters
-    ----------
-    ledger : Ledger
-
     Returns
     -------
     polars.DataFrame
@@ -144,12 +134,12 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
 
     rows = []
     for one in ledger.findings:
-        told = plain(one.to_dict())
-        values = {name: json.dumps(told[name]) for name in ("condition", "made_of")} | {"explained": None}
+        stored = plain(one.to_dict())
+        values = {name: json.dumps(stored[name]) for name in ("condition", "made_of")} | {"explained": None}
         for name in ("hidden", "beyond"):
-            low, high = told[name].get("interval", (None, None))
-            values |= {name: told[name]["value"], f"{name}_low": low, f"{name}_high": high}
-        rows.append({**told, **values})
+            low, high = stored[name].get("interval", (None, None))
+            values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
+        rows.append({**stored, **values})
     return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
 
 

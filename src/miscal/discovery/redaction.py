@@ -93,8 +93,8 @@ def redacted(summary: Summary) -> Summary:
         part.model_copy(update={"name": f"part {place}", "keywords": ()})
         for place, part in enumerate(summary.subregimes, start=1)
     )
-    told = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "subregimes": parts})
-    return told.model_copy(update={"verdict": verdict_of(told)})
+    without = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "subregimes": parts})
+    return without.model_copy(update={"verdict": verdict_of(without)})
 
 
 def kept_by_model(triples: Triples) -> tuple[str, ...]:

@@ -63,10 +63,6 @@ class SavedModel:
         **options
             Where x comes from, and other options of :func:`miscal.data.readers.open_new_rows`.
 
-        Returns
-        -------
-        NewSource
-
         Raises
         ------
         InputError

@@ -3,22 +3,22 @@
 import platform
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
-from miscal.calibration.survey_design import SurveyDesign, effect_of_mean
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
 from miscal.discovery.correction_gains import correction_gains
-from miscal.discovery.estimating import ALL, HonestRows
+from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run_claim import claim_of
-from miscal.discovery.run_rows import DescribedRows
 from miscal.discovery.summary import (
     CertificateNumbers,
     Columns,
@@ -45,7 +45,7 @@ LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "p
 
 
 def summarise(
-    rows: DescribedRows,
+    rows: FittedRows,
     *,
     seed: int,
     epsilon: float,
@@ -57,7 +57,7 @@ def summarise(
 
     Parameters
     ----------
-    rows : DescribedRows
+    rows : FittedRows
         All rows of the run.
     seed : int
         Of null draws and bootstrap.
@@ -75,60 +75,44 @@ def summarise(
     Summary
         The document, without its timing.
     """
-    honest = rows.honest
-    triples, estimate, testify, model = honest.triples, honest.estimate, honest.testifies, honest.model
-    correct, confidence, regime = triples.correct[testify], triples.confidence[testify], rows.regime[testify]
-    expected, hidden_regime = honest.expected[testify], rows.hidden_regime[testify]
-    delta, visible, hidden = estimate.delta[testify], estimate.visible[testify], estimate.hidden[testify]
-    predictions = {name: values[testify] for name, values in honest.corrections.items()}
-    known, weights = {"design": honest.design}, honest.weights
-    counted = {"groups": honest.groups, "weights": weights}
-    regimes = measurements.regime_numbers(correct, confidence, expected, regime, seed=seed, **known)
-    whole = measurements.global_numbers(correct, confidence, triples, seed=seed, **counted)
-    claimed, columns = claim_of(honest, seed=seed), plain(triples.source).get("columns", {})
+    triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
+    split = triples.split
+    regime, hidden_regime = rows.regime[testify], rows.hidden_regime[testify]
+    supported, visible = rows.estimate.supported[testify], rows.estimate.visible[testify]
+    predictions = {name: values[testify] for name, values in rows.corrections.items()}
+    regimes = measurements.regime_numbers(tested, regime, seed=seed)
+    whole = measurements.global_numbers(tested, triples, seed=seed)
+    claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
     summary = Summary(
         n=len(triples),
-        **_counts(triples),
-        n_sample=None if honest.sample is None else int(honest.sample.sum()),
+        **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
+        n_sample=None if rows.sample is None else int(rows.sample.sum()),
         seed=seed,
         method=model.method,
-        evidence=honest.evidence,
+        evidence=rows.evidence,
         verdict="",
         alarms=_alarms(triples),
-        warnings=tuple(
-            plain([*triples.notes, *warnings, *_remarks(honest, regimes, estimate.supported[testify], regime)])
-        ),
+        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime)])),
         global_=whole,
-        field=measurements.field_numbers(
-            confidence,
-            delta,
-            visible,
-            hidden,
-            regime,
-            estimate.supported[testify],
-            structure=claimed.structure,
-            weights=weights,
-        ),
+        field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
-        hidden_regimes=measurements.regime_numbers(correct, confidence, expected, hidden_regime, seed=None, **known),
-        gap=measurements.gap(
-            correct, confidence, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes, **counted
-        ),
+        hidden_regimes=measurements.regime_numbers(tested, hidden_regime, seed=None),
+        gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
-        correction=measurements.comparison(correct, predictions, regime, weights),
-        corrected_smece=measurements.smooth_ece(correct, predictions["miscal"], seed=seed, **counted),
-        gains=correction_gains(correct, predictions, **counted),
-        selection=_selection(model),
+        correction=measurements.comparison(tested, predictions, regime),
+        corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
+        gains=correction_gains(tested, predictions),
+        selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
         subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
         findings=rows.ledger.numbers(),
         accounted_for=rows.ledger.accounted_numbers(),
         places=_places(rows, regimes),
         findings_method=rows.ledger.method(),
-        groups=measurements.group_numbers(correct, expected, honest.design, columns.get("group")),
-        weights=measurements.weight_numbers(weights, columns.get("weight")),
-        curves=measurements.curves(correct, confidence, predictions["miscal"], regime, min_rows=min_rows, **counted),
-        histogram=measurements.histogram(delta, regime),
+        groups=measurements.group_numbers(tested, columns.get("group")),
+        weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
+        curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
+        histogram=measurements.histogram(tested.delta, regime),
         map=map_info,
         data=_data(triples),
         settings=_settings(triples, model, seed, epsilon, min_rows),
@@ -138,27 +122,21 @@ def summarise(
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
 
 
-def _counts(triples: Triples) -> dict[str, int | None]:
-    split = triples.split
-    return {f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS}
-
-
 def _alarms(triples: Triples) -> tuple[str, ...]:
     columns = plain(triples.source).get("columns", {})
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     return alarms(triples.correct, triples.confidence, groups=triples.group, weights=triples.weight, **named)
 
 
-def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:
+def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:
     """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
-    honest, testify = rows.honest, rows.honest.testifies
-    known = honest.triples.correct[testify], honest.triples.confidence[testify], honest.expected[testify]
+    testify = rows.testifies
     regime = rows.regime[testify]
     inside = [
         parts.name[testify] == one.name for parts in (rows.subregimes, rows.hidden_subregimes) for one in parts.table
     ]
     whole = [(one.name, regime == one.name) for one in regimes if one.name != "good"]
-    found = places(*known, list(enumerate(inside)), whole, design=honest.design)
+    found = places(rows.testified, list(enumerate(inside)), whole)
     return tuple(
         PlaceNumbers(part=one.name, hidden=one.hidden)
         if isinstance(one.name, int)
@@ -167,8 +145,8 @@ def _places(rows: DescribedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumber
     )
 
 
-def _remarks(rows: HonestRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
-    what, correct = "" if rows.evidence == ALL else "test ", rows.triples.correct[rows.testifies]
+def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
+    what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
     remarks = [
         f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
@@ -199,16 +177,19 @@ def _remarks(rows: HonestRows, regimes: Sequence[Regime], supported: np.ndarray,
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block)
-    texts = (rare, *_few_count(rows.weights), *_unnamed_groups(rows), _drifted(rows) if what else None)
+    texts = (rare, *_few_count(_weights(rows)), *_unnamed_groups(rows), _drifted(rows) if what else None)
     return [*remarks, *(text for text in texts if text is not None)]
 
 
-def _drifted(rows: HonestRows) -> str | None:
+def _weights(rows: FittedRows) -> np.ndarray | None:
+    """How much each row that testifies counts, as named: all alike, perhaps; None where no weights are named."""
+    return None if rows.triples.weight is None else rows.triples.weight[rows.testifies]
+
+
+def _drifted(rows: FittedRows) -> str | None:
     """Warn where the test rows are of another kind than the rows learned from."""
-    triples, testify = rows.triples, rows.testifies
-    design = SurveyDesign.given(triples.group, triples.correct, rows.expected, triples.weight)
-    effect = effect_of_mean(triples.correct, rows.expected, testify, design)
-    return drift_warning(drift(triples.correct, triples.confidence, testify, effect))
+    every, testify = rows.every, rows.testifies
+    return drift_warning(drift(every.correct, every.confidence, testify, effect_of_mean(every, testify)))
 
 
 def _few_count(weights: np.ndarray | None) -> list[str]:
@@ -222,27 +203,20 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     ]
 
 
-def _unnamed_groups(rows: HonestRows) -> list[str]:
+def _unnamed_groups(rows: FittedRows) -> list[str]:
     """Say what it costs that rows with equal inputs are taken as independent."""
     if rows.triples.group is not None:
         return []
-    testify = rows.testifies
-    correct, expected = rows.triples.correct[testify], rows.expected[testify]
-    alike = SurveyDesign.given(own_ids(rows.triples)[testify], correct, expected)
-    if alike is None:
+    alike = rows.labelled(rows.testifies, group=own_ids(rows.triples), weight=None)
+    if alike.design is None:
         return []
-    wider = float(np.sqrt(effect_of_mean(correct, expected, np.ones(len(correct), dtype=bool), alike)))
+    wider = float(np.sqrt(effect_of_mean(alike, np.ones(len(alike), dtype=bool))))
     return [
         "no groups are named, so intervals and p-values take rows with equal inputs as independent. Given the "
-        f"confidence, the outcomes of equal inputs correlate by {alike.correlation:.2f}; if they depend on each other, "
-        f"as the answers to one question or the visits of one patient do, the interval of a mean should be "
+        f"confidence, the outcomes of equal inputs correlate by {alike.design.correlation:.2f}; if they depend on each "
+        "other, as the answers to one question or the visits of one patient do, the interval of a mean should be "
         f"{wider:.2f} times as wide: name the column that says which rows belong together with --group"
     ]
-
-
-def _selection(model: MiscalibrationField) -> Selection:
-    candidates = plain(list(model.selection_))
-    return Selection(chosen=plain(dict(model.settings_)), candidates=tuple(candidates))
 
 
 def _data(triples: Triples) -> Data:
@@ -269,8 +243,8 @@ def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: 
 
 
 def _versions() -> dict[str, str]:
-    told = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
-            told[name] = metadata.version(name)
-    return told
+            versions[name] = metadata.version(name)
+    return versions

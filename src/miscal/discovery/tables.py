@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from miscal.data.triples import Triples
+from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
-from miscal.discovery.run_rows import DescribedRows
 from miscal.discovery.shown_text import told_apart
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date
@@ -27,12 +27,12 @@ MAP_COLUMNS = (
 """Columns of the field that the map keeps."""
 
 
-def field_table(rows: DescribedRows) -> "pl.DataFrame":
+def field_table(rows: FittedRows) -> "pl.DataFrame":
     """Write down the field at every row.
 
     Parameters
     ----------
-    rows : DescribedRows
+    rows : FittedRows
         All rows of the run.
 
     Returns
@@ -42,9 +42,9 @@ def field_table(rows: DescribedRows) -> "pl.DataFrame":
     """
     import polars as pl
 
-    triples, estimate, n = rows.honest.triples, rows.honest.estimate, len(rows.honest.triples)
+    triples, estimate, n = rows.triples, rows.estimate, len(rows.triples)
     split = [None] * n if triples.split is None else triples.split.tolist()
-    fold = [None] * n if rows.honest.fold is None else rows.honest.fold
+    fold = [None] * n if rows.fold is None else rows.fold
     return pl.DataFrame(
         {
             "row": triples.row,
@@ -73,13 +73,13 @@ def _names(names: np.ndarray) -> "pl.Series":
 
 
 def map_table(
-    rows: DescribedRows, table: "pl.DataFrame", method: MapMethod, *, seed: int
+    rows: FittedRows, table: "pl.DataFrame", method: MapMethod, *, seed: int
 ) -> tuple["pl.DataFrame", MapInfo]:
     """Lay the rows out on a plane, by their inputs and by their learned coordinates.
 
     Parameters
     ----------
-    rows : DescribedRows
+    rows : FittedRows
         All rows of the run.
     table : polars.DataFrame
         From :func:`field_table`.
@@ -95,10 +95,13 @@ def map_table(
     info : MapInfo
         How it was made.
     """
-    triples = rows.honest.triples
+    triples = rows.triples
     shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
     raw = lay_out(triples.X[shown], method=method, seed=seed)
-    learned = lay_out(_learned(rows, shown), method=method, seed=seed)
+    # of very many rows no coordinates are kept
+    kept = rows.sample is None
+    coordinates = rows.estimate.coordinates[shown] if kept else rows.model.transform(triples.X[shown])
+    learned = lay_out(coordinates, method=method, seed=seed)
     picture = table[shown].select(MAP_COLUMNS)
     explaining = _explaining(triples.take(shown))
     picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
@@ -112,19 +115,11 @@ def map_table(
     return picture, info
 
 
-def _learned(rows: DescribedRows, shown: np.ndarray) -> np.ndarray:
-    """Coordinates of the rows shown; of very many rows none are kept."""
-    honest = rows.honest
-    if honest.sample is None:
-        return honest.estimate.coordinates[shown]
-    return honest.model.transform(honest.triples.X[shown])
-
-
-def _exampled(rows: DescribedRows) -> np.ndarray:
+def _exampled(rows: FittedRows) -> np.ndarray:
     """Positions of the rows that are shown as examples: the report takes their texts from the map."""
     named = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
     named += [row for finding in rows.ledger.findings for row in finding.rows]
-    return np.flatnonzero(np.isin(rows.honest.triples.row, named))
+    return np.flatnonzero(np.isin(rows.triples.row, named))
 
 
 def _positions(name: str, layout: Layout) -> list["pl.Series"]:

@@ -14,10 +14,6 @@ def verdict_of(summary: Summary) -> str:
     ----------
     summary : Summary
         Complete but for its verdict.
-
-    Returns
-    -------
-    str
     """
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
     places = [Place(_name(one, summary), one.hidden, _interval(one, summary)) for one in summary.places]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.folds import assign_folds, row_groups
+from miscal.base.folds import assign_folds
 from miscal.base.progress import with_progress
 from miscal.base.threads import n_workers, one_thread
 from miscal.data.splits import MIN_SPLIT
@@ -248,7 +248,7 @@ def _enough(rows: Triples, learned: np.ndarray, share: float) -> bool:
 def _folds(rows: Triples, seed: int, n_folds: int | None) -> np.ndarray:
     few, many = len(rows) < _FEW_ROWS, len(rows) > _MANY_ROWS
     count = n_folds or (_FOLDS_OF_FEW if few else _FOLDS_OF_MANY if many else _FOLDS)
-    return assign_folds(row_groups(rows.X, rows.group), count, np.random.default_rng((seed, _DEAL)))
+    return assign_folds(rows.units, count, np.random.default_rng((seed, _DEAL)))
 
 
 def _learned_from(rows: Triples) -> Triples:

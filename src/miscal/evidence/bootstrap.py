@@ -7,15 +7,17 @@ population gap, because the smooth calibration error of resampled rows is biased
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from miscal.base.checks import check_confidence, check_correct, check_weight
+from miscal.base.checks import check_weight
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
 from miscal.calibration.metrics.population import Population, merge, simulate, smece_statistic
-from miscal.calibration.metrics.rows import check_groups, drawn_counts
+from miscal.calibration.metrics.rows import check_rows, drawn_counts
+from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
@@ -107,51 +109,44 @@ def slice_bootstrap(
     observed = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=weights)
     if observed.worst is None or observed.value is None:
         return SliceBootstrap(None, None, None)
-    y, f = check_correct(correct), check_confidence(confidence)
+    rows = check_rows(correct, confidence, groups=groups)
     inside = np.asarray(regime, dtype=object) == observed.worst
     rng = np.random.default_rng(random_state)
-    group = check_groups(groups, None, len(y))
-    alone = group is None or group.max() + 1 == len(y)
+    alone = rows.group is None or rows.group.max() + 1 == len(rows)
     if alone and weights is None:
-        gaps, shares = _of_rows(y, f, inside, n_draws, rng)
+        gaps, shares = _of_rows(rows, inside, n_draws, rng)
     else:
-        weight = check_weight(weights, len(y), name="weights")
-        gaps, shares = _of_groups(y, f, inside, None if alone else group, weight, n_draws, rng)
+        weight = check_weight(weights, len(rows), name="weights")
+        rows = replace(rows, design=SurveyDesign(None if alone else rows.group, 0.0, weight))
+        gaps, shares = _of_groups(rows, inside, n_draws, rng)
     share = float(np.average(inside, weights=weights))
     return SliceBootstrap(observed.worst, _replicates(observed.value, gaps), _replicates(share, shares))
 
 
 def _of_rows(
-    correct: np.ndarray, confidence: np.ndarray, inside: np.ndarray, n_draws: int, rng: np.random.Generator
+    rows: LabelledRows, inside: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gap and share of a slice in draws of rows, (n_draws,) each."""
-    n = len(correct)
-    cells = merge(correct, confidence, np.full(n, 1 / n), inside.astype(np.int64))
+    cells = merge(rows, inside.astype(np.int64))
     part, whole = smece_statistic(cells, cells.label == 1), smece_statistic(cells)
     # outcomes drawn at a cell's own rate have the law of rows that keep theirs, and whole cells are drawn at once
     gaps = simulate(cells, cells.rate, lambda r, m: part(r, m) - whole(r, m), n_draws, rng, resample=True)
     # how many of n rows drawn with replacement are inside
-    return gaps, rng.binomial(n, inside.mean(), size=n_draws) / n
+    return gaps, rng.binomial(len(rows), inside.mean(), size=n_draws) / len(rows)
 
 
 def _of_groups(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    inside: np.ndarray,
-    group: np.ndarray | None,
-    weight: np.ndarray,
-    n_draws: int,
-    rng: np.random.Generator,
+    rows: LabelledRows, inside: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gap and share of a slice in draws of whole groups, (n_draws,) each, at the cost of a smECE for each draw."""
-    n = len(correct)
+    n, correct, confidence = len(rows), rows.correct, rows.confidence
     # rows of one cell are of several groups and weights, so that each row is a cell here
-    n_cells = merge(correct, confidence, np.full(n, 1 / n)).n_cells
-    rows = Population(confidence, np.ones(n), correct, weight / weight.sum(), inside.astype(np.int64), n_cells)
-    part, whole = smece_statistic(rows, inside), smece_statistic(rows)
+    n_cells = merge(rows).n_cells
+    cells = Population(confidence, np.ones(n), correct, rows.shares, inside.astype(np.int64), n_cells)
+    part, whole = smece_statistic(cells, inside), smece_statistic(cells)
     gaps, shares = [], []
-    for counts in drawn_counts(n, group, n_draws, rng):
-        mass = counts * rows.weight
+    for counts in drawn_counts(n, rows.group, n_draws, rng):
+        mass = counts * cells.weight
         residual = mass * (correct - confidence)
         gaps.append(part(residual, mass) - whole(residual, mass))
         shares.append(mass[:, inside].sum(axis=1) / mass.sum(axis=1))

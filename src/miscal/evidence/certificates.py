@@ -30,10 +30,10 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.rows import check_groups
-from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.conditional import strata
-from miscal.evidence.limits import LIMITS, Bound, Limit, UnseenRows
+from miscal.evidence.limits import LIMITS, Bound, Limit
 from miscal.evidence.power import Design, detectable_size
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -72,7 +72,7 @@ class Certificate:
         }
 
 
-def certificate(
+def unseen_rows(
     correct: ArrayLike,
     confidence: ArrayLike,
     delta: ArrayLike,
@@ -82,10 +82,8 @@ def certificate(
     block: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    random_state: int | np.random.Generator = 0,
-) -> Certificate:
-    """Certify a field on rows that it was not learned from.
+) -> LabelledRows:
+    """Check rows that a field was not learned from, given as arrays of any make.
 
     Parameters
     ----------
@@ -108,6 +106,43 @@ def certificate(
     weights : (n,) float >= 0, optional
         How much each row counts, as fixed before the outcomes: E|delta|, E|h| and both values are then weighted means.
         By default all count alike.
+
+    Returns
+    -------
+    LabelledRows
+
+    Raises
+    ------
+    InputError
+        If lengths differ, a field is not finite or outside [-1, 1], or values are not confidences and outcomes.
+    """
+    n = check_lengths(
+        correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected, weights=weights
+    )
+    return LabelledRows.of(
+        check_correct(correct),
+        check_confidence(confidence),
+        check_confidence(expected, name="expected"),
+        delta=_check_field(delta, "delta"),
+        hidden=_check_field(hidden, "hidden"),
+        block=None if block is None else _check_block(block, n),
+        group=check_groups(groups, n),
+        weight=None if weights is None else check_weight(weights, n, name="weights"),
+    )
+
+
+def certificate(
+    rows: LabelledRows,
+    *,
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    random_state: int | np.random.Generator = 0,
+) -> Certificate:
+    """Certify a field on rows that it was not learned from.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        With `delta` and `hidden`; :func:`unseen_rows` checks arrays.
     settings : EvidenceSettings, optional
         The confidence level, which limits to use, and how many draws.
     random_state : int or numpy.random.Generator, default 0
@@ -126,8 +161,7 @@ def certificate(
     Raises
     ------
     InputError
-        If lengths differ, a field is not finite or outside [-1, 1], values are not confidences and outcomes, or the
-        settings name a limit that does not exist.
+        If the settings name a limit that does not exist.
 
     Examples
     --------
@@ -137,45 +171,26 @@ def certificate(
     >>> y = (rng.random(5000) < f + 0.2 * x).astype(float)
     >>> fit, test = slice(0, 4000), slice(4000, None)
     >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
-    >>> shown = certificate(y[test], f[test], 0.2 * x[test], 0.2 * x[test], expected=expected)
+    >>> shown = certificate(unseen_rows(y[test], f[test], 0.2 * x[test], 0.2 * x[test], expected=expected))
     >>> bool(0.1 < shown.hidden.low < shown.hidden.value), shown.hidden.p_value
     (True, 0.0005)
     """
-    n = check_lengths(
-        correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected, weights=weights
-    )
-    y, rate = check_correct(correct), check_confidence(expected, name="expected")
-    rows = UnseenRows(
-        y,
-        check_confidence(confidence),
-        _check_field(delta, "delta"),
-        _check_field(hidden, "hidden"),
-        rate,
-        None if block is None else _check_block(block, n),
-        SurveyDesign.given(check_groups(groups, None, n), y, rate, check_weight(weights, n, name="weights")),
-    )
     rng = np.random.default_rng(random_state)
     return Certificate(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        detectable=_detectable(rows, settings),
-        n=n,
+        detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], settings),
+        n=len(rows),
     )
 
 
-def _detectable(rows: UnseenRows, settings: EvidenceSettings) -> float | None:
-    return detectable_size([_design(part, settings) for part in rows.in_turn()], settings)
-
-
-def _design(rows: UnseenRows, settings: EvidenceSettings) -> Design:
+def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:
+    stratum = strata(rows.confidence, settings.stratum_rows, rows.group)
     if rows.design is None:
-        return Design(rows.expected, strata(rows.confidence, settings.stratum_rows))
+        return Design(rows.expected, stratum)
     # without outcomes: what a field would meet that is alike in all rows of a group
-    none, variance = np.zeros(len(rows.expected)), rows.expected * (1 - rows.expected)
-    mass = np.ones(len(none)) if rows.weight is None else rows.weight
-    effect = rows.design.design_effect(mass, none, variance)
-    stratum = strata(rows.confidence, settings.stratum_rows, rows.design.group)
-    return Design(rows.expected, stratum, effect, rows.weight)
+    effect = rows.design.design_effect(rows.mass, np.zeros(len(rows)), rows.variance)
+    return Design(rows.expected, stratum, effect, None if rows.weight is None else rows.mass)
 
 
 def _limit(name: str) -> Limit:

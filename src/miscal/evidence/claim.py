@@ -7,11 +7,11 @@ lower limit is above zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 
@@ -51,16 +51,9 @@ class Claim:
 
 
 def claim(
-    correct: ArrayLike,
-    confidence: ArrayLike,
-    delta: ArrayLike,
-    hidden: ArrayLike,
+    rows: LabelledRows,
     *,
     structure: bool,
-    expected: ArrayLike,
-    block: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Claim:
@@ -68,24 +61,10 @@ def claim(
 
     Parameters
     ----------
-    correct : (n,) in {0, 1}
-        Outcomes unseen by whatever made `delta` and `hidden`.
-    confidence : (n,) float in [0, 1]
-    delta : (n,) float in [-1, 1]
-        Estimated field; positive: under-confident.
-    hidden : (n,) float in [-1, 1]
-        Its hidden part, `delta` less what a map of the confidence alone gives; same sign convention.
+    rows : LabelledRows
+        With `delta` and `hidden`; :func:`~miscal.evidence.certificates.unseen_rows` checks arrays.
     structure : bool
         Whether the estimator claims local structure; where it does not, nothing hidden is tested.
-    expected : (n,) float in [0, 1]
-        E[y | f] of each row, learned from other rows.
-    block : (n,) int, optional
-        Order in which the rows were tested; by default all at once. See
-        :func:`~miscal.evidence.certificates.certificate`.
-    groups : (n,) array, optional
-        Rows of equal value may hang together; by default all rows are independent.
-    weights : (n,) float >= 0, optional
-        How much each row counts; by default all count alike.
     settings : EvidenceSettings, optional
         Significance, confidence level, limits and draws.
     random_state : int or numpy.random.Generator, default 0
@@ -102,27 +81,18 @@ def claim(
 
     Examples
     --------
+    >>> from miscal.evidence.certificates import unseen_rows
     >>> from miscal.evidence.conditional import outcome_given_confidence
     >>> rng = np.random.default_rng(0)
     >>> x, f = rng.choice([-1, 1], 5000), rng.uniform(0.3, 0.7, 5000)
     >>> y = (rng.random(5000) < f + 0.2 * x).astype(float)
     >>> fit, test = slice(0, 4000), slice(4000, None)
     >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
-    >>> found = claim(y[test], f[test], 0.2 * x[test], 0.2 * x[test], structure=True, expected=expected)
+    >>> rows = unseen_rows(y[test], f[test], 0.2 * x[test], 0.2 * x[test], expected=expected)
+    >>> found = claim(rows, structure=True)
     >>> found.confirmed, round(found.detectable, 3)
     (True, 0.043)
     """
-    claimed = np.asarray(hidden, dtype=np.float64)
-    proof = certificate(
-        correct,
-        confidence,
-        delta,
-        claimed if structure else np.zeros_like(claimed),
-        expected=expected,
-        block=block,
-        groups=groups,
-        weights=weights,
-        settings=settings,
-        random_state=random_state,
-    )
+    claimed = rows if structure else replace(rows, hidden=np.zeros(len(rows)))
+    proof = certificate(claimed, settings=settings, random_state=random_state)
     return Claim(bool(structure), proof, significance=settings.significance)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from miscal.base.errors import InputError
+from miscal.calibration.survey_design import correlation
 
 
 @dataclass(frozen=True)
@@ -146,11 +147,7 @@ def _agreement(values: np.ndarray, a: int, b: int) -> SeedPair:
     return SeedPair(
         a=a,
         b=b,
-        correlation=_correlation(values[a], values[b]),
+        correlation=correlation(values[a], values[b]),
         sign_agreement=float(np.mean(signs[0] == signs[1])),
         sign_by_chance=float(shares.prod(axis=1).sum()),
     )
-
-
-def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
-    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else None

@@ -188,16 +188,13 @@ def _encode_dates(name: str, values: np.ndarray, settings: FindingsSettings) -> 
         quarters = np.quantile(values[known].astype(np.int64), (0.25, 0.5, 0.75), method="lower").astype(values.dtype)
         later = np.unique(quarters[quarters > distinct[0]])
         starts = np.r_[distinct[:1], later if len(later) else distinct[1:2]]
-        first, last = ([written_date(value) for value in ends] for ends in (starts, _lasts(distinct, starts)))
+        # the last value of each span that begins at one of the starts
+        lasts = distinct[np.r_[np.searchsorted(distinct, starts[1:]) - 1, len(distinct) - 1]]
+        first, last = ([written_date(value) for value in ends] for ends in (starts, lasts))
         between = [f"between {low} and {high}" for low, high in zip(first[1:-1], last[1:-1], strict=True)]
         labels = [Label(words, is_value=False) for words in (f"before {first[1]}", *between, f"after {last[-2]}")]
     codes = np.where(known, np.searchsorted(starts, np.where(known, values, starts[0]), side="right") - 1, len(labels))
     return Column(name, (*labels, Label(MISSING)), codes)
-
-
-def _lasts(distinct: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return the last value of each span that begins at one of the starts."""
-    return distinct[np.r_[np.searchsorted(distinct, starts[1:]) - 1, len(distinct) - 1]]
 
 
 def enrich(

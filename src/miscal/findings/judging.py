@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from miscal.calibration.survey_design import SurveyDesign, average, deflated, effect_of_mean, kish, shares
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.survey_design import average, deflated, kish, shares
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
 from miscal.evidence.sums import near_normal
 from miscal.findings.ledger.exact import exact_p_value
 from miscal.findings.residuals import Residual, binomial_residual, holm, proportion_residual
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+
+REGIMES = ("over", "good", "under")
+"""Names of the regimes, in the order of tables."""
 
 SIGNS = {"over": -1, "under": 1}
 """Sign of the residual that confirms a regime; a regime without an entry claims nothing that could be confirmed."""
@@ -55,23 +59,17 @@ class Judged:
 
 
 def judge(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    expected: np.ndarray,
+    rows: LabelledRows,
     regions: Sequence[np.ndarray],
     signs: Sequence[int],
     settings: FindingsSettings = FINDINGS_DEFAULTS,
-    *,
-    design: SurveyDesign | None = None,
 ) -> list[Judged]:
     """Test the residual of every region, its visible and its hidden part.
 
     Parameters
     ----------
-    correct, confidence : ndarray of float64, shape (n,)
-        Outcomes (0 or 1), which had no part in choosing the regions they are in, and confidences (in [0, 1]).
-    expected : ndarray of float64, shape (n,), in [0, 1]
-        E[y | f] of every row, learned from other rows.
+    rows : LabelledRows
+        Their outcomes had no part in choosing the regions they are in.
     regions : sequence of ndarray of bool, shape (n,)
         Which rows are in each region.
     signs : sequence of int
@@ -79,8 +77,6 @@ def judge(
         family and is never confirmed).
     settings : FindingsSettings, optional
         Significance and confidence level.
-    design : SurveyDesign, optional
-        Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
     -------
@@ -95,23 +91,14 @@ def judge(
     --------
     >>> inside = np.arange(800) % 2 == 0
     >>> y, half = inside * (np.arange(800) % 10 < 8).astype(float), np.full(800, 0.5)
-    >>> [judged] = judge(y, half, np.full(800, 0.4), [inside], [1])
+    >>> [judged] = judge(LabelledRows(y, half, np.full(800, 0.4)), [inside], [1])
     >>> [round(part.value, 2) for part in (judged.residual, judged.visible, judged.hidden)]
     [0.3, -0.1, 0.4]
     >>> judged.confirmed
     {'total': True, 'visible': False, 'hidden': True}
     """
-    stratum = strata_of(confidence, design, settings)
-    effects = [effect_of_mean(correct, expected, rows, design) for rows in regions]
-    weights = [_weight(design, rows) for rows in regions]
-    found = [
-        (
-            binomial_residual(correct[rows], confidence[rows], settings, effect=effect, weight=weight),
-            _visible(confidence, expected, rows, stratum, effect, settings, design),
-            hidden_residual(correct, expected, rows, stratum, settings, design=design),
-        )
-        for rows, effect, weight in zip(regions, effects, weights, strict=True)
-    ]
+    stratum = strata_of(rows, settings)
+    found = [_parts(rows, inside, stratum, settings) for inside in regions]
     adjusted = [_adjusted([parts[i] for parts in found], signs) for i in range(3)]
     return [
         _judged(parts, [float(values[at]) for values in adjusted], sign, settings)
@@ -120,57 +107,49 @@ def judge(
 
 
 def judge_regimes(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    expected: np.ndarray,
-    regime: np.ndarray,
-    names: Sequence[str] = ("over", "good", "under"),
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-    *,
-    design: SurveyDesign | None = None,
+    rows: LabelledRows, regime: np.ndarray, settings: FindingsSettings = FINDINGS_DEFAULTS
 ) -> dict[str, Judged]:
     """Test whole regimes, those of the total field or those of the hidden one.
 
     Parameters
     ----------
-    correct, confidence, expected : ndarray of float64, shape (n,)
-        As for :func:`judge`.
+    rows : LabelledRows
     regime : ndarray of object, shape (n,)
-        Name of each row's regime, or None.
-    names : sequence of str
-        The regimes to measure. Only ``"over"`` and ``"under"`` claim something; they are one family.
+        Name of each row's regime, or None. Only ``"over"`` and ``"under"`` claim something; they are one family.
     settings : FindingsSettings, optional
         Significance and confidence level.
-    design : SurveyDesign, optional
-        As for :func:`judge`.
 
     Returns
     -------
     dict of str to Judged
-        By name of the regime.
+        By name of the regime: over, good, under.
 
     Examples
     --------
-    >>> y, f = np.zeros(100), np.full(100, 0.6)
-    >>> found = judge_regimes(y, f, np.zeros(100), np.full(100, "over", dtype=object))
+    >>> rows = LabelledRows(np.zeros(100), np.full(100, 0.6), np.zeros(100))
+    >>> found = judge_regimes(rows, np.full(100, "over", dtype=object))
     >>> found["over"].confirmed, found["under"].residual.value
     ({'total': True, 'visible': True, 'hidden': False}, None)
     """
-    regions, signs = [regime == name for name in names], [SIGNS.get(name, 0) for name in names]
-    judged = judge(correct, confidence, expected, regions, signs, settings, design=design)
-    return dict(zip(names, judged, strict=True))
+    regions, signs = [regime == name for name in REGIMES], [SIGNS.get(name, 0) for name in REGIMES]
+    return dict(zip(REGIMES, judge(rows, regions, signs, settings), strict=True))
 
 
-def strata_of(
-    confidence: np.ndarray, design: SurveyDesign | None, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> np.ndarray:
+def strata_of(rows: LabelledRows, settings: FindingsSettings = FINDINGS_DEFAULTS) -> np.ndarray:
     """Cut rows into strata of near-equal confidence, in which rows of one group and one confidence count once."""
-    return strata(confidence, settings.stratum_rows, None if design is None else design.group)
+    return strata(rows.confidence, settings.stratum_rows, rows.group)
 
 
-def _weight(design: SurveyDesign | None, rows: np.ndarray) -> np.ndarray | None:
-    """Weights of some rows, None where all rows count alike."""
-    return None if design is None or design.weight is None else design.weight[rows]
+def _parts(
+    rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, settings: FindingsSettings
+) -> tuple[Residual, Residual, Residual]:
+    """Measure the residual of a region, its visible and its hidden part."""
+    own, effect = rows.take(inside), effect_of_mean(rows, inside)
+    return (
+        binomial_residual(own.correct, own.confidence, settings, effect=effect, weight=own.weight),
+        _visible(rows, inside, stratum, effect, settings),
+        hidden_residual(rows, inside, stratum, settings),
+    )
 
 
 def _adjusted(residuals: Sequence[Residual], signs: Sequence[int]) -> np.ndarray:
@@ -193,38 +172,29 @@ def _judged(
 
 
 def _visible(
-    confidence: np.ndarray,
-    expected: np.ndarray,
-    rows: np.ndarray,
-    stratum: np.ndarray,
-    effect: float,
-    settings: FindingsSettings,
-    design: SurveyDesign | None,
+    rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float, settings: FindingsSettings
 ) -> Residual:
-    if not rows.any():
+    if not inside.any():
         return _NOTHING
-    own, inside = _weight(design, rows), int(rows.sum())
-    weight = shares(own, inside)
-    every = np.ones(len(rows)) if own is None else design.weight
-    share, total = np.bincount(stratum[rows], weight, minlength=stratum.max() + 1), np.bincount(stratum, every)
+    own = rows.take(inside)
+    weight = shares(own.weight, len(own))
+    every = np.ones(len(rows)) if rows.weight is None else rows.weight
+    share, total = np.bincount(stratum[inside], weight, minlength=stratum.max() + 1), np.bincount(stratum, every)
     # var(mean) = sum share^2 / size times the variance of an outcome, size the effective number of rows of a stratum;
     # what unequal weights take from the region itself is a part of that, and of its design effect
     size = total**2 / np.maximum(np.bincount(stratum, every**2), np.finfo(float).tiny)
-    within = kish(weight, expected[rows] * (1 - expected[rows]))
+    within = kish(weight, own.variance)
     used = share > 0
     effective = 1.0 / float(np.sum(share[used] ** 2 / size[used])) / (effect / within)
-    rate, sure = average(expected[rows], own), average(confidence[rows], own)
+    rate, sure = average(own.expected, own.weight), average(own.confidence, own.weight)
     return proportion_residual(rate, effective, sure, settings)
 
 
 def hidden_residual(
-    correct: np.ndarray,
-    expected: np.ndarray,
-    rows: np.ndarray,
+    rows: LabelledRows,
+    inside: np.ndarray,
     stratum: np.ndarray,
     settings: FindingsSettings = FINDINGS_DEFAULTS,
-    *,
-    design: SurveyDesign | None = None,
 ) -> Residual:
     """Test whether a region's rows are right as often as other rows of near-equal confidence.
 
@@ -243,18 +213,13 @@ def hidden_residual(
 
     Parameters
     ----------
-    correct : ndarray of float64, shape (n,)
-        Outcomes, 0 or 1.
-    expected : ndarray of float64, shape (n,), in [0, 1]
-        E[y | f], learned from other rows.
-    rows : ndarray of bool, shape (n,)
+    rows : LabelledRows
+    inside : ndarray of bool, shape (n,)
         The region.
     stratum : ndarray of int, shape (n,)
         From :func:`miscal.evidence.conditional.strata`.
     settings : FindingsSettings, optional
         The confidence level of the interval.
-    design : SurveyDesign, optional
-        Which rows hang together, and how much each counts; by default none do, and all count alike.
 
     Returns
     -------
@@ -264,46 +229,41 @@ def hidden_residual(
     Examples
     --------
     >>> inside, y = np.arange(400) < 200, (np.arange(400) % 4 < 1 + 2 * (np.arange(400) < 200)).astype(float)
-    >>> found = hidden_residual(y, np.full(400, 0.5), inside, np.zeros(400, int))
+    >>> found = hidden_residual(LabelledRows(y, y, np.full(400, 0.5)), inside, np.zeros(400, int))
     >>> found.value, found.p_value < 1e-9
     (0.25, True)
     """
-    if not rows.any():
+    if not inside.any():
         return _NOTHING
-    effect = effect_of_mean(correct, expected, rows, design)
-    weight = _weight(design, rows)
-    taken_as_known = binomial_residual(correct[rows], expected[rows], settings, effect=effect, weight=weight)
-    excess, p_value = _shuffled(correct, expected, rows, stratum, design)
+    own, effect = rows.take(inside), effect_of_mean(rows, inside)
+    taken_as_known = binomial_residual(own.correct, own.expected, settings, effect=effect, weight=own.weight)
+    excess, p_value = _shuffled(rows, inside, stratum)
     # an error of E[y | f] can turn the sign of the mean, and then it shows nothing
     agrees = excess * taken_as_known.value > 0
     p_value = max(p_value, taken_as_known.p_value) if agrees else 1.0
-    low, high = taken_as_known.interval
-    if p_value > 1 - settings.confidence_level:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return Residual(taken_as_known.value, (low, high), p_value)
+    interval = taken_as_known.interval
+    if interval is not None and p_value > 1 - settings.confidence_level:
+        interval = min(interval[0], 0.0), max(interval[1], 0.0)
+    return Residual(taken_as_known.value, interval, p_value)
 
 
-def _shuffled(
-    correct: np.ndarray, expected: np.ndarray, rows: np.ndarray, stratum: np.ndarray, design: SurveyDesign | None
-) -> tuple[float, float]:
+def _shuffled(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tuple[float, float]:
     """Sum of the centred outcomes of the region, and its two-sided p-value under shuffles within strata."""
-    size, inside = np.bincount(stratum), np.bincount(stratum, rows)
-    right = np.bincount(stratum, correct)
-    telling = ((right > 0) & (right < size) & (inside > 0) & (inside < size))[stratum]
+    size, within = np.bincount(stratum), np.bincount(stratum, inside)
+    right = np.bincount(stratum, rows.correct)
+    telling = ((right > 0) & (right < size) & (within > 0) & (within < size))[stratum]
     if not telling.any():
         return 0.0, 1.0
     stratum = np.unique(stratum[telling], return_inverse=True)[1]
-    y, member, rate = correct[telling], rows[telling].astype(np.float64), expected[telling]
-    weight = _weight(design, telling)
-    e = centred(y - rate, stratum)
-    a = centred(member, stratum) if weight is None else weight * centred(member, stratum, weight)
+    rows, member = rows.take(telling), inside[telling].astype(np.float64)
+    e = centred(rows.residual, stratum)
+    a = centred(member, stratum) if rows.weight is None else rows.weight * centred(member, stratum, rows.weight)
     variances = shuffle_variances(e, a, stratum)
     excess, effect = float(e @ a), 1.0
-    if design is not None:
-        known = design.take(telling)
-        effect = known.design_effect(a, y - rate, rate * (1 - rate), independent=float(variances.sum()))
+    if rows.design is not None:
+        effect = rows.design.design_effect(a, rows.residual, rows.variance, independent=float(variances.sum()))
     normal = max(float(2.0 * ndtr(-abs(excess) / np.sqrt(effect * variances.sum()))), np.finfo(float).tiny)
     if near_normal(variances, shuffle_thirds(e, a, stratum)).all():
         return excess, normal
     # the exact law knows nothing of a trend of E[y | f] within a stratum, the normal one nothing of rare outcomes
-    return excess, max(normal, deflated(exact_p_value(y, member > 0, stratum), effect))
+    return excess, max(normal, deflated(exact_p_value(rows.correct, member > 0, stratum), effect))

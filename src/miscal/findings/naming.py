@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.precision import Standard
+from miscal.findings.conditions.composition import percent
 from miscal.findings.enrichment import Column, Enriched, Label, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
@@ -82,7 +83,7 @@ class Clause:
     def words(self) -> str:
         """``"subject = law or history (60 % of its rows)"``; what is left out where nearly all have them."""
         values = " or ".join([str(self.values[0]), *(one.text for one in self.values[1:])])
-        covered = "" if self.share is None else f" ({_percent(self.share)} of its rows)"
+        covered = "" if self.share is None else f" ({percent(self.share)} of its rows)"
         return f"{self.column} {values}{covered}"
 
 
@@ -374,10 +375,6 @@ def _told(share: float, overall: float) -> float:
     return share * float(np.log(share / overall)) ** 2
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
-
-
 def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.ndarray) -> str:
     """Say how mixed a part is, by the most telling column that has names for its values.
 
@@ -411,7 +408,7 @@ def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.nda
     if not others:
         return most
     rest = f"{others} other value{'' if others == 1 else 's'} in the rest"
-    return f"{most} in {_percent(count.max() / count.sum())} of its rows, {rest}"
+    return f"{most} in {percent(count.max() / count.sum())} of its rows, {rest}"
 
 
 def part_names(
@@ -459,8 +456,8 @@ def part_names(
     for index, parent in enumerate(parents):
         phrase, alone = PHRASES[by, parent], list(parents).count(parent) == 1
         number = list(parents[:index]).count(parent) + 1
-        told = _told_name(index, clauses, words) or rules[index]
-        names.append(told or _fallback(phrase, mixtures[index], alone, number))
+        name = _told_name(index, clauses, words) or rules[index]
+        names.append(name or _fallback(phrase, mixtures[index], alone, number))
     return _unique(names, [PHRASES[by, parent] for parent in parents])
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.calibration.survey_design import SurveyDesign
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.residuals import holm
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
@@ -38,31 +38,23 @@ class Place:
 
 
 def places(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    expected: np.ndarray,
+    rows: LabelledRows,
     parts: Sequence[Region],
     whole: Sequence[Region] = (),
     settings: FindingsSettings = FINDINGS_DEFAULTS,
-    *,
-    design: SurveyDesign | None = None,
 ) -> list[Place]:
     """Choose what the verdict names.
 
     Parameters
     ----------
-    correct, confidence : ndarray of float64, shape (n,)
-        Outcomes, which had no part in choosing the regions they are in, and confidences.
-    expected : ndarray of float64, shape (n,), in [0, 1]
-        E[y | f] of every row, learned from other rows.
+    rows : LabelledRows
+        Their outcomes had no part in choosing the regions they are in.
     parts : sequence of (str, ndarray of bool, shape (n,))
         Named parts of the data.
     whole : sequence of (str, ndarray of bool, shape (n,))
         Larger regions, told only where no part is.
     settings : FindingsSettings, optional
         The significance, and how many rows of near-equal confidence are compared.
-    design : SurveyDesign, optional
-        Which rows hang together; by default none do.
 
     Returns
     -------
@@ -76,23 +68,24 @@ def places(
     --------
     >>> typical, worse = np.arange(400) < 300, np.arange(400) >= 300
     >>> y = np.r_[np.arange(300) % 5 < 3, np.zeros(100)]
-    >>> found = places(y, np.full(400, 0.9), np.full(400, 0.45), [("typical", typical), ("worse", worse)])
+    >>> rows = LabelledRows(y, np.full(400, 0.9), np.full(400, 0.45))
+    >>> found = places(rows, [("typical", typical), ("worse", worse)])
     >>> [(place.name, round(place.hidden, 2)) for place in found]
     [('worse', -0.45), ('typical', 0.15)]
     """
-    stratum, regions = strata_of(confidence, design, settings), [*parts, *whole]
-    residuals = [hidden_residual(correct, expected, rows, stratum, settings, design=design) for _, rows in regions]
+    stratum, regions = strata_of(rows, settings), [*parts, *whole]
+    residuals = [hidden_residual(rows, inside, stratum, settings) for _, inside in regions]
     adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in residuals]))
     kept = [
-        (at >= len(parts), -abs(one.value) * rows.sum(), Place(name, one.value), rows)
-        for at, ((name, rows), one, p_value) in enumerate(zip(regions, residuals, adjusted, strict=True))
+        (at >= len(parts), -abs(one.value) * inside.sum(), Place(name, one.value), inside)
+        for at, ((name, inside), one, p_value) in enumerate(zip(regions, residuals, adjusted, strict=True))
         if p_value < settings.significance
     ]
     kept.sort(key=lambda item: item[:2])
-    told, covered = [], np.zeros(len(correct), dtype=bool)
-    for larger, _, place, rows in kept:
+    told, covered = [], np.zeros(len(rows), dtype=bool)
+    for larger, _, place, inside in kept:
         # larger regions only where no part is told
-        if larger == kept[0][0] and 2 * np.sum(rows & covered) <= rows.sum():
+        if larger == kept[0][0] and 2 * np.sum(inside & covered) <= inside.sum():
             told.append(place)
-            covered |= rows
+            covered |= inside
     return told

@@ -78,19 +78,19 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     """
     basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
     if claim.confirmed:
-        return f"{_found(groups, places)}. {_limit(claim, basis)}{'' if groups or places else _NO_PART}."
+        if not groups and not places:
+            return f"{_FOUND}. {_limit(claim, basis)}{_NO_PART}."
+        return f"{_which(groups or places, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
     if groups:
-        return f"{_which(groups, listed_in_report=True)}. {_field_adds_nothing(claim, basis)}."
+        adds = _NOTHING_BEYOND if not claim.structure else f"{_NOT_CONFIRMED} {basis}"
+        return f"{_which(groups, listed_in_report=True)}. {adds}."
     return f"{_not_found(claim)}. {_power(claim, basis)}."
 
 
+_FOUND = "Hidden miscalibration was found, which no reliability diagram can show"
+_NOTHING_BEYOND = "Beyond such groups, the estimated field claims nothing hidden"
+_NOT_CONFIRMED = "The estimated field as a whole was not confirmed on"
 _NO_PART = ", but no single part of the data could be confirmed on its own"
-
-
-def _found(groups: Sequence[Place], places: Sequence[Place]) -> str:
-    if groups or places:
-        return _which(groups or places, listed_in_report=bool(groups))
-    return "Hidden miscalibration was found, which no reliability diagram can show"
 
 
 def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
@@ -98,10 +98,10 @@ def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
     for place in places[:MOST_PLACES]:
         often = "less often" if place.hidden < 0 else "more often"
         named.setdefault(often, []).append(f"{place.name} (by {sized(place.hidden, place.interval)})")
-    told = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
+    of = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {told}{rest}"
+    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {of}{rest}"
 
 
 def _limit(claim: Claim, basis: str) -> str:
@@ -131,12 +131,6 @@ def sized(difference: float, interval: Sequence[float | None] | None = None) -> 
     ends = sorted(100 * end * (-1 if difference < 0 else 1) for end in interval)
     low, high = (f"{end:.1f}" if abs(end) < 0.95 else f"{end:.0f}" for end in ends)
     return f"{size}, {low} to {high}".replace("-", "\N{MINUS SIGN}")
-
-
-def _field_adds_nothing(claim: Claim, basis: str) -> str:
-    if not claim.structure:
-        return "Beyond such groups, the estimated field claims nothing hidden"
-    return f"The estimated field as a whole was not confirmed on {basis}"
 
 
 def _listed(items: Sequence[str]) -> str:

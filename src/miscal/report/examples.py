@@ -103,10 +103,6 @@ class Examples:
 def from_difference(texts: Sequence[str]) -> list[str]:
     """Show texts that begin alike from where they differ, with a leading ellipsis.
 
-    Parameters
-    ----------
-    texts : sequence of str
-
     Returns
     -------
     list of str

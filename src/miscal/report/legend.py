@@ -11,7 +11,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.numbers import brief_points
 
 #: Regimes by their name in the summary, in the order of the page.
-REGIMES = {"over": "Over-confident", "under": "Under-confident", "good": "Well calibrated"}
+REGIME_LABELS = {"over": "Over-confident", "under": "Under-confident", "good": "Well calibrated"}
 #: Regimes of the hidden field: what the rows are compared with is rows of equal confidence.
 HIDDEN_REGIMES = {
     "over": "Right less often than rows of equal confidence",
@@ -29,7 +29,7 @@ FIELDS = {
 #: Telling examples by the sign of the group that they are taken from.
 TELLING = {"over": "Sure and wrong", "under": "Unsure and right"}
 #: The slices that corrections and reliability are shown on.
-SLICES = {"all": "All rows", **REGIMES}
+SLICE_LABELS = {"all": "All rows", **REGIME_LABELS}
 #: Corrections by their name in the summary, in the order of the page.
 CORRECTIONS = {
     "raw": "Uncorrected",
@@ -158,8 +158,8 @@ def regime_names(good_p: float | None, epsilon: float | None) -> dict[str, str]:
     ('Well calibrated', 'Within \u00b15 points')
     """
     if good_p is None or good_p >= SIGNIFICANCE:
-        return REGIMES
-    return {**REGIMES, "good": "Near zero" if epsilon is None else f"Within \u00b1{brief_points(epsilon)}"}
+        return REGIME_LABELS
+    return {**REGIME_LABELS, "good": "Near zero" if epsilon is None else f"Within \u00b1{brief_points(epsilon)}"}
 
 
 def key_label(key: str) -> str:
@@ -183,7 +183,7 @@ def colour_rules() -> str:
     )
 
 
-def for_program(regimes: Mapping[str, str] = REGIMES) -> dict[str, Any]:
+def for_program(regimes: Mapping[str, str] = REGIME_LABELS) -> dict[str, Any]:
     """Return the names, and the variables of the colours, that the page's program draws with."""
     return {
         "regimes": _levels(regimes),

@@ -60,8 +60,19 @@ def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None =
     miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder that `miscal discover` wrote
     """
     folder = Path(run_dir)
-    page = build(read_source(folder, redact_text=redact_text, name=name))
-    return _write(folder / "report.html", page)
+    return write_page(read_source(folder, redact_text=redact_text, name=name), folder)
+
+
+def write_page(source: Source, folder: Path) -> Path:
+    """Write the page of a run into its folder, and return where it is."""
+    path = folder / "report.html"
+    try:
+        replace_file(path, build(source).encode())
+    except OSError as error:
+        raise FileError(
+            f"{path}: cannot be written ({error.strerror}); make the folder writable, or free space"
+        ) from None
+    return path
 
 
 def build(source: Source) -> str:
@@ -89,13 +100,3 @@ def draw(panel: Panel, source: Source) -> Section | None:
 @cache
 def _compiled(template: str) -> Template:
     return environment().from_string(template)
-
-
-def _write(path: Path, page: str) -> Path:
-    try:
-        replace_file(path, page.encode())
-    except OSError as error:
-        raise FileError(
-            f"{path}: cannot be written ({error.strerror}); make the folder writable, or free space"
-        ) from None
-    return path

@@ -50,10 +50,6 @@ def row_words(summary: Summary) -> RowWords:
     ----------
     summary : Summary
         Of the run; its `evidence` is ``"all"`` or ``"test"``.
-
-    Returns
-    -------
-    RowWords
     """
     return _all_rows(summary) if summary.evidence == "all" else _test_rows(summary)
 
@@ -160,8 +156,8 @@ def _test_rows(summary: Summary) -> RowWords:
 
 
 def _and_design(summary: Summary) -> str:
-    told = [one for one in (grouped(summary).replace("They come", "The rows come"), weighed(summary)) if one]
-    return f" {' '.join(told)} Every interval and p-value allows for {'both' if told[1:] else 'it'}." if told else ""
+    notes = [one for one in (grouped(summary).replace("They come", "The rows come"), weighed(summary)) if one]
+    return f" {' '.join(notes)} Every interval and p-value allows for {'both' if notes[1:] else 'it'}." if notes else ""
 
 
 @dataclass(frozen=True)

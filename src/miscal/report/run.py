@@ -44,9 +44,11 @@ def write_run(
         discovery = found() if callable(found) else found
         # heavy modules come after the folder is known to be free
         from miscal.discovery.run import write_files
-        from miscal.report.page import render
+        from miscal.report.page import write_page
+        from miscal.report.source import source_of
 
         write_files(discovery, folder)
         if report:
-            render(folder, name=resolve(out).name)
+            source = source_of(discovery.summary, discovery.table, discovery.map, name=resolve(out).name)
+            write_page(source, folder)
     return discovery

@@ -79,10 +79,6 @@ def read_source(folder: Path, *, redact_text: bool = False, name: str | None = N
     name : str, optional
         What to call the run if its data are no file; by default as its folder.
 
-    Returns
-    -------
-    Source
-
     Raises
     ------
     FileError
@@ -94,17 +90,23 @@ def read_source(folder: Path, *, redact_text: bool = False, name: str | None = N
     """
     if not folder.is_dir():
         raise FileError(f"{folder}: no such run folder; give the folder that `miscal discover` wrote")
-    summary = printable(read_summary(folder))
+    summary = read_summary(folder)
+    field = _read_table(folder / "field.parquet", FIELD_COLUMNS)
+    source = source_of(summary, field, _read_map(folder, summary.map), name=name or folder.resolve().name)
+    return redacted(source) if redact_text and not source.redact_text else source
+
+
+def source_of(summary: Summary, field: "pl.DataFrame", points: "pl.DataFrame", *, name: str) -> Source:
+    """Return what the page of a run is drawn from; `name` calls it where its data are no file."""
     path = summary.data.path
-    source = Source(
-        name=(Path(path).name if path else "") or name or folder.resolve().name,
-        summary=summary,
-        field=_narrow(_read_table(folder / "field.parquet", FIELD_COLUMNS)),
-        map=_read_map(folder, summary.map),
+    return Source(
+        name=(Path(path).name if path else "") or name,
+        summary=printable(summary),
+        field=_narrow(field),
+        map=points,
+        # then its files hold no text
+        redact_text=bool(summary.settings.get(SETTING)),
     )
-    if summary.settings.get(SETTING):
-        return replace(source, redact_text=True)  # its files hold no text
-    return redacted(source) if redact_text else source
 
 
 def redacted(source: Source) -> Source:

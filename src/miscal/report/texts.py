@@ -67,7 +67,10 @@ def setting(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
-        return _number(value)
+        number = finite(value)
+        if number is None:
+            return "not defined"
+        return (str(value) if isinstance(value, int) else f"{number:.5g}").replace("-", MINUS)
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {setting(inner)}" for key, inner in value.items()) or "none"
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -79,10 +82,3 @@ def _list(values: Sequence[Any]) -> str:
     shown = values if len(values) <= MAX_LISTED else values[:FIRST_LISTED]
     rest = [] if len(shown) == len(values) else [f"… ({count(len(values))} in all)"]
     return ", ".join([*(setting(value) for value in shown), *rest]) or "none"
-
-
-def _number(value: float) -> str:
-    number = finite(value)
-    if number is None:
-        return "not defined"
-    return (str(value) if isinstance(value, int) else f"{number:.5g}").replace("-", MINUS)

@@ -19,7 +19,8 @@ from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
-from miscal.discovery.estimating import TEST, corrections_by_name, testifying
+from miscal.discovery.estimating import corrections_by_name
+from miscal.discovery.fitted_rows import TEST, testifying
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings import cut
 from miscal.runs.compare.estimates import FOLDS

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings import conditions
 from miscal.findings.conditions import (
     Alike,
@@ -190,7 +191,7 @@ def test_the_rows_of_every_cut_are_those_of_its_condition_with_ties_too(seed, di
     field = SequentialField(np.where(block < 0, np.nan, hidden), block)
     row = rng.permutation(n)
     half = np.full(n, 0.5)
-    for cut in judged_cuts(y, half, half, field):
+    for cut in judged_cuts(LabelledRows(y, half, half), field):
         one = read_condition(json.loads(json.dumps(condition_of(cut, field, hidden, row).to_dict())))
         np.testing.assert_array_equal(one.rows(Frame(n, hidden=field.hidden, block=block, row=row)), cut.rows)
         # new rows are told by one bound, the quantile of the honest field

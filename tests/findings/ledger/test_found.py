@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.conditions import Mixed
 from miscal.findings.ledger import (
@@ -16,7 +17,6 @@ from miscal.findings.ledger import (
     NAMED,
     Clusters,
     SequentialField,
-    Witnesses,
     clusters_of,
     find,
     named_groups,
@@ -66,7 +66,7 @@ def without_names(X):
 
 
 def witnesses(y, f):
-    return Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(len(y)))
+    return LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=np.arange(len(y)))
 
 
 def sequential(X, f, y, rng, blocks=6):
@@ -84,7 +84,7 @@ def sequential(X, f, y, rng, blocks=6):
 def test_planted_clusters_without_a_name_are_found(seed):
     X, f, y, topic = topics(seed)
     groups = without_names(X)
-    chosen = scan(y, crossfitted(y, f), f, groups, seed=seed).chosen
+    chosen = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed).chosen
     for planted_topic in (0, 1):
         assert max(jaccard(groups.rows(one.group), topic == planted_topic) for one in chosen) >= 0.8
     assert len(chosen) <= 3
@@ -167,7 +167,7 @@ def test_planted_names_stay_exact_beside_clusters():
         # inputs of which a planted group is a part
         X = np.random.default_rng(seed).normal(size=(len(y), 3)) + 2 * truth[1][:, None]
         beside = with_clusters(groups, clusters_of(X))
-        chosen = scan(y, crossfitted(y, f), f, beside, seed=seed).chosen
+        chosen = scan(LabelledRows(y, f, crossfitted(y, f)), beside, seed=seed).chosen
         found = {beside.descriptions[one.group] for one in chosen}
         assert {"kind0 = v1 and kind1 = v2", "kind1 = (missing)"} <= found
         assert not any(beside.kinds[one.group] == CLUSTER for one in chosen)
@@ -201,9 +201,11 @@ def test_a_flipped_world_has_the_opposite_found_groups():
     rng = np.random.default_rng(0)
     groups, field = without_names(X), sequential(X, f, y, rng)
     rows, expected = np.arange(len(y)), crossfitted(y, f)
-    ours = find(Witnesses(y, f, expected, y * 0, rows), groups, field=field).findings
+    ours = find(LabelledRows(y, f, expected, hidden=y * 0, row=rows), groups, field=field).findings
     theirs = find(
-        Witnesses(1 - y, 1 - f, 1 - expected, y * 0, rows), groups, field=SequentialField(-field.hidden, field.block)
+        LabelledRows(1 - y, 1 - f, 1 - expected, hidden=y * 0, row=rows),
+        groups,
+        field=SequentialField(-field.hidden, field.block),
     ).findings
     clusters = [one for one in ours if "cluster" in one.description]
     assert len(clusters) >= 2
@@ -267,8 +269,8 @@ def test_more_is_found_when_a_share_of_false_findings_is_allowed():
     groups, y, f, _ = table(1, strength=0.6)
     loose = replace(LEDGER_DEFAULTS, adjustment=FDR)
     expected = crossfitted(y, f)
-    strict = scan(y, expected, f, groups).chosen
-    more = scan(y, expected, f, groups, settings=loose).chosen
+    strict = scan(LabelledRows(y, f, expected), groups).chosen
+    more = scan(LabelledRows(y, f, expected), groups, settings=loose).chosen
     assert len(more) >= len(strict) > 0
     assert all(one.p_adjusted <= 0.05 for one in more)
 
@@ -354,7 +356,7 @@ def test_intervals_of_chosen_groups_cover_their_hidden_residual(strength):
     for seed in range(60):
         y, f, groups, hidden = hidden_rates(seed, strength)
         expected = crossfitted(y, f)
-        for one in scan(y, expected, f, groups, seed=seed).chosen:
+        for one in scan(LabelledRows(y, f, expected), groups, seed=seed).chosen:
             rows = groups.rows(one.group)
             low, high = hidden_interval(y[rows], expected[rows], one.level)
             chosen += 1

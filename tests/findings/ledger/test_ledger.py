@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import fisher_exact
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.findings.ledger import LedgerSettings, Witnesses, find, named_groups, with_features
+from miscal.findings.ledger import LedgerSettings, find, named_groups, with_features
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
 from miscal.findings.ledger.scan import _Scan, scan
 
@@ -53,7 +54,7 @@ def test_planted_groups_are_named_and_nothing_else_is():
     extra = 0
     for seed in range(6):
         groups, y, f, truth = planted(seed)
-        chosen = scan(y, crossfitted(y, f), f, groups, seed=seed).chosen
+        chosen = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed).chosen
         found = {groups.descriptions[one.group]: groups.rows(one.group) for one in chosen}
         assert (found["kind0 = v1 and kind1 = v2"] == truth[0]).all()
         assert (found["kind1 = (missing)"] == truth[1]).all()
@@ -79,7 +80,7 @@ def false_alarms(world, draws, n=1_000):
     alarms = 0
     for seed in range(draws):
         groups, y, f = nothing_hidden(world, seed, n)
-        alarms += bool(scan(y, crossfitted(y, f), f, groups, seed=seed).chosen)
+        alarms += bool(scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed).chosen)
     return alarms
 
 
@@ -179,7 +180,7 @@ def test_descriptions_of_dates_tell_their_rows():
 
 def test_the_variance_is_that_of_permutations_within_strata():
     groups, y, f, _ = planted(0, n=400)
-    one = _Scan(y, np.full(400, 0.5), f, groups, 0, LedgerSettings())
+    one = _Scan(LabelledRows(y, f, np.full(400, 0.5)), groups, 0, LedgerSettings())
     rng = np.random.default_rng(1)
     order = np.argsort(one.stratum, kind="stable")
     totals = []
@@ -198,7 +199,7 @@ def test_what_an_earlier_group_explains_is_not_found_again():
     f = rng.uniform(0.3, 0.7, N)
     y = (rng.random(N) < f - 0.25 * (kind == "v1")).astype(float)
     groups = named_groups({"kind": kind}, text)
-    [only] = find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups).findings
+    [only] = find(LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=np.arange(N)), groups).findings
     assert only.description == "kind = v1"
     assert {one.words for one in only.aliases} >= {'"ships" in the text', '"harbours" in the text'}
 
@@ -212,7 +213,7 @@ def test_a_value_that_differs_by_itself_is_a_finding_or_accounted_for():
     f = rng.uniform(0.3, 0.9, N)
     y = (rng.random(N) < f - 0.25 * planted_value).astype(float)
     expected, groups = crossfitted(y, f), named_groups(columns)
-    found = find(Witnesses(y, f, expected, y * 0, np.arange(N)), groups)
+    found = find(LabelledRows(y, f, expected, hidden=y * 0, row=np.arange(N)), groups)
     assert {one.description for one in found.findings} & {"kind = bad", "kind = good"}
     one = next(one for one in found.accounted if one.description == "shadow = in")
     assert one.sign == "over"
@@ -228,7 +229,9 @@ def test_a_finding_differs_in_the_same_direction_by_itself_as_given_those_above(
     # given that low is worse, middle is worse than the rest too, which is high; by itself it is better than all
     y = (rng.random(N) < f + np.select([kind == "low", kind == "high"], [-0.25, 0.2], 0.02)).astype(float)
     expected = crossfitted(y, f)
-    found = find(Witnesses(y, f, expected, y * 0, np.arange(N)), named_groups({"kind": kind}), seed=seed).findings
+    found = find(
+        LabelledRows(y, f, expected, hidden=y * 0, row=np.arange(N)), named_groups({"kind": kind}), seed=seed
+    ).findings
     assert {one.description: one.sign for one in found} == {"kind = low": "over", "kind = high": "under"}
     for one in found:
         assert (one.hidden < 0) == (one.sign == "over")
@@ -237,15 +240,15 @@ def test_a_finding_differs_in_the_same_direction_by_itself_as_given_those_above(
 def test_with_nothing_found_nothing_is_accounted_for():
     for seed in range(40):
         groups, y, f = nothing_hidden("not monotone", seed, 400)
-        scanned = scan(y, crossfitted(y, f), f, groups, seed=seed)
+        scanned = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed)
         assert scanned.chosen or not scanned.accounted
 
 
 def test_a_flipped_world_has_the_opposite_findings():
     groups, y, f, _ = planted(3)
     rows = np.arange(N)
-    ours = find(Witnesses(y, f, crossfitted(y, f), y * 0, rows), groups).findings
-    theirs = find(Witnesses(1 - y, 1 - f, 1 - crossfitted(y, f), y * 0, rows), groups).findings
+    ours = find(LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=rows), groups).findings
+    theirs = find(LabelledRows(1 - y, 1 - f, 1 - crossfitted(y, f), hidden=y * 0, row=rows), groups).findings
     mirrored = {one.description: one for one in theirs}
     assert len(ours) == 3
     for one in ours:
@@ -260,7 +263,7 @@ def test_a_flipped_world_has_the_opposite_findings():
 
 def test_examples_are_the_most_telling_rows():
     groups, y, f, _ = planted(2)
-    for one in find(Witnesses(y, f, crossfitted(y, f), y * 0, np.arange(N)), groups).findings:
+    for one in find(LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=np.arange(N)), groups).findings:
         rows = list(one.rows)
         assert (y[rows] == (one.sign == "under")).all()
 
@@ -294,7 +297,7 @@ def test_what_names_no_group_is_no_candidate():
         "empty": np.full(200, np.nan),
     }
     assert len(named_groups(columns)) == 0
-    assert scan(np.ones(200), np.ones(200), rng.random(200), named_groups(columns)).chosen == ()
+    assert scan(LabelledRows(np.ones(200), rng.random(200), np.ones(200)), named_groups(columns)).chosen == ()
     assert len(named_groups({}, ["" for _ in range(200)])) == 0
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.ledger.ledger import Witnesses
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, shrinkage, size
@@ -25,7 +25,7 @@ def table(seed, *, n=900, shift=1.2):
 
 def ledger(seed, settings=LEDGER_DEFAULTS, **options):
     correct, confidence, columns = table(seed, **options)
-    rows = Witnesses(correct, confidence, confidence, 0 * correct, np.arange(len(correct)))
+    rows = LabelledRows(correct, confidence, confidence, hidden=0 * correct, row=np.arange(len(correct)))
     return find(rows, named_groups(columns), settings=settings)
 
 
@@ -50,7 +50,7 @@ def test_the_first_size_is_the_difference_from_other_rows_of_the_stratum(seed):
     correct, confidence, columns = table(seed)
     confidence = np.full(len(correct), 0.5)
     groups = named_groups(columns)
-    for one in scan(correct, confidence, confidence, groups).chosen[:1]:
+    for one in scan(LabelledRows(correct, confidence, confidence), groups).chosen[:1]:
         inside = groups.rows(one.group)
         # with one confidence the strata are cut at random, so that only nearly equal numbers can be asked for
         plain = correct[inside].mean() - correct[~inside].mean()
@@ -91,7 +91,7 @@ def test_sizes_of_chosen_groups_are_not_inflated_and_intervals_cover():
         kind = rng.choice(list("abcdefgh"), 300)
         correct = (rng.random(300) < np.where(kind == "a", 0.7, 0.5)).astype(float)
         half = np.full(300, 0.5)
-        rows = Witnesses(correct, half, half, 0 * half, np.arange(300))
+        rows = LabelledRows(correct, half, half, hidden=0 * half, row=np.arange(300))
         for one in find(rows, named_groups({"kind": kind}), seed=seed).findings:
             if one.description == "kind = a":
                 plain.append(one.hidden)

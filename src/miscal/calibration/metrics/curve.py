@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.inference import effect_given_confidence
-from miscal.calibration.metrics.rows import check_groups, check_rows
+from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import bin_index, wilson
 
 
@@ -77,7 +78,12 @@ def reliability_curve(
     >>> curve.accuracy.tolist(), curve.n.tolist()
     ([0.5, 1.0], [2, 2])
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
+    return curve_of(check_rows(correct, confidence, sample_weight, groups), n_bins, strategy)
+
+
+def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> ReliabilityCurve:
+    """Return the curve of rows, as :func:`reliability_curve` does."""
+    y, f, weight = rows.correct, rows.confidence, rows.shares
     index = bin_index(f, n_bins, strategy, weight)
     n = np.bincount(index, minlength=n_bins)
     used = n > 0
@@ -85,7 +91,7 @@ def reliability_curve(
         np.bincount(index, v, n_bins)[used] for v in (weight, weight * weight, weight * y, weight * f)
     )
     accuracy = np.clip(right / mass, 0.0, 1.0)
-    effect = effect_given_confidence(y, f, check_groups(groups, sample_weight, len(y)), weight)
+    effect = effect_given_confidence(rows)
     # effective number of rows, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)
     low, high = wilson(accuracy, mass * mass / squares / effect)
     return ReliabilityCurve(np.clip(sure / mass, 0.0, 1.0), accuracy, low, high, n[used])

@@ -18,7 +18,7 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
-from miscal.calibration.metrics.rows import check_groups, check_rows, drawn_counts
+from miscal.calibration.metrics.rows import check_rows, drawn_counts
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import fewness
 
@@ -76,9 +76,9 @@ def risk_at_coverage(correct: Any, score: Any, coverage: Sequence[float]) -> np.
     >>> risk_at_coverage([1, 1, 0, 0], [0.9, 0.8, 0.8, 0.1], [0.25, 0.5, 1.0]).tolist()
     [0.0, 0.25, 0.5]
     """
-    y, f, _ = check_rows(correct, score)
-    ranking = _Ranking.of(1 - y, f)
-    return _risks(*ranking.kept(np.ones((1, len(y)))), _checked_coverage(coverage))[0]
+    rows = check_rows(correct, score)
+    ranking = _Ranking.of(1 - rows.correct, rows.confidence)
+    return _risks(*ranking.kept(np.ones((1, len(rows)))), _checked_coverage(coverage))[0]
 
 
 def risk_coverage_area(correct: Any, score: Any) -> float:
@@ -104,8 +104,8 @@ def risk_coverage_area(correct: Any, score: Any) -> float:
     >>> risk_coverage_area([1, 0], [0.9, 0.1]), risk_coverage_area([1, 0], [0.5, 0.5])
     (0.25, 0.5)
     """
-    y, f, _ = check_rows(correct, score)
-    return float(_areas(*_Ranking.of(1 - y, f).kept(np.ones((1, len(y)))))[0])
+    rows = check_rows(correct, score)
+    return float(_areas(*_Ranking.of(1 - rows.correct, rows.confidence).kept(np.ones((1, len(rows)))))[0])
 
 
 @dataclass(frozen=True)
@@ -180,22 +180,21 @@ def deferral_gains(
     """
     correct_after = correct if correct_after is None else correct_after
     check_lengths(correct=correct, before=before, after=after, correct_after=correct_after)
-    y, f, _ = check_rows(correct, before)
-    z, g, _ = check_rows(correct_after, after)
+    rows, rows_after = check_rows(correct, before, groups=groups), check_rows(correct_after, after)
     shares = _checked_coverage(coverage)
-    rankings = [_Ranking.of(1 - y, f), _Ranking.of(1 - z, g)]
+    rankings = [_Ranking.of(1 - one.correct, one.confidence) for one in (rows, rows_after)]
 
     def numbers(counts: np.ndarray) -> np.ndarray:
         """Area and risks by both scores, (2, B, 1 + m)."""
         kept = [ranking.kept(counts) for ranking in rankings]
         return np.stack([np.column_stack([_areas(*one), _risks(*one, shares)]) for one in kept])
 
-    first, second = numbers(np.ones((1, len(y))))[:, 0]
-    group = check_groups(groups, None, len(y))
-    units = len(y) if group is None else int(group.max()) + 1
-    if units == len(y):
+    first, second = numbers(np.ones((1, len(rows))))[:, 0]
+    group = rows.group
+    units = len(rows) if group is None else int(group.max()) + 1
+    if units == len(rows):
         group = None
-    blocks = drawn_counts(len(y), group, n_draws, generator(random_state))
+    blocks = drawn_counts(len(rows), group, n_draws, generator(random_state))
     draws = np.concatenate([_difference(numbers, counts) for counts in blocks])
     tail = (1 - CONFIDENCE_LEVEL) / 2
     ends = np.quantile(draws, [tail, 1 - tail], axis=0)

@@ -111,7 +111,9 @@ def _solve_block(nodes: np.ndarray, noise: float, integration_error: float) -> n
         return mean
     smallest = max(SMALLEST_SIGMA, 0.25 / nodes.shape[1])  # a narrower kernel would see single cells
     bracket = _Bracket(np.maximum(mean, smallest), np.maximum(absolute, smallest))
-    start = np.clip(np.maximum(_coarse_error(nodes), noise), bracket.lower, bracket.upper)
+    # the binned error over eight bins is a first guess: without the last node, they divide the power of two left
+    coarse = np.abs(nodes[:, :-1].reshape(len(nodes), _COARSE_BINS, -1).sum(axis=2)).sum(axis=1)
+    start = np.clip(np.maximum(coarse, noise), bracket.lower, bracket.upper)
     # the search starts no lower than `smallest`; the answer may lie below
     found = _search(cosine_moments(nodes), start, bracket, smallest, integration_error)
     return np.clip(found, mean, np.maximum(absolute, mean))
@@ -163,9 +165,3 @@ def _remaining(distance: np.ndarray, ratio: np.ndarray) -> np.ndarray:
     `distance`, at x, is a bound on the error of the proposal without any forecast; it is 50 times as large at most.
     """
     return distance * ratio
-
-
-def _coarse_error(nodes: np.ndarray) -> np.ndarray:
-    """Binned calibration error over eight bins: a first guess."""
-    # without the last node, a power of two is left, which eight bins divide
-    return np.abs(nodes[:, :-1].reshape(len(nodes), _COARSE_BINS, -1).sum(axis=2)).sum(axis=1)

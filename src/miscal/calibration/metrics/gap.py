@@ -18,6 +18,7 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.inference import (
     DRAWS,
     INTERVAL_DRAWS,
@@ -27,7 +28,7 @@ from miscal.calibration.metrics.inference import (
     mean_limit,
     null_draws,
     p_value_of,
-    smece_interval,
+    smece_ends,
 )
 from miscal.calibration.metrics.population import (
     Population,
@@ -38,10 +39,10 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.rows import check_groups, check_rows, take_groups
+from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
-SLICES = ("over", "under")
+SIDES = ("over", "under")
 """The regimes that count as slices; all other rows count only towards the whole."""
 
 MIN_ROWS = 30
@@ -152,47 +153,62 @@ def worst_slice_gap(
     >>> round(gap.value, 4), round(gap.smece, 4)
     (0.5, 0.0)
     """
-    y, f, weight, label = _check(correct, confidence, regime, sample_weight)
-    value = weight * (y - f)
-    whole = smece_of_residuals(f, value)
+    return _worst_slice(*_check(correct, confidence, regime, sample_weight), min_rows)
+
+
+def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int) -> WorstSlice:
+    if min_rows != int(min_rows) or min_rows < 1:
+        raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
+    weight, value = rows.shares, rows.shares * (rows.correct - rows.confidence)
+    whole = smece_of_residuals(rows.confidence, value)
     slices = {}
-    for name in _large_enough(label, min_rows):
-        rows = label == SLICES.index(name)
+    for code, name in enumerate(SIDES):
+        inside = label == code
+        if inside.sum() < min_rows:
+            continue
         # weights sum to 1 over all rows, and must again within the slice; one of all rows differs from them in nothing,
         # not even by rounding
-        slices[name] = whole if rows.all() else smece_of_residuals(f[rows], value[rows] / weight[rows].sum())
+        alone = inside.all()
+        slices[name] = (
+            whole if alone else smece_of_residuals(rows.confidence[inside], value[inside] / weight[inside].sum())
+        )
     if not slices:
         return WorstSlice(None, None, whole, {})
     worst = max(slices, key=lambda name: slices[name])
     return WorstSlice(slices[worst] - whole, worst, whole, slices)
 
 
-def _check(
-    correct: Any, confidence: Any, regime: Any, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    check_lengths(correct=correct, confidence=confidence, regime=regime, sample_weight=sample_weight)
+def slice_number(regime: Any) -> np.ndarray:
+    """Give each row the number of its slice, and those of neither the number after the last.
+
+    Examples
+    --------
+    >>> slice_number(["over", "under", "good", None]).tolist()
+    [0, 1, 2, 2]
+    """
     names = np.asarray(regime, dtype=object)
     if names.ndim != 1:
         raise InputError(f"regime must be one-dimensional, of shape (n,); its shape is {names.shape}")
-    # the code after those of the slices stands for rows of neither
-    label = np.full(len(names), len(SLICES))
-    for code, name in enumerate(SLICES):
+    label = np.full(len(names), len(SIDES))
+    for code, name in enumerate(SIDES):
         label[names == name] = code
+    return label
+
+
+def _check(
+    correct: Any, confidence: Any, regime: Any, sample_weight: Any, groups: Any = None
+) -> tuple[LabelledRows, np.ndarray]:
+    check_lengths(correct=correct, confidence=confidence, regime=regime, sample_weight=sample_weight)
+    label = slice_number(regime)
     if sample_weight is not None:
         # `check_rows` drops rows of weight 0, and labels must match what it keeps
         label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
-    return (*check_rows(correct, confidence, sample_weight), label)
-
-
-def _large_enough(label: np.ndarray, min_rows: int) -> list[str]:
-    if min_rows != int(min_rows) or min_rows < 1:
-        raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
-    return [name for code, name in enumerate(SLICES) if (label == code).sum() >= min_rows]
+    return check_rows(correct, confidence, sample_weight, groups), label
 
 
 def _gap_statistic(cells: Population, names: list[str]) -> Statistic:
     whole = smece_statistic(cells)
-    parts = [smece_statistic(cells, cells.label == SLICES.index(name)) for name in names]
+    parts = [smece_statistic(cells, cells.label == SIDES.index(name)) for name in names]
 
     def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
         return np.max([part(residual, mass) for part in parts], axis=0) - whole(residual, mass)
@@ -263,41 +279,40 @@ def measure_gap(
     >>> gap.p_value < 0.05, gap.interval[0] > 0.3
     (True, True)
     """
-    found = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=sample_weight)
+    rows, label = _check(correct, confidence, regime, sample_weight, groups)
+    return gap_of(rows, label, min_rows=min_rows, n_draws=n_draws, random_state=random_state, known=known)
+
+
+def gap_of(
+    rows: LabelledRows,
+    label: np.ndarray,
+    *,
+    min_rows: int = MIN_ROWS,
+    n_draws: int = DRAWS,
+    random_state: RandomState = 0,
+    known: Mapping[str, tuple[float, float]] | None = None,
+) -> GapEstimate:
+    """Measure the gap of rows, as :func:`measure_gap` does, with the number of each row's slice (`slice_number`)."""
+    found = _worst_slice(rows, label, min_rows)
     if found.value is None:
         return GapEstimate(None, None, found.smece, {})
-    y, f, weight, label = _check(correct, confidence, regime, sample_weight)
-    group = check_groups(groups, sample_weight, len(y))
-    in_slice = {name: label == SLICES.index(name) for name in found.slices}
-    if any(rows.all() for rows in in_slice.values()):
+    in_slice = {name: label == SIDES.index(name) for name in found.slices}
+    if any(inside.all() for inside in in_slice.values()):
         # whatever the outcomes are
         return GapEstimate(**vars(found), interval=(0.0, 0.0), floor=0.0, p_value=1.0)
-    everyone = np.ones(len(y), dtype=bool)
-    effects = [
-        effect_given_confidence(y[rows], f[rows], take_groups(group, rows), weight[rows])
-        for rows in (everyone, *in_slice.values())
-    ]
-    cells = merge(y, f, weight, label, effect=max(effects))
+    parts = {name: rows.take(inside) for name, inside in in_slice.items()}
+    cells = merge(rows, label, effect=max(map(effect_given_confidence, (rows, *parts.values()))))
     statistic = _gap_statistic(cells, list(found.slices))
     null = null_draws(cells, statistic, n_draws, random_state)
     shape, n_draws = _sliced_shape(cells), min(n_draws, INTERVAL_DRAWS)
     tested = None
     if expected(cells, statistic, np.clip(cells.location + shape, 0.0, 1.0)) > 0:
         # no smECE is below its |mean residual|, so neither is a slice's upper end
-        limits = [mean_limit(y[rows], f[rows], weight[rows], take_groups(group, rows)) for rows in in_slice.values()]
-        least_high = max(limits) - found.smece
+        least_high = max(map(mean_limit, parts.values())) - found.smece
         tested = invert(cells, statistic, shape, least_high, n_draws, random_state)
     ends = {
-        name: (known or {}).get(name)
-        or smece_interval(
-            y[rows],
-            f[rows],
-            sample_weight=weight[rows],
-            groups=take_groups(group, rows),
-            n_draws=n_draws,
-            random_state=random_state,
-        )
-        for name, rows in {**in_slice, "all": everyone}.items()
+        name: (known or {}).get(name) or smece_ends(part, n_draws, random_state)
+        for name, part in {**parts, "all": rows}.items()
     }
     interval = _combined(ends)
     if tested:

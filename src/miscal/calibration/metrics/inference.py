@@ -22,6 +22,7 @@ import numpy as np
 
 from miscal.base.checks import check_confidence
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.population import (
     Population,
     Statistic,
@@ -32,8 +33,8 @@ from miscal.calibration.metrics.population import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.rows import check_groups, check_rows
-from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, student_mean_residual
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, mean_residual
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import effect_of_groups
 
@@ -146,7 +147,7 @@ def smece_bootstrap(
     >>> smece_bootstrap([0, 0, 0], [0.5, 0.5, 0.5], n_draws=2)
     array([0.5, 0.5])
     """
-    cells = merge(*check_rows(correct, confidence, sample_weight))
+    cells = merge(check_rows(correct, confidence, sample_weight))
     rng = generator(random_state)
     return simulate(cells, None, smece_statistic(cells), n_draws, rng, resample=True)
 
@@ -183,7 +184,7 @@ def smece_null(
     array([0., 0.])
     """
     f = check_confidence(confidence)
-    cells = merge(*check_rows(np.zeros(len(f)), f, sample_weight))
+    cells = merge(check_rows(np.zeros(len(f)), f, sample_weight))
     return null_draws(cells, smece_statistic(cells), n_draws, random_state)
 
 
@@ -260,31 +261,34 @@ def smece_interval(
     >>> low, 0.05 < high < 0.15
     (0.0, True)
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    group = check_groups(groups, sample_weight, len(y))
-    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group, weight))
+    return smece_ends(check_rows(correct, confidence, sample_weight, groups), n_draws, random_state)
+
+
+def smece_ends(rows: LabelledRows, n_draws: int, random_state: RandomState) -> tuple[float, float]:
+    """Return the interval of the true smECE of rows, as :func:`smece_interval` does."""
+    cells = merge(rows, effect=effect_given_confidence(rows))
     statistic = smece_statistic(cells)
     shape = smooth_residual(cells, observed(cells, statistic))
-    return invert(cells, statistic, shape, mean_limit(y, f, weight, group), n_draws, random_state)
+    return invert(cells, statistic, shape, mean_limit(rows), n_draws, random_state)
 
 
-def effect_given_confidence(
-    correct: np.ndarray, confidence: np.ndarray, group: np.ndarray | None, weight: np.ndarray | None = None
-) -> float:
+def effect_given_confidence(rows: LabelledRows) -> float:
     """Design effect of the outcomes less their averages over bins of confidence; 1 where there are no groups.
 
     Examples
     --------
     >>> y, f = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.9)
-    >>> effect_given_confidence(y, f, None), round(effect_given_confidence(y, f, np.arange(1000) // 2), 1)
-    (1.0, 2.0)
+    >>> groups = (None, np.arange(1000) // 2)
+    >>> [round(effect_given_confidence(check_rows(y, f, groups=one)), 1) for one in groups]
+    [1.0, 2.0]
     """
-    if group is None:
+    if rows.group is None:
         return 1.0
-    n_bins = int(np.clip(len(np.unique(group)) // _GROUPS_PER_BIN, 1, _BINS))
-    index = bin_index(confidence, n_bins, "width", np.full(len(confidence), 1 / len(confidence)))
-    mean = np.bincount(index, correct - confidence) / np.maximum(np.bincount(index), 1)
-    return effect_of_groups(correct - confidence - mean[index], group, weight)
+    residual = rows.correct - rows.confidence
+    n_bins = int(np.clip(len(np.unique(rows.group)) // _GROUPS_PER_BIN, 1, _BINS))
+    index = bin_index(rows.confidence, n_bins, "width", np.full(len(rows), 1 / len(rows)))
+    mean = np.bincount(index, residual) / np.maximum(np.bincount(index), 1)
+    return effect_of_groups(residual - mean[index], rows.group, rows.shares)
 
 
 def measure_smece(
@@ -307,11 +311,14 @@ def measure_smece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    group = check_groups(groups, sample_weight, len(y))
-    cells = merge(y, f, weight, effect=effect_given_confidence(y, f, group, weight))
-    value = smece_of_residuals(f, weight * (y - f))
-    return _measured(value, cells, smece_statistic(cells), mean_limit(y, f, weight, group), n_draws, random_state)
+    return smece_of(check_rows(correct, confidence, sample_weight, groups), n_draws, random_state)
+
+
+def smece_of(rows: LabelledRows, n_draws: int, random_state: RandomState) -> ErrorEstimate:
+    """Measure smECE of rows, as :func:`measure_smece` does."""
+    cells = merge(rows, effect=effect_given_confidence(rows))
+    value = smece_of_residuals(rows.confidence, rows.shares * (rows.correct - rows.confidence))
+    return _measured(value, cells, smece_statistic(cells), mean_limit(rows), n_draws, random_state)
 
 
 def measure_ece(
@@ -333,14 +340,18 @@ def measure_ece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    group = check_groups(groups, sample_weight, len(y))
-    cells = merge(
-        y, f, weight, bin_index(f, n_bins, strategy, weight), effect=effect_given_confidence(y, f, group, weight)
-    )
+    rows = check_rows(correct, confidence, sample_weight, groups)
+    return binned_error_of(rows, n_draws, random_state, n_bins, strategy)
+
+
+def binned_error_of(
+    rows: LabelledRows, n_draws: int, random_state: RandomState, n_bins: int = 15, strategy: str = "width"
+) -> ErrorEstimate:
+    """Measure the binned ECE of rows, as :func:`measure_ece` does."""
+    index = bin_index(rows.confidence, n_bins, strategy, rows.shares)
+    cells = merge(rows, index, effect=effect_given_confidence(rows))
     statistic = _ece_statistic(cells)
-    value = observed(cells, statistic)
-    return _measured(value, cells, statistic, mean_limit(y, f, weight, group), n_draws, random_state)
+    return _measured(observed(cells, statistic), cells, statistic, mean_limit(rows), n_draws, random_state)
 
 
 def _measured(
@@ -363,17 +374,9 @@ def _ece_statistic(cells: Population) -> Statistic:
     return statistic
 
 
-def mean_limit(
-    correct: np.ndarray, confidence: np.ndarray, weight: np.ndarray, group: np.ndarray | None = None
-) -> float:
-    """Return the largest absolute value in the interval of the mean residual; 1 where there is no interval.
-
-    Examples
-    --------
-    >>> round(mean_limit(np.array([1.0, 0.0] * 50), np.full(100, 0.5), np.full(100, 0.01)), 3)
-    0.102
-    """
-    interval = student_mean_residual(correct, confidence, sample_weight=weight, groups=group).interval
+def mean_limit(rows: LabelledRows) -> float:
+    """Return the largest absolute value in the interval of the mean residual; 1 where there is no interval."""
+    interval = mean_residual(rows).interval
     return 1.0 if interval is None else max(abs(end) for end in interval)
 
 
@@ -399,10 +402,6 @@ def invert(
     n_draws : int
         Draws per scale.
     random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    low, high : float
     """
     low, high = _invert(cells, statistic, shape, n_draws, generator(random_state))
     return low, max(high, least_high)

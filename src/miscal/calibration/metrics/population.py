@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.fixed_point import solve
 from miscal.calibration.metrics.heat import DRAW_ERROR, bin_residuals, cosine_moments, smoothed_density
 from miscal.calibration.metrics.smooth import cells_of_rows, expected_floor
@@ -81,21 +82,16 @@ class Population:
         return self.mass * (rate - self.location)
 
 
-def merge(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    weight: np.ndarray,
-    label: np.ndarray | None = None,
-    *,
-    effect: float = 1.0,
-) -> Population:
-    """Merge rows; the first four are checked arrays of shape (n,).
+def merge(rows: LabelledRows, label: np.ndarray | None = None, *, effect: float = 1.0) -> Population:
+    """Merge rows, those of each label by themselves.
 
     Examples
     --------
-    >>> merge(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5)).count
+    >>> from miscal.calibration.metrics.rows import check_rows
+    >>> merge(check_rows([0, 1], [0.5, 0.5])).count
     array([2.])
     """
+    correct, confidence, weight = rows.correct, rows.confidence, rows.shares
     n_cells = cells_of_rows(len(confidence)) // _CELLS_SHARE
     _, weight_rank = np.unique(weight, return_inverse=True)
     label = np.zeros(len(confidence), dtype=np.int64) if label is None else label
@@ -144,7 +140,8 @@ def simulate(
 
     Examples
     --------
-    >>> cells = merge(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5))
+    >>> from miscal.calibration.metrics.rows import check_rows
+    >>> cells = merge(check_rows([0, 1], [0.5, 0.5]))
     >>> mean = lambda residual, mass: residual.sum(axis=1) / mass.sum(axis=1)
     >>> simulate(cells, np.ones(1), mean, 3, np.random.default_rng(0), resample=True)
     array([0.5, 0.5, 0.5])

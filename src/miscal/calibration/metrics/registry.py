@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.inference import DRAWS, RandomState, measure_ece, measure_smece
-from miscal.calibration.metrics.rows import check_groups, check_rows
-from miscal.calibration.metrics.scores import brier, ece, log_loss, log_losses, mean_interval, squared_errors, wilson
-from miscal.calibration.metrics.smooth import smece
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.inference import DRAWS, RandomState, binned_error_of, smece_of
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.scores import ece_of, log_losses, mean_of_values, mean_value, squared_errors, wilson
+from miscal.calibration.metrics.smooth import smece_value
 from miscal.calibration.survey_design import effect_of_groups, kish
 
 
@@ -33,6 +34,10 @@ class Estimate(Protocol):
     def interval(self) -> tuple[float, float] | None:
         """Low and high at 95 %; None where a single row leaves it undefined."""
         ...
+
+
+ValueOfRows = Callable[[LabelledRows], float]
+EstimateOfRows = Callable[[LabelledRows, int, RandomState], Estimate]
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,9 @@ class Metric:
         Which of two corrections it prefers; None where it describes the rows and prefers neither.
     compares_corrections : bool, default False
         Whether tables that compare corrections have a column of it.
+    value_of, estimate_of : callable, optional
+        `value` and `estimate` of rows that are checked already: ``value_of(rows)`` and ``estimate_of(rows, n_draws,
+        random_state)``. By default made from these, which check the rows again.
     """
 
     name: str
@@ -62,6 +70,8 @@ class Metric:
     estimate: Callable[..., Estimate]
     lower_is_better: bool | None = None
     compares_corrections: bool = False
+    value_of: ValueOfRows = None  # type: ignore[assignment]
+    estimate_of: EstimateOfRows = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if self.compares_corrections and self.lower_is_better is None:
@@ -69,6 +79,19 @@ class Metric:
                 f"metric {self.name!r} is to compare corrections, so it must say which it prefers: "
                 "give lower_is_better=True or lower_is_better=False; it is None"
             )
+        # the class is frozen for everyone but its own making
+        if self.value_of is None:
+            object.__setattr__(self, "value_of", lambda rows: self.value(*_outcomes(rows), sample_weight=rows.weight))
+        if self.estimate_of is None:
+            object.__setattr__(self, "estimate_of", self._estimate_of)
+
+    def _estimate_of(self, rows: LabelledRows, n_draws: int, random_state: RandomState) -> Estimate:
+        known = {"sample_weight": rows.weight, "groups": rows.group}
+        return self.estimate(*_outcomes(rows), **known, n_draws=n_draws, random_state=random_state)
+
+
+def _outcomes(rows: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
+    return rows.correct, rows.confidence
 
 
 RowValues = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -98,17 +121,33 @@ def mean_of(values: RowValues, *, low: float = -np.inf, high: float = np.inf) ->
     >>> mean_of(squared_errors, low=0.0)([1, 0], [0.5, 0.9]).interval[0]
     0.0
     """
+    return _checking(_mean_of(values, low, high))
 
-    def estimate(
-        correct: Any, confidence: Any, *, sample_weight: Any = None, groups: Any = None, **_draws: Any
-    ) -> Estimate:
-        y, f, weight = check_rows(correct, confidence, sample_weight)
-        group, value = check_groups(groups, sample_weight, len(y)), values(y, f)
-        flipped = float(np.sqrt(weight @ np.square(values(1 - y, f) - value)))
-        found = mean_interval(value, sample_weight=weight, groups=group, unit=flipped)
+
+def _mean_of(values: RowValues, low: float = -np.inf, high: float = np.inf) -> EstimateOfRows:
+    def estimate(rows: LabelledRows, *_draws: Any) -> Estimate:
+        y, f = _outcomes(rows)
+        value = values(y, f)
+        flipped = float(np.sqrt(rows.shares @ np.square(values(1 - y, f) - value)))
+        found = mean_of_values(rows, value, unit=flipped)
         if found.interval is None:
             return found
         return replace(found, interval=(max(found.interval[0], low), min(found.interval[1], high)))
+
+    return estimate
+
+
+def _checking(estimate_of: EstimateOfRows) -> Callable[..., Estimate]:
+    def estimate(
+        correct: Any,
+        confidence: Any,
+        *,
+        sample_weight: Any = None,
+        groups: Any = None,
+        n_draws: int = DRAWS,
+        random_state: RandomState = 0,
+    ) -> Estimate:
+        return estimate_of(check_rows(correct, confidence, sample_weight, groups), n_draws, random_state)
 
     return estimate
 
@@ -132,15 +171,15 @@ def share_of(values: RowValues) -> Callable[..., Estimate]:
     >>> [round(end, 2) for end in share_of(lambda y, f: y)([1] * 10, [0.5] * 10).interval]
     [0.72, 1.0]
     """
+    return _checking(_share_of(values))
 
-    def estimate(
-        correct: Any, confidence: Any, *, sample_weight: Any = None, groups: Any = None, **_draws: Any
-    ) -> Estimate:
-        y, f, weight = check_rows(correct, confidence, sample_weight)
-        group, value = check_groups(groups, sample_weight, len(y)), values(y, f)
-        found = mean_interval(value, sample_weight=weight, groups=group)
+
+def _share_of(values: RowValues) -> EstimateOfRows:
+    def estimate(rows: LabelledRows, *_draws: Any) -> Estimate:
+        value = values(*_outcomes(rows))
+        found = mean_of_values(rows, value)
         left = value - found.value
-        effect = kish(weight, left**2) * effect_of_groups(left, group, weight)
+        effect = kish(rows.shares, left**2) * effect_of_groups(left, rows.group, rows.shares)
         low, high = wilson(np.clip(found.value, 0.0, 1.0), len(value) / effect)
         return replace(found, interval=(float(low), float(high)))
 
@@ -155,30 +194,30 @@ def _confidence(_: np.ndarray, f: np.ndarray) -> np.ndarray:
     return f
 
 
-def _weighted_mean(values: RowValues) -> Callable[..., float]:
+def _metric(name: str, label: str, value_of: ValueOfRows, estimate_of: EstimateOfRows, **kind: bool) -> Metric:
+    """Make a metric of functions of checked rows."""
+
     def value(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
-        y, f, weight = check_rows(correct, confidence, sample_weight)
-        return float(weight @ values(y, f))
+        return value_of(check_rows(correct, confidence, sample_weight))
 
-    return value
+    return Metric(name, label, value, _checking(estimate_of), **kind, value_of=value_of, estimate_of=estimate_of)
 
+
+def _mean(values: RowValues) -> ValueOfRows:
+    return lambda rows: mean_value(rows, values)
+
+
+_COMPARES = {"lower_is_better": True, "compares_corrections": True}
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("accuracy", "Accuracy", _weighted_mean(_outcome), share_of(_outcome)),
-        Metric("confidence", "Mean confidence", _weighted_mean(_confidence), mean_of(_confidence, low=0.0, high=1.0)),
-        Metric("smece", "smECE", smece, measure_smece, lower_is_better=True, compares_corrections=True),
-        Metric("ece", "ECE", ece, measure_ece, lower_is_better=True),
-        Metric(
-            "brier",
-            "Brier",
-            brier,
-            mean_of(squared_errors, low=0.0, high=1.0),
-            lower_is_better=True,
-            compares_corrections=True,
-        ),
-        Metric("log_loss", "Log loss", log_loss, mean_of(log_losses), lower_is_better=True, compares_corrections=True),
+        _metric("accuracy", "Accuracy", _mean(_outcome), _share_of(_outcome)),
+        _metric("confidence", "Mean confidence", _mean(_confidence), _mean_of(_confidence, 0.0, 1.0)),
+        _metric("smece", "smECE", smece_value, smece_of, **_COMPARES),
+        _metric("ece", "ECE", ece_of, binned_error_of, lower_is_better=True),
+        _metric("brier", "Brier", _mean(squared_errors), _mean_of(squared_errors, 0.0, 1.0), **_COMPARES),
+        _metric("log_loss", "Log loss", _mean(log_losses), _mean_of(log_losses), **_COMPARES),
     )
 }
 """Every metric by name, in the order in which tables list them."""
@@ -239,9 +278,5 @@ def global_scores(
     >>> round(accuracy.value, 4), [round(end, 2) for end in accuracy.interval], round(brier.value, 4)
     (0.25, [0.18, 0.34], 0.25)
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    group = check_groups(groups, sample_weight, len(y))
-    return {
-        name: metric.estimate(y, f, sample_weight=weight, groups=group, n_draws=n_draws, random_state=random_state)
-        for name, metric in METRICS.items()
-    }
+    rows = check_rows(correct, confidence, sample_weight, groups)
+    return {name: metric.estimate_of(rows, n_draws, random_state) for name, metric in METRICS.items()}

@@ -9,18 +9,18 @@ import numpy as np
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import SurveyDesign
 
 _BLOCK = 1 << 20
 """Counts of rows that a block of draws holds, 8 MB each of a few arrays. Not tuned."""
 
 
-def check_rows(correct: Any, confidence: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Check outcomes, confidences and weights, and drop the rows of weight 0.
+def check_rows(correct: Any, confidence: Any, sample_weight: Any = None, groups: Any = None) -> LabelledRows:
+    """Check outcomes, confidences, weights and groups, and drop the rows of weight 0.
 
-    Returns
-    -------
-    y, f, weight : float64 arrays of one length
-        Outcomes 0 or 1, confidences in [0, 1], weights that sum to 1.
+    Nothing is copied without need, and nothing may be written to: fresh memory pages for copies would cost more than
+    all arithmetic on them.
 
     Raises
     ------
@@ -29,32 +29,47 @@ def check_rows(correct: Any, confidence: Any, sample_weight: Any = None) -> tupl
 
     Examples
     --------
-    >>> check_rows([1, 0, 1], [0.5, 0.5, 0.9], [1, 0, 3])
-    (array([1., 1.]), array([0.5, 0.9]), array([0.25, 0.75]))
+    >>> rows = check_rows([1, 0, 1], [0.5, 0.5, 0.9], [1, 0, 3])
+    >>> rows.confidence.tolist(), rows.shares.tolist(), rows.group
+    ([0.5, 0.9], [0.25, 0.75], None)
     """
     n = check_lengths(correct=correct, confidence=confidence, sample_weight=sample_weight)
-    y, f, weight = check_correct(correct), check_confidence(confidence), check_weight(sample_weight, n)
-    if sample_weight is not None:
+    y, f = check_correct(correct, copy=False), check_confidence(confidence, copy=False)
+    weight = None if sample_weight is None else check_weight(sample_weight, n)
+    group = check_groups(groups, n)
+    if weight is not None and not weight.all():
         keep = weight > 0
-        y, f, weight = y[keep], f[keep], weight[keep]
-    return y, f, weight / weight.sum()
+        y, f, weight, group = y[keep], f[keep], weight[keep], None if group is None else group[keep]
+    return labelled(y, f, group, weight)
 
 
-def check_groups(groups: Any, sample_weight: Any, n: int) -> np.ndarray | None:
-    """Check one group per row, and drop those of the rows that `check_rows` drops.
+def labelled(correct: np.ndarray, confidence: np.ndarray, group: Any, weight: np.ndarray | None) -> LabelledRows:
+    """Put together checked arrays of shape (n,), of which no rate is known beside the confidence.
+
+    Examples
+    --------
+    >>> labelled(np.ones(3), np.ones(3), ["a", "b", "a"], None).group
+    array([0, 1, 0])
+    """
+    number = None if group is None else np.unique(group, return_inverse=True)[1]
+    design = None if number is None and weight is None else SurveyDesign(number, 0.0, weight)
+    return LabelledRows(correct, confidence, confidence, design=design)
+
+
+def check_groups(groups: Any, n: int) -> np.ndarray | None:
+    """Check one group per row.
 
     Parameters
     ----------
     groups : array-like of shape (n,) or None
         Anything that can be sorted; rows of equal value may hang together. None: all rows are independent.
-    sample_weight : array-like of shape (n,) or None
     n : int
-        Rows that are left.
+        Rows.
 
     Returns
     -------
     numpy.ndarray or None
-        int64, shape (n,).
+        int64, shape (n,): numbers of the groups, from 0 without gaps.
 
     Raises
     ------
@@ -63,18 +78,15 @@ def check_groups(groups: Any, sample_weight: Any, n: int) -> np.ndarray | None:
 
     Examples
     --------
-    >>> check_groups(["a", "b", "a"], [1, 0, 1], 2)
-    array([0, 0])
+    >>> check_groups(["a", "b", "a"], 3)
+    array([0, 1, 0])
     """
     if groups is None:
         return None
     array = np.asarray(groups)
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    check_lengths(groups=array, sample_weight=weight)
-    kept = array if weight is None else array[weight > 0]
-    if kept.shape != (n,):
+    if array.shape != (n,):
         raise InputError(f"groups must have one value per row, {n} in all; its shape is {array.shape}")
-    return np.unique(kept, return_inverse=True)[1]
+    return np.unique(array, return_inverse=True)[1]
 
 
 def take_groups(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
@@ -120,21 +132,17 @@ def drawn_counts(n: int, group: np.ndarray | None, n_draws: int, rng: np.random.
         yield counts if group is None else counts[:, group]
 
 
-def weighted_residuals(correct: Any, confidence: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the checked confidences, which must not be written to, and w_i r_i with weights that sum to 1.
-
-    Without weights nothing else is copied: fresh memory pages for a copy would cost more than all arithmetic on it.
+def weighted_residuals(rows: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the confidences, and w_i r_i with weights that sum to 1.
 
     Examples
     --------
-    >>> weighted_residuals([1, 0], [0.5, 0.5], None)
+    >>> weighted_residuals(check_rows([1, 0], [0.5, 0.5]))
     (array([0.5, 0.5]), array([ 0.25, -0.25]))
     """
-    if sample_weight is not None:
-        y, f, weight = check_rows(correct, confidence, sample_weight)
-        return f, weight * (y - f)
-    n = check_lengths(correct=correct, confidence=confidence)
-    f = check_confidence(confidence, copy=False)
-    residual = check_correct(correct, copy=False) - f
-    residual /= n
-    return f, residual
+    residual = rows.correct - rows.confidence
+    if rows.weight is None:
+        residual /= len(rows)
+    else:
+        residual *= rows.shares
+    return rows.confidence, residual

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.calibration.metrics.rows import check_groups, check_rows
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.rows import check_groups, check_rows, labelled
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few
@@ -76,8 +78,12 @@ def brier(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     >>> brier([1, 0], [0.5, 0.5])
     0.25
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    return float(weight @ squared_errors(y, f))
+    return mean_value(check_rows(correct, confidence, sample_weight), squared_errors)
+
+
+def mean_value(rows: LabelledRows, values: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
+    """Return the weighted mean of a value that outcome and confidence give each row."""
+    return float(rows.shares @ values(rows.correct, rows.confidence))
 
 
 def squared_errors(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
@@ -118,8 +124,7 @@ def log_loss(correct: Any, confidence: Any, *, sample_weight: Any = None) -> flo
     >>> round(log_loss([1, 0], [0.5, 1.0]), 4)
     4.9517
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    return float(weight @ log_losses(y, f))
+    return mean_value(check_rows(correct, confidence, sample_weight), log_losses)
 
 
 def log_losses(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
@@ -211,9 +216,13 @@ def ece(
     >>> ece([1, 0, 1, 1], [0.9, 0.9, 1.0, 1.0], n_bins=10)
     0.2
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    index = bin_index(f, n_bins, strategy, weight)
-    return float(np.abs(np.bincount(index, weight * (y - f))).sum())
+    return ece_of(check_rows(correct, confidence, sample_weight), n_bins, strategy)
+
+
+def ece_of(rows: LabelledRows, n_bins: int = 15, strategy: str = "width") -> float:
+    """Return the binned error of rows, as :func:`ece` does."""
+    index = bin_index(rows.confidence, n_bins, strategy, rows.shares)
+    return float(np.abs(np.bincount(index, rows.shares * (rows.correct - rows.confidence))).sum())
 
 
 def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -290,10 +299,18 @@ def mean_interval(
     (1.0, 0.577, [-1.48, 3.48])
     """
     v = _check_values(values, "values")
-    weight = check_weight(sample_weight, len(v))
-    v, weight = v[weight > 0], weight[weight > 0]
-    group = check_groups(groups, sample_weight, len(v))
-    weight = weight / weight.sum()
+    # the values stand in for outcomes, which nothing here looks at
+    weight = None if sample_weight is None else check_weight(sample_weight, len(v))
+    group = check_groups(groups, len(v))
+    if weight is not None and not weight.all():
+        keep = weight > 0
+        v, weight, group = v[keep], weight[keep], None if group is None else group[keep]
+    return mean_of_values(labelled(v, v, group, weight), v, null=null, unit=unit)
+
+
+def mean_of_values(rows: LabelledRows, values: np.ndarray, *, null: float = 0.0, unit: float = 0.0) -> MeanEstimate:
+    """Return the mean of a value of each row with interval and p-value, as :func:`mean_interval` says."""
+    v, weight, group = values, rows.shares, rows.group
     mean = float(weight @ v)
     parts, shares = weight * (v - mean), weight
     if group is not None:
@@ -366,11 +383,15 @@ def student_mean_residual(
     >>> student_mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
     -0.5
     """
-    y, f, weight = check_rows(correct, confidence, sample_weight)
-    found = mean_interval(y - f, sample_weight=weight, groups=check_groups(groups, sample_weight, len(y)), unit=1.0)
+    return mean_residual(check_rows(correct, confidence, sample_weight, groups))
+
+
+def mean_residual(rows: LabelledRows) -> MeanEstimate:
+    """Return the mean residual of rows, as :func:`student_mean_residual` does."""
+    found = mean_of_values(rows, rows.correct - rows.confidence, unit=1.0)
     if found.interval is None:
         return found
-    (low, high), mean = found.interval, float(weight @ f)
+    (low, high), mean = found.interval, float(rows.shares @ rows.confidence)
     interval = max(low, min(-mean, found.value)), min(high, max(1 - mean, found.value))
     return MeanEstimate(found.value, found.standard_error, interval, found.p_value, found.n)
 

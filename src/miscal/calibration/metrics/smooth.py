@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.fixed_point import solve
 from miscal.calibration.metrics.heat import LEAST_CELLS, bin_residuals, cells_needed, power_of_two
-from miscal.calibration.metrics.rows import weighted_residuals
+from miscal.calibration.metrics.rows import check_rows, weighted_residuals
 
 _FLOOR = 0.305
 """smECE of n calibrated rows with uniform confidences is about this times n^(-1/3). At bandwidth sigma, noise makes
@@ -86,7 +87,12 @@ def smece(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     >>> smece([0, 1, 0, 0], [0.9, 0.9, 0.9, 0.9])
     0.65
     """
-    return smece_of_residuals(*weighted_residuals(correct, confidence, sample_weight))
+    return smece_value(check_rows(correct, confidence, sample_weight))
+
+
+def smece_value(rows: LabelledRows) -> float:
+    """Return smECE of rows."""
+    return smece_of_residuals(*weighted_residuals(rows))
 
 
 def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
@@ -98,10 +104,6 @@ def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
         Confidences in [0, 1].
     value : float array of shape (n,)
         w_i r_i with weights summing to 1; positive is under-confident.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

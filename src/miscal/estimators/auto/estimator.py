@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.base.folds import assign_folds, row_groups
+from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import LOGIT_CLIP, logit
 from miscal.calibration.global_map import CrossFittedMaps, crossfit_global_map
 from miscal.data.triples import Triples
@@ -78,7 +78,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     """
     # one stream: the order of its draws (folds, scaler, landmarks) is part of what a seed means
     rng = np.random.default_rng(seed)
-    groups = row_groups(rows.X, rows.group)
+    groups = rows.units
     folds = assign_folds(groups, inner_folds(len(rows)), rng)
     maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
     scaler = fit_scaler(rows.X, rows.confidence, rng)

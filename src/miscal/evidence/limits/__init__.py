@@ -7,7 +7,7 @@ this folder and name it in `LIMITS`; ``EvidenceSettings(hidden_limit="name")`` (
 
 from miscal.evidence.limits.agreement import agreement_bound
 from miscal.evidence.limits.covariance import covariance_bound
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, Limit, UnseenRows
+from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, Limit
 
 LIMITS: dict[str, Limit] = {
     "agreement": agreement_bound,
@@ -15,4 +15,4 @@ LIMITS: dict[str, Limit] = {
 }
 """Every limit by the name that the settings call it."""
 
-__all__ = ["LIMITS", "NOTHING_CLAIMED", "Bound", "Limit", "UnseenRows"]
+__all__ = ["LIMITS", "NOTHING_CLAIMED", "Bound", "Limit"]

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.blocks import spend
 from miscal.evidence.limits.bisection import largest_rejected
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
+from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound
 from miscal.evidence.limits.weighted import weighted_agreement_bound
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -44,15 +45,14 @@ class Agreement:
     effect: float = 1.0
 
     @classmethod
-    def of(cls, rows: UnseenRows) -> Agreement:
+    def of(cls, rows: LabelledRows) -> Agreement:
         """Count the agreements of a block."""
         sign = np.sign(rows.delta)
         claimed = sign != 0
         up, y, f = sign[claimed] > 0, rows.correct[claimed], rows.confidence[claimed]
         effect = 1.0
         if rows.design is not None:
-            rate = rows.expected
-            effect = rows.design.design_effect(sign, rows.correct - rate, rate * (1 - rate))
+            effect = rows.design.design_effect(sign, rows.residual, rows.variance)
         return cls(np.where(up, f, 1 - f), int(np.sum(np.where(up, y, 1 - y))), len(sign), effect)
 
     @property
@@ -66,7 +66,7 @@ class Agreement:
         return self.agreed - float(self.stated.sum())
 
 
-def agreement_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
+def agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
     """Bound E|delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
 
     ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f). Several blocks

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.blocks import spend
 from miscal.evidence.conditional import (
@@ -26,7 +27,7 @@ from miscal.evidence.conditional import (
     strata,
 )
 from miscal.evidence.limits.bisection import largest_rejected
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
+from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound
 from miscal.evidence.limits.tail import Tail, tail_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -94,7 +95,7 @@ class Weighed:
         return bool(np.abs(self.weight).max() > 1e-12)
 
 
-def covariance_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
+def covariance_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
     """Bound E|h| by the covariance of outcome and field given the confidence (see `Limit`).
 
     ``p_value`` is of H0: y independent of x given f, by shuffling the field within strata. Above 1 - confidence level
@@ -111,12 +112,12 @@ def covariance_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.rando
     return Bound(float(np.clip(value, -1, 1)), min(1.0, low), p_value)
 
 
-def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Weighed:
+def weigh(rows: LabelledRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Weighed:
     """Choose the rows of a block that count, and give them their weights; no outcome is looked at.
 
     Parameters
     ----------
-    rows : UnseenRows
+    rows : LabelledRows
         Of one block.
     settings : EvidenceSettings, optional
         Of which the rows of a stratum, confidence level and power are used.
@@ -125,9 +126,8 @@ def weigh(rows: UnseenRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> W
     -------
     Weighed
     """
-    group = None if rows.design is None else rows.design.group
+    group, mass = rows.group, rows.mass
     stratum = strata(rows.confidence, settings.stratum_rows, group)
-    mass = np.ones(len(stratum)) if rows.weight is None else rows.weight
     sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings, mass=mass)
     weight = mass * centred(sign, stratum, mass) * _regained(mass, stratum, rows.confidence)
     field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows, group)

@@ -16,9 +16,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.blocks import spend
 from miscal.evidence.limits.bisection import largest_rejected
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, UnseenRows
+from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound
 from miscal.evidence.limits.tail import tail_of
 from miscal.evidence.settings import EvidenceSettings
 
@@ -64,10 +65,9 @@ class _Block:
     """Weighted agreements of one block, and how rare they are under errors of a given size."""
 
     def __init__(
-        self, rows: UnseenRows, rng: np.random.Generator, settings: EvidenceSettings, *, drawn: bool, tie: float
+        self, rows: LabelledRows, rng: np.random.Generator, settings: EvidenceSettings, *, drawn: bool, tie: float
     ) -> None:
-        sign, weight = np.sign(rows.delta), rows.weight
-        mass = np.ones(len(sign)) if weight is None else weight
+        sign, mass = np.sign(rows.delta), rows.mass
         counts = (sign != 0) & (mass > 0)
         up, y, f = sign[counts] > 0, rows.correct[counts], rows.confidence[counts]
         stated, agreed = np.where(up, f, 1 - f), np.where(up, y, 1 - y)
@@ -92,16 +92,15 @@ class _Block:
         return self._tail(self._worst.probabilities(error)) if self.claims else 1.0
 
 
-def _missing_variance(rows: UnseenRows, factor: Floats) -> float:
+def _missing_variance(rows: LabelledRows, factor: Floats) -> float:
     """Variance of sum factor * outcome that comes from rows that hang together."""
     if rows.design is None:
         return 0.0
-    variance = rows.expected * (1 - rows.expected)
-    effect = rows.design.design_effect(factor, rows.correct - rows.expected, variance)
-    return (effect - 1) * float(factor**2 @ variance)
+    effect = rows.design.design_effect(factor, rows.residual, rows.variance)
+    return (effect - 1) * float(factor**2 @ rows.variance)
 
 
-def weighted_agreement_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
+def weighted_agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
     """Bound the weighted mean of |delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
 
     ``value`` is the weighted test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f).

@@ -165,10 +165,6 @@ def described(condition: Condition, made_of: Alike | Mostly | Mixed | None = Non
     condition : Condition
     made_of : Alike, Mostly or Mixed, optional
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from miscal.findings.conditions import read_condition

@@ -150,10 +150,6 @@ def read_condition(content: Any) -> Condition:
     content : dict or Condition
         From :meth:`Condition.to_dict`; a condition is returned as it is.
 
-    Returns
-    -------
-    Condition
-
     Raises
     ------
     ValueError

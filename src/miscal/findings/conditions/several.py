@@ -12,12 +12,7 @@ from miscal.findings.conditions.frame import Frame
 
 @dataclass(frozen=True)
 class Several(Condition):
-    """A condition made of several others, at least one.
-
-    Attributes
-    ----------
-    conditions : tuple of Condition
-    """
+    """A condition made of several others, at least one."""
 
     conditions: tuple[Stored, ...]
 

@@ -7,7 +7,7 @@ of an estimated hidden field are tested given those (`cuts`). What is found is d
 from miscal.findings.ledger.clusters import Clusters, clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
 from miscal.findings.ledger.groups import Groups, named_groups, readable, with_clusters, with_features
-from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, Witnesses, find
+from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, find
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Groups",
     "LedgerSettings",
     "SequentialField",
-    "Witnesses",
     "clusters_of",
     "find",
     "named_groups",

@@ -63,6 +63,8 @@ def clusters_of(
     >>> any(one.rows[:100].all() and not one.rows[100:].any() for one in clusters_of(X).found)
     True
     """
+    from sklearn.cluster import KMeans
+
     n = len(X)
     least = max(settings.cluster_rows, int(np.ceil(settings.cluster_share * n)))
     finest = min(max(settings.cluster_scales), n // least)
@@ -77,7 +79,8 @@ def clusters_of(
     sample = order[np.linspace(0, n - 1, min(n, settings.cluster_sample)).round().astype(int)]
     found: dict[bytes, ClusterRows] = {}
     for scale in sorted({min(scale, finest) for scale in settings.cluster_scales}):
-        space.centres[scale] = _centres(points[sample], scale, seed)
+        means = KMeans(scale, n_init=1, max_iter=50, random_state=seed)
+        space.centres[scale] = means.fit(points[sample]).cluster_centers_
         codes = space.nearest(points, scale)
         groups = [[code] for code in range(scale)]
         if scale == finest:
@@ -117,12 +120,6 @@ def _space(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: int) 
     model = PCA(kept, svd_solver=solver, random_state=seed).fit(standard)
     axes, origin = np.ascontiguousarray(model.components_), model.mean_
     return InputClusters(columns, mean, scale, axes, origin, {})
-
-
-def _centres(points: np.ndarray, scale: int, seed: int) -> np.ndarray:
-    from sklearn.cluster import KMeans
-
-    return KMeans(scale, n_init=1, max_iter=50, random_state=seed).fit(points).cluster_centers_
 
 
 def _joined(centres: np.ndarray, rows: np.ndarray) -> list[list[int]]:

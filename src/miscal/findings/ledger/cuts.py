@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from miscal.calibration.survey_design import SurveyDesign, shares
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.conditions.kinds.cut import Cut
 from miscal.findings.ledger.exact import law_of_right, strata_within
@@ -90,10 +90,6 @@ def condition_of(cut: JudgedCut, field: SequentialField, hidden: np.ndarray, row
         its quantile.
     row : int array of shape (n,)
         Numbers of the rows in the source.
-
-    Returns
-    -------
-    Cut
     """
     side = 1 if cut.lowest else -1
     blocks, at_bound = [], np.zeros(len(row), bool)
@@ -120,25 +116,20 @@ def number_of_cuts(settings: LedgerSettings = LEDGER_DEFAULTS) -> int:
 
 
 def judged_cuts(
-    correct: np.ndarray,
-    expected: np.ndarray,
-    confidence: np.ndarray,
+    rows: LabelledRows,
     field: SequentialField,
     apart: Sequence[np.ndarray] = (),
     *,
     seed: int = 0,
     error: float = 1.0,
-    design: SurveyDesign | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> list[JudgedCut]:
     """Judge the ends of the hidden field: at most one cut of each sign, the one with the smallest p-value.
 
     Parameters
     ----------
-    correct : array of shape (n,), 0 or 1
-    expected : array of shape (n,), in [0, 1]
-        E[y | f], learned from other rows.
-    confidence : array of shape (n,), in [0, 1]
+    rows : LabelledRows
+        Scores of a block are divided by the root of its design effect.
     field : SequentialField
     apart : sequence of bool array of shape (n,), optional
         Findings chosen before: rows in them are compared only with rows in the same ones.
@@ -146,9 +137,6 @@ def judged_cuts(
         Of ties.
     error : float, default 1.0
         Share of the family-wise error that the cuts may spend, in (0, 1].
-    design : SurveyDesign, optional
-        Which rows hang together, and how much each counts; by default none do, and all count alike. Scores of a block
-        are divided by the root of its design effect.
     settings : LedgerSettings, optional
 
     Returns
@@ -163,7 +151,7 @@ def judged_cuts(
     >>> field = rng.normal(size=800)
     >>> y = (rng.random(800) < 0.5 + 0.3 * np.sign(field)).astype(float)
     >>> half = np.full(800, 0.5)
-    >>> cuts = judged_cuts(y, half, half, SequentialField(field, np.arange(800) // 200))
+    >>> cuts = judged_cuts(LabelledRows(y, half, half), SequentialField(field, np.arange(800) // 200))
     >>> [(cut.lowest, cut.quantile, cut.rows.sum().item()) for cut in cuts]
     [(True, 0.2, 160), (False, 0.2, 160)]
     """
@@ -171,19 +159,19 @@ def judged_cuts(
     blocks = _blocks(field, settings)
     if not blocks:
         return []
-    test = _Test(correct, expected, confidence, apart, blocks, rng, settings, design)
+    test = _Test(rows, apart, blocks, rng, settings)
     level = settings.significance * error / number_of_cuts(settings)
     best: dict[bool, JudgedCut] = {}
     for lowest in (True, False):
         for quantile in settings.cuts:
-            rows = np.zeros(len(correct), bool)
+            end = np.zeros(len(rows), bool)
             for inside, _ in blocks:
-                rows[inside] = _end(field.hidden[inside], quantile, lowest, rng)
-            z, p_value = test.of(rows, lowest)
+                end[inside] = _end(field.hidden[inside], quantile, lowest, rng)
+            z, p_value = test.of(end, lowest)
             if p_value <= level and (lowest not in best or p_value < best[lowest].p_value):
                 adjusted = min(1.0, p_value * settings.significance / level)
-                beyond = test.size(rows, standard_score(p_value, -1 if lowest else 1, sides=1), float(-ndtri(level)))
-                best[lowest] = JudgedCut(rows, lowest, quantile, z, p_value, adjusted, level, beyond)
+                beyond = test.size(end, standard_score(p_value, -1 if lowest else 1, sides=1), float(-ndtri(level)))
+                best[lowest] = JudgedCut(end, lowest, quantile, z, p_value, adjusted, level, beyond)
     return sorted(best.values(), key=lambda cut: cut.p_value)
 
 
@@ -211,16 +199,16 @@ def _end(hidden: np.ndarray, quantile: float, lowest: bool, rng: np.random.Gener
 class _Test:
     """The same rows are asked about several groups: strata are cut once."""
 
-    def __init__(self, correct, expected, confidence, apart, blocks, rng, settings, design) -> None:
-        self.correct, self.expected, self.blocks, self.rng, self.settings = correct, expected, blocks, rng, settings
-        self.residual, self.variance = correct - expected, expected * (1 - expected)
-        self.design = design
-        own = None if design is None else design.weight
-        self.mass = len(correct) * shares(own, len(correct))
-        more = 1 if design is None else design.rows_per_unit(confidence)
+    def __init__(self, rows: LabelledRows, apart, blocks, rng, settings) -> None:
+        self.every, self.blocks, self.rng, self.settings, self.mass = rows, blocks, rng, settings, rows.mass
+        # of the rows of each block
+        self.rows = [rows.take(inside) for inside, _ in blocks]
+        more = 1 if rows.design is None else rows.design.rows_per_unit(rows.confidence)
         self.strata, self.narrow = (
             [
-                strata_within(confidence[inside], [group[inside] for group in apart], more * width(len(inside)), rng)
+                strata_within(
+                    rows.confidence[inside], [group[inside] for group in apart], more * width(len(inside)), rng
+                )
                 for inside, _ in blocks
             ]
             for width in (settings.stratum_width, lambda _: settings.exact_stratum_rows)
@@ -243,7 +231,7 @@ class _Test:
             variance = self._variance(place, inside, a) * self._effect(place, inside, rows[inside])
             factors[inside] = weight * a / np.sqrt(variance) if variance > _NO_VARIANCE else 0.0
         factors /= np.linalg.norm([weight for _, weight in self.blocks])
-        return size(GroupTest(factors, float(factors @ self.residual), 1.0, z, least), rows, self.expected)
+        return size(GroupTest(factors, float(factors @ self.every.residual), 1.0, z, least), rows, self.every.expected)
 
     def _combined(self, score, rows: np.ndarray) -> float:
         scores = [
@@ -254,26 +242,26 @@ class _Test:
         return float(weights @ scores / np.linalg.norm(weights))
 
     def _effect(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
-        if self.design is None:
+        own = self.rows[place]
+        if own.design is None:
             return 1.0
-        a = self._factor(place, inside, group)
-        return self.design.take(inside).design_effect(a, self.residual[inside], self.variance[inside])
+        return own.design.design_effect(self._factor(place, inside, group), own.residual, own.variance)
 
     def _normal(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         a = self._factor(place, inside, group)
         variance = self._variance(place, inside, a)
-        return float(self.residual[inside] @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
+        return float(self.rows[place].residual @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
 
     def _variance(self, place: int, inside: np.ndarray, a: np.ndarray) -> float:
         stratum = self.strata[place]
-        return float(np.sum(shuffle_variances(centred(self.residual[inside], stratum), a, stratum)))
+        return float(np.sum(shuffle_variances(centred(self.rows[place].residual, stratum), a, stratum)))
 
     def _factor(self, place: int, inside: np.ndarray, group: np.ndarray) -> np.ndarray:
         mass = self.mass[inside]
         return mass * centred(group.astype(np.float64), self.strata[place], mass)
 
     def _exact(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
-        law, seen = law_of_right(self.correct[inside], group, self.narrow[place])
+        law, seen = law_of_right(self.rows[place].correct, group, self.narrow[place])
         # a tie is broken at random, so that the score is normal and no power is lost to steps
         part = self.rng.random()
         below, above = law[:seen].sum() + part * law[seen], law[seen + 1 :].sum() + (1 - part) * law[seen]

@@ -27,10 +27,6 @@ def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDG
         Of the same rows.
     settings : LedgerSettings, optional
 
-    Returns
-    -------
-    Alike or Mixed
-
     Examples
     --------
     >>> from miscal.findings.ledger.groups import named_groups
@@ -46,8 +42,8 @@ def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDG
     fitting = _fitting(inside, groups, settings)
     if fitting is not None:
         return fitting
-    told = _composition(inside, groups.parts, settings)
-    return Mixed(terms=_terms(inside, groups, settings)) if told is None else told
+    found = _composition(inside, groups.parts, settings)
+    return Mixed(terms=_terms(inside, groups, settings)) if found is None else found
 
 
 def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> Mostly | None:

@@ -217,10 +217,6 @@ def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     clusters : Clusters
         Of inputs of the same rows (:func:`.clusters.clusters_of`).
 
-    Returns
-    -------
-    Groups
-
     Examples
     --------
     >>> from miscal.findings.ledger import clusters_of
@@ -354,10 +350,6 @@ def readable(names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFA
     names : sequence of d str, optional
         Names of the inputs, if they have any.
     settings : LedgerSettings, optional
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

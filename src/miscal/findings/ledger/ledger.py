@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.survey_design import SurveyDesign, average, effect_of_mean
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, described, phrase
 from miscal.findings.conditions.composition import composition_dict
 from miscal.findings.ledger.cuts import JudgedCut, SequentialField, condition_of, judged_cuts
@@ -117,8 +118,8 @@ class Finding:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that define or describe it; ``"text"`` for the texts."""
-        told = () if self.made_of is None else self.made_of.columns
-        return tuple(dict.fromkeys((*self.condition.columns, *told)))
+        others = () if self.made_of is None else self.made_of.columns
+        return tuple(dict.fromkeys((*self.condition.columns, *others)))
 
     def redacted(self, number: Callable[[str], int]) -> Finding:
         """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
@@ -131,7 +132,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding in the shape of ``summary.json``."""
-        told = {
+        stored = {
             "description": self.description,
             "condition": self.condition.to_dict(),
             "made_of": None if self.made_of is None else composition_dict(self.made_of),
@@ -141,9 +142,9 @@ class Finding:
             "beyond": _measure(self.beyond),
             "aliases": [one.words for one in self.aliases],
         }
-        numbers = {name: value for name, value in self.__dict__.items() if name not in told}
+        numbers = {name: value for name, value in self.__dict__.items() if name not in stored}
         numbers.pop("hidden_interval")
-        return told | numbers
+        return stored | numbers
 
 
 def _measure(size: Size | None) -> dict[str, Any]:
@@ -167,33 +168,8 @@ class Found:
     accounted: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Witnesses:
-    """Rows that may testify: nothing that is asked of them was learned from their outcomes.
-
-    Attributes
-    ----------
-    correct, confidence : float64 arrays of shape (n,)
-    expected : float64 array of shape (n,)
-        E[y | f] learned from other rows.
-    hidden_field : float64 array of shape (n,)
-        Honest estimates of the hidden field.
-    row : int64 array of shape (n,)
-        Row numbers in the source.
-    design : SurveyDesign or None
-        Which rows hang together, and how much each counts; None: none do, and all count alike.
-    """
-
-    correct: np.ndarray
-    confidence: np.ndarray
-    expected: np.ndarray
-    hidden_field: np.ndarray
-    row: np.ndarray
-    design: SurveyDesign | None = None
-
-
 def find(
-    rows: Witnesses,
+    rows: LabelledRows,
     groups: Groups,
     *,
     field: SequentialField | None = None,
@@ -204,7 +180,8 @@ def find(
 
     Parameters
     ----------
-    rows : Witnesses
+    rows : LabelledRows
+        With `hidden` and `row`; nothing that is asked of them was learned from their outcomes.
     groups : Groups
         Of the same rows, fixed before any outcome was seen.
     field : SequentialField, optional
@@ -213,10 +190,6 @@ def find(
         Of the order of rows of equal confidence.
     settings : LedgerSettings, optional
 
-    Returns
-    -------
-    Found
-
     Examples
     --------
     >>> from miscal.findings.ledger.groups import named_groups
@@ -224,24 +197,23 @@ def find(
     >>> kind = rng.permutation(np.repeat(["law", "art", "sums"], 200))
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
-    >>> [law] = find(Witnesses(y, half, half, y * 0, np.arange(600)), named_groups({"kind": kind})).findings
+    >>> rows = LabelledRows(y, half, half, hidden=y * 0, row=np.arange(600))
+    >>> [law] = find(rows, named_groups({"kind": kind})).findings
     >>> law.description, law.n, law.sign, law.odds_ratio < 0.3
     ('kind = law', 200, 'over', True)
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    known = rows.correct, rows.expected, rows.confidence
-    alike = {"seed": seed, "design": rows.design, "settings": settings}
-    scanned = scan(*known, groups, error=1 - for_cuts, **alike)
+    scanned = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
     picked = [_picked(one, rows, groups, settings) for one in scanned.chosen]
     if field is not None:
         apart = [one.inside for one in picked]
-        cuts = judged_cuts(*known, field, apart, error=for_cuts, **alike)
+        cuts = judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings)
         picked += [_picked_cut(cut, field, rows, groups, settings) for cut in cuts]
-    width = settings.stratum_width(len(rows.correct))
+    width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     alone = [_picked_alone(one, groups) for one in scanned.accounted]
-    told = [[_finding(one, rows, stratum, settings) for one in part] for part in (picked, alone)]
-    return Found(*map(tuple, told))
+    described = [[_finding(one, rows, stratum, settings) for one in part] for part in (picked, alone)]
+    return Found(*map(tuple, described))
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +233,7 @@ class _Picked:
     p_given: float | None = None
 
 
-def _picked(one: ChosenGroup, rows: Witnesses, groups: Groups, settings: LedgerSettings) -> _Picked:
+def _picked(one: ChosenGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> _Picked:
     inside, kind, condition = groups.rows(one.group), groups.kinds[one.group], groups.conditions[one.group]
     aliases = (*groups.also[one.group], *(groups.conditions[other] for other in one.aliases))
     made = None
@@ -282,40 +254,38 @@ def _picked_alone(one: ValueAlone, groups: Groups) -> _Picked:
 
 
 def _picked_cut(
-    cut: JudgedCut, field: SequentialField, rows: Witnesses, groups: Groups, settings: LedgerSettings
+    cut: JudgedCut, field: SequentialField, rows: LabelledRows, groups: Groups, settings: LedgerSettings
 ) -> _Picked:
-    condition, made = condition_of(cut, field, rows.hidden_field, rows.row), describe(cut.rows, groups, settings)
+    condition, made = condition_of(cut, field, rows.hidden, rows.row), describe(cut.rows, groups, settings)
     tested = cut.z, cut.p_value, cut.p_adjusted, cut.level, cut.beyond
     return _Picked(cut.rows, condition, made, FOUND, (), *tested)
 
 
-def _finding(one: _Picked, rows: Witnesses, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
+def _finding(one: _Picked, rows: LabelledRows, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
     inside = one.inside
-    correct, confidence, expected = rows.correct[inside], rows.confidence[inside], rows.expected[inside]
-    own = None if rows.design is None else rows.design.weight
-    weight = None if own is None else own[inside]
-    accuracy, sure, rate = (average(values, weight) for values in (correct, confidence, expected))
-    effect = effect_of_mean(rows.correct, rows.expected, inside, rows.design)
+    own, share = rows.take(inside), average(inside, rows.weight)
+    accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
+    effect = effect_of_mean(rows, inside)
     sign = "over" if one.z < 0 else "under"
     return Finding(
         condition=one.condition,
         made_of=one.made_of,
         source=one.source,
-        n=int(inside.sum()),
-        share=average(inside, own),
+        n=len(own),
+        share=share,
         accuracy=accuracy,
         confidence=sure,
         residual=accuracy - sure,
         visible=rate - sure,
         hidden=accuracy - rate,
-        hidden_interval=hidden_interval(correct, expected, one.level, effect, weight),
-        odds_ratio=odds_ratio(rows.correct, inside, stratum, own),
+        hidden_interval=hidden_interval(own.correct, own.expected, one.level, effect, own.weight),
+        odds_ratio=odds_ratio(rows.correct, inside, stratum, rows.weight),
         p_value=one.p_value,
         p_adjusted=one.p_adjusted,
         sign=sign,
         beyond=one.beyond,
         aliases=one.aliases[: settings.max_aliases],
-        rows=tuple(rows.row[inside][_telling(correct, confidence, sign)][: settings.examples].tolist()),
+        rows=tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
         p_given=one.p_given,
     )
 
@@ -372,10 +342,6 @@ def odds_ratio(
     weight : array of shape (n,), optional
         How much each row counts; all alike by default.
 
-    Returns
-    -------
-    float or None
-
     Examples
     --------
     >>> y, inside = np.array([1.0, 0, 1, 0, 0]), np.array([True, True, False, False, False])
@@ -390,8 +356,8 @@ def odds_ratio(
     return float(above / below) if below > 0 else None
 
 
-def _telling(correct: np.ndarray, confidence: np.ndarray, sign: str) -> np.ndarray:
+def _telling(rows: LabelledRows, sign: str) -> np.ndarray:
     """Order of the rows, the most telling first: sure and wrong where over, unsure and right where under."""
     if sign == "over":
-        return np.lexsort((-confidence, correct))
-    return np.lexsort((confidence, -correct))
+        return np.lexsort((-rows.confidence, rows.correct))
+    return np.lexsort((rows.confidence, -rows.correct))

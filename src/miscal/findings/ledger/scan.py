@@ -43,7 +43,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from miscal.calibration.survey_design import SurveyDesign, deflated, shares
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import deflated
 from miscal.evidence.conditional import centred
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
@@ -87,37 +88,25 @@ class ChosenGroup:
 
 
 def scan(
-    correct: np.ndarray,
-    expected: np.ndarray,
-    confidence: np.ndarray,
+    rows: LabelledRows,
     groups: Groups,
     *,
     seed: int = 0,
     error: float = 1.0,
-    design: SurveyDesign | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values accounted for.
 
     Parameters
     ----------
-    correct : array of shape (n,), 0 or 1
-    expected : array of shape (n,), in [0, 1]
-        E[y | f], learned from other rows.
-    confidence : array of shape (n,), in [0, 1]
+    rows : LabelledRows
     groups : Groups
         Fixed before any outcome was seen.
     seed : int, default 0
         Of the order of rows of equal confidence.
     error : float, default 1.0
         Share of the family-wise error that the scan may spend, in (0, 1].
-    design : SurveyDesign, optional
-        Which rows hang together, and how much each counts; by default none do, and all count alike.
     settings : LedgerSettings, optional
-
-    Returns
-    -------
-    Scanned
 
     Examples
     --------
@@ -127,12 +116,12 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> [groups.descriptions[one.group] for one in scan(y, half, half, groups).chosen]
+    >>> [groups.descriptions[one.group] for one in scan(LabelledRows(y, half, half), groups).chosen]
     ['kind = law']
     """
     if len(groups) == 0:
         return Scanned()
-    table = _Scan(correct, expected, confidence, groups, seed, settings, error, design)
+    table = _Scan(rows, groups, seed, settings, error)
     chosen = tuple(table.choose())
     return Scanned(chosen, tuple(table.accounted(chosen)))
 
@@ -210,27 +199,25 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
 
 
 class _Scan:
-    def __init__(self, correct, expected, confidence, groups, seed, settings, error=1.0, design=None) -> None:
-        self.correct, self.expected, self.confidence = correct, expected, confidence
-        self.groups, self.settings = groups, settings
+    def __init__(
+        self, rows: LabelledRows, groups: Groups, seed: int, settings: LedgerSettings, error: float = 1.0
+    ) -> None:
+        self.rows, self.groups, self.settings = rows, groups, settings
         self.rng = np.random.default_rng((seed, 31))
-        self.width = settings.stratum_width(len(correct))
-        self.width *= 1 if design is None else design.rows_per_unit(confidence)
-        self.stratum = cut_into_strata(confidence, self.width, self.rng)
+        self.width = settings.stratum_width(len(rows))
+        self.width *= 1 if rows.design is None else rows.design.rows_per_unit(rows.confidence)
+        self.stratum = cut_into_strata(rows.confidence, self.width, self.rng)
         self.size = np.bincount(self.stratum)
-        residual = correct - expected
-        own = None if design is None else design.weight
-        # how much each row counts, 1 on average
-        self.mass = len(correct) * shares(own, len(correct))
-        self.residual = centred(residual, self.stratum)
+        self.mass = rows.mass
+        self.residual = centred(rows.residual, self.stratum)
         squares = np.bincount(self.stratum, self.residual**2)
         self.weight = (squares / np.maximum(self.size - 1, 1))[self.stratum]
-        self.total = groups.member.T @ (self.mass * centred(residual, self.stratum, self.mass))
+        self.total = groups.member.T @ (self.mass * centred(rows.residual, self.stratum, self.mass))
         self.variance = self._variances()
         self.effect = np.ones(len(groups))
-        if design is not None:
-            factors = self.mass * residual, self.mass**2 * expected * (1 - expected)
-            self.effect = design.design_effects(groups.member, *factors)
+        if rows.design is not None:
+            factors = self.mass * rows.residual, self.mass**2 * rows.variance
+            self.effect = rows.design.design_effects(groups.member, *factors)
         self.counts = np.asarray(groups.member.sum(0)).ravel()
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
@@ -288,7 +275,7 @@ class _Scan:
 
     def accounted(self, chosen: tuple[ChosenGroup, ...]) -> list[ValueAlone]:
         """List values that were not chosen, nor named as the aliases of chosen groups, but are beyond the cut alone."""
-        told = {group for one in chosen for group in (one.group, *one.aliases)}
+        named = {group for one in chosen for group in (one.group, *one.aliases)}
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
         beyond = self.values & (np.abs(z) >= -ndtri(significance * share / 2))
@@ -296,7 +283,7 @@ class _Scan:
         for group in np.flatnonzero(beyond):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
-            if group not in told and adjusted <= significance:
+            if group not in named and adjusted <= significance:
                 left = self._p_value(group, float(given[group]))
                 # what is left in the other direction is nothing that the findings leave to explain
                 p_given = left if given[group] * z[group] > 0 else 1.0
@@ -307,12 +294,12 @@ class _Scan:
 
     def _strongest(self, strength: np.ndarray) -> int | None:
         """Strongest candidate whose turn it is, of those with a strength above 0; None if there is none."""
-        able = strength > 0
+        able, mixed = strength > 0, sum(map(self._mixed, self.chosen))
         if (able & self.values).any():
             able &= ~self.clusters
         while able.any():
             strongest = int(np.argmax(np.where(able, strength, 0.0)))
-            waits = self._mixed(strongest) and ((able & ~self.clusters).any() or self._full())
+            waits = self._mixed(strongest) and ((able & ~self.clusters).any() or mixed >= self.settings.max_mixed)
             if not waits:
                 return strongest
             able[strongest] = False
@@ -325,9 +312,6 @@ class _Scan:
         if group not in self.described:
             self.described[group] = isinstance(describe(self.groups.rows(group), self.groups, self.settings), Alike)
         return not self.described[group]
-
-    def _full(self) -> bool:
-        return sum(map(self._mixed, self.chosen)) >= self.settings.max_mixed
 
     @cached_property
     def cut_shares(self) -> np.ndarray:
@@ -361,10 +345,10 @@ class _Scan:
             variance -= self.effect[group] * float(across[:, group] @ solved)
         if variance <= self.effect[group] * self._least_variance[group]:
             return None
-        total = float(factors @ (self.correct - self.expected))
+        total = float(factors @ self.rows.residual)
         least = float(-ndtri(self.settings.significance * self.cut_shares[group] / 2))
         test = GroupTest(factors, total, float(variance), z, least)
-        return size(test, self.groups.rows(group), self.expected)
+        return size(test, self.groups.rows(group), self.rows.expected)
 
     @cached_property
     def _least_variance(self) -> np.ndarray:
@@ -410,6 +394,6 @@ class _Scan:
         if p_value >= self.settings.exact_below or large:
             return p_value
         chosen = [self.groups.rows(other) for other in (self.chosen if given is None else given)]
-        strata = strata_within(self.confidence, chosen, self.width, self.rng)
-        exact = exact_p_value(self.correct, self.groups.rows(group), strata, self.expected)
+        strata = strata_within(self.rows.confidence, chosen, self.width, self.rng)
+        exact = exact_p_value(self.rows.correct, self.groups.rows(group), strata, self.rows.expected)
         return max(p_value, deflated(exact, float(self.effect[group])))

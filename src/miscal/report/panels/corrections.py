@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from miscal.calibration.metrics import Metric, correction_metrics
 from miscal.discovery.summary import Comparison, Gain, Measure
-from miscal.report.legend import CORRECTIONS, SLICES
+from miscal.report.legend import CORRECTIONS, SLICE_LABELS
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
 from miscal.report.source import Source
@@ -115,17 +115,17 @@ def view(source: Source) -> CorrectionsView:
     """Return one table per slice: a line per correction, a column per score."""
     order = {method: place for place, method in enumerate(CORRECTIONS)}
     found = sorted(source.summary.correction.items(), key=lambda item: order.get(item[0], len(order)))
-    metrics, told, names = correction_metrics(), slices(source.summary), {**SLICES, **source.regime_names}
+    metrics, sliced, names = correction_metrics(), slices(source.summary), {**SLICE_LABELS, **source.regime_names}
     return CorrectionsView(
         tables=[
             _table(dict(found), name, names[name], metrics, source.summary.gains if name == "all" else {})
-            for name in SLICES
-            if name in ("all", *told.shown)
+            for name in SLICE_LABELS
+            if name in ("all", *sliced.shown)
         ],
         metrics=metrics,
-        repeated=names[told.whole].lower() if told.whole else "",
-        repeated_share=told.share,
-        few=tuple(names[name].lower() for name in told.few),
+        repeated=names[sliced.whole].lower() if sliced.whole else "",
+        repeated_share=sliced.share,
+        few=tuple(names[name].lower() for name in sliced.few),
         floor=source.summary.corrected_smece.floor,
     )
 

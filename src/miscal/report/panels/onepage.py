@@ -67,15 +67,15 @@ class="number">Right</th><th scope="col" class="number">Says</th><th scope="col"
 {% if view.parts %}<th scope="col" class="number">visible</th><th scope="col" class="number">hidden</th>{% endif %}
 </tr></thead>
 <tbody>
-{% for row in view.regimes %}
+{% for row in view.regimes %}{% set own = row.numbers %}
 {% if loop.index0 == view.first_hidden %}
 <tr><th scope="rowgroup" colspan="7" class="against">Compared with rows of equal confidence</th></tr>
 {% endif %}
 <tr class="{{ row.kind }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(50)
-}}</th><td class="number">{{ row.n | count }}</td><td class="number">{{ row.accuracy | percent(0) }}</td>
-<td class="number">{{ row.confidence | percent(0) }}</td><td class="number">{{ row.residual.value | points }}</td>
-{% if view.parts %}<td class="number">{{ row.visible.value | points if row.visible is not none else "–" }}</td>
-<td class="number">{{ row.hidden.value | points if row.hidden is not none else "–" }}</td>{% endif %}</tr>
+}}</th><td class="number">{{ own.n | count }}</td><td class="number">{{ own.accuracy | percent(0) }}</td>
+<td class="number">{{ own.confidence | percent(0) }}</td><td class="number">{{ own.residual.value | points }}</td>
+{% if view.parts %}<td class="number">{{ own.visible.value | points if own.visible is not none else "–" }}</td>
+<td class="number">{{ own.hidden.value | points if own.hidden is not none else "–" }}</td>{% endif %}</tr>
 {% endfor %}
 </tbody>
 </table>
@@ -118,14 +118,14 @@ class SheetView:
     @property
     def parts(self) -> bool:
         """Whether the run told visible and hidden parts of its regimes."""
-        return any(row.visible is not None for row in self.regimes)
+        return any(row.numbers.visible is not None for row in self.regimes)
 
 
 def view(source: Source) -> SheetView:
     """Return the strongest of everything."""
     summary = source.summary
     findings, _ = rows_of(source, MAX_FINDINGS)
-    told = regimes_view(source)
+    tables = regimes_view(source)
     return SheetView(
         alarms=_alarms(summary),
         sentence=summary.verdict,
@@ -133,8 +133,8 @@ def view(source: Source) -> SheetView:
         findings=findings,
         more=len(summary.findings) - len(findings),
         tested=summary.findings_method.candidates if summary.findings_method else 0,
-        regimes=[*told.rows, *told.hidden_rows],
-        first_hidden=len(told.rows),
+        regimes=[*tables.rows, *tables.hidden_rows],
+        first_hidden=len(tables.rows),
         dots=reliability_dots(summary.curves.all.raw, reliability.X, reliability.Y),
     )
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import Confirmed, GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
+from miscal.discovery.summary import GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
-from miscal.report.legend import HIDDEN_SHORT, REGIMES, SLICES, regime_names
+from miscal.report.legend import HIDDEN_SHORT, REGIME_LABELS, SLICE_LABELS, regime_names
 from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
@@ -30,7 +30,7 @@ is_opposite(sided) else "not confirmed" }}</span>
 {% endif %}
 {% endmacro %}
 {% macro table(rows, parts, against) %}
-{% set measured = rows | rejectattr("smece.value", "none") | list %}
+{% set measured = rows | rejectattr("numbers.smece.value", "none") | list %}
 <table class="regimes{{ " parts" if parts }}">
 <thead>
 <tr><th scope="col">Regime</th><th scope="col" class="number">Rows</th>
@@ -48,17 +48,17 @@ height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></sv
 </tr>
 </thead>
 <tbody>
-{% for row in rows %}
+{% for row in rows %}{% set own = row.numbers %}
 <tr class="{{ row.kind }}">
 <th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(60) }}
 {% if row.few %}<span class="aside">too few rows to measure</span>{% endif %}</th>
-<td class="number" data-label="Rows">{{ row.n | count }}
+<td class="number" data-label="Rows">{{ own.n | count }}
 {% if row.share is not none %}<span class="aside">{{ row.share | percent }}{{ words.of }}</span>{% endif %}</td>
-<td class="number" data-label="Accuracy">{{ row.accuracy | percent }}</td>
-<td class="number" data-label="Confidence">{{ row.confidence | percent }}</td>
+<td class="number" data-label="Accuracy">{{ own.accuracy | percent }}</td>
+<td class="number" data-label="Confidence">{{ own.confidence | percent }}</td>
 <td class="drawn">
 <svg viewBox="0 0 260 34" role="img"
-aria-label="{{ row.label | short(60) }}: accuracy {{ row.accuracy | percent }}, confidence {{ row.confidence | percent
+aria-label="{{ row.label | short(60) }}: accuracy {{ own.accuracy | percent }}, confidence {{ own.confidence | percent
 }}">
 {% for x, label in view.ticks %}
 <line class="grid" x1="{{ x }}" x2="{{ x }}" y1="2" y2="22"/>
@@ -79,17 +79,17 @@ aria-label="{{ row.label | short(60) }}: accuracy {{ row.accuracy | percent }}, 
 {% endif %}
 </svg>
 </td>
-<td class="number" data-label="Residual, points">{{ measure(row.residual, row.confirmed.total if parts else none,
+<td class="number" data-label="Residual, points">{{ measure(own.residual, own.confirmed.total if parts else none,
 row.sided) }}</td>
 {% if parts %}
-<td class="number{{ " blank" if row.visible is none }}" data-label="of it visible">
-{{ measure(row.visible, row.confirmed.visible, row.sided) }}</td>
-<td class="number{{ " blank" if row.hidden is none }}" data-label="of it hidden">
-{{ measure(row.hidden, row.confirmed.hidden, row.sided) }}</td>
+<td class="number{{ " blank" if own.visible is none }}" data-label="of it visible">
+{{ measure(own.visible, own.confirmed.visible, row.sided) }}</td>
+<td class="number{{ " blank" if own.hidden is none }}" data-label="of it hidden">
+{{ measure(own.hidden, own.confirmed.hidden, row.sided) }}</td>
 {% endif %}
 {% if measured %}
-<td class="number" data-label="smECE, points">{{ row.smece.value | size }}
-<span class="aside">floor {{ row.smece.floor | size }}</span> <span class="aside">{{ row.smece.p_value | p_value
+<td class="number" data-label="smECE, points">{{ own.smece.value | size }}
+<span class="aside">floor {{ own.smece.floor | size }}</span> <span class="aside">{{ own.smece.p_value | p_value
 }}</span>{% if row.share is none %} <span class="aside">{{ words.of }}</span>{% endif %}
 </td>
 {% endif %}
@@ -153,19 +153,20 @@ class RegimeRow:
     `drawn` is the difference from it.
     """
 
-    kind: str
     label: str
-    n: int
-    share: float | None
-    accuracy: float | None
-    confidence: float | None
-    residual: MeasureAgainstNull
-    visible: MeasureAgainstNull | None
-    hidden: MeasureAgainstNull | None
-    confirmed: Confirmed
-    smece: SmoothEce
+    numbers: Regime
     against: float | None
     drawn: Measure
+
+    @property
+    def kind(self) -> str:
+        """Its regime; ``"all"`` for all rows, and for a regime without a colour."""
+        return self.numbers.name if self.numbers.name in REGIME_LABELS else "all"
+
+    @property
+    def share(self) -> float | None:
+        """Its share of the rows; None for all of them."""
+        return None if self.numbers.name == "all" else self.numbers.share
 
     @property
     def sided(self) -> int:
@@ -175,12 +176,13 @@ class RegimeRow:
     @property
     def few(self) -> bool:
         """Whether it has too few rows for its residual to be measured."""
-        return self.share is not None and self.n < MIN_ROWS
+        return self.share is not None and self.numbers.n < MIN_ROWS
 
     @property
     def accuracy_at(self) -> float | None:
         """Position of the accuracy."""
-        return None if self.accuracy is None else AXIS.inside(self.accuracy)
+        accuracy = self.numbers.accuracy
+        return None if accuracy is None else AXIS.inside(accuracy)
 
     @property
     def against_at(self) -> float | None:
@@ -213,7 +215,7 @@ class RegimesView:
     @property
     def parts(self) -> bool:
         """Whether the run told visible and hidden parts of its regimes."""
-        return any(row.visible is not None for row in self.rows)
+        return any(row.numbers.visible is not None for row in self.rows)
 
     @property
     def beyond(self) -> str:
@@ -241,12 +243,12 @@ def view(source: Source) -> RegimesView:
         kept=sum(regime.share for regime in summary.regimes) > 0.9995,
         epsilon=source.epsilon,
         gap=summary.gap,
-        worst=REGIMES.get(summary.gap.worst or "", "worse").lower(),
+        worst=REGIME_LABELS.get(summary.gap.worst or "", "worse").lower(),
     )
 
 
 def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
-    order = {name: place for place, name in enumerate(REGIMES)}
+    order = {name: place for place, name in enumerate(REGIME_LABELS)}
     return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
 
 
@@ -261,11 +263,7 @@ def _measured(regime: Regime) -> Regime:
 
 def _row(regime: Regime, label: str) -> RegimeRow:
     regime = _measured(regime)
-    return RegimeRow(
-        *(regime.name if regime.name in REGIMES else "all", label, regime.n, regime.share),
-        *(regime.accuracy, regime.confidence, regime.residual, regime.visible, regime.hidden, regime.confirmed),
-        *(regime.smece, regime.confidence, regime.residual),
-    )
+    return RegimeRow(label, regime, against=regime.confidence, drawn=regime.residual)
 
 
 def _hidden_label(regime: Regime, epsilon: float | None) -> str:
@@ -273,7 +271,7 @@ def _hidden_label(regime: Regime, epsilon: float | None) -> str:
     label = HIDDEN_SHORT.get(regime.name, regime.name)
     p_value = regime.hidden.p_value if regime.hidden is not None else None
     band = regime_names(p_value, epsilon)["good"]
-    return band if regime.name == "good" and band != REGIMES["good"] else label
+    return band if regime.name == "good" and band != REGIME_LABELS["good"] else label
 
 
 def _hidden_row(regime: Regime, label: str) -> RegimeRow:
@@ -281,21 +279,24 @@ def _hidden_row(regime: Regime, label: str) -> RegimeRow:
     regime = _measured(regime)
     known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
     expected = regime.accuracy - regime.hidden.value if known else None
-    return RegimeRow(
-        *(regime.name if regime.name in REGIMES else "all", label, regime.n, regime.share),
-        *(regime.accuracy, regime.confidence, regime.residual, regime.visible, regime.hidden, regime.confirmed),
-        *(regime.smece, expected, regime.hidden or Measure(value=None)),
-    )
+    return RegimeRow(label, regime, against=expected, drawn=regime.hidden or Measure(value=None))
 
 
 def _all_row(summary: Summary) -> RegimeRow:
     accuracy, confidence = summary.global_.accuracy.value, summary.global_.confidence.value
     # the mean residual of all rows: the difference of two means that the summary gives
     residual = None if accuracy is None or confidence is None else accuracy - confidence
-    return RegimeRow(
-        *("all", SLICES["all"], summary.n, None, accuracy, confidence, MeasureAgainstNull(value=residual)),
-        *(None, None, Confirmed(), summary.global_.smece, confidence, Measure(value=None)),
+    whole = Regime(
+        name="all",
+        n=summary.n,
+        share=1.0,
+        accuracy=accuracy,
+        confidence=confidence,
+        residual=MeasureAgainstNull(value=residual),
+        smece=summary.global_.smece,
+        brier=summary.global_.brier.value,
     )
+    return RegimeRow(SLICE_LABELS["all"], whole, against=confidence, drawn=Measure(value=None))
 
 
 PANEL = Panel("regimes", "Where the model is over- and under-confident", view, TEMPLATE, contents="Regimes")

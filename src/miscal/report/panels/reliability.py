@@ -5,7 +5,7 @@ from typing import Any
 
 from miscal.discovery.summary import SmoothEce, Summary
 from miscal.report.drawing import Dot, Scale, reliability_dots
-from miscal.report.legend import SLICES
+from miscal.report.legend import SLICE_LABELS
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
 from miscal.report.source import Source
@@ -111,33 +111,29 @@ def view(source: Source) -> ReliabilityView:
     """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn."""
     summary = source.summary
     sizes = {"all": 0, **{regime.name: regime.n for regime in summary.regimes}}
-    told = slices(summary)
-    shown = [name for name in CURVES if name == "all" or name in told.shown]
+    sliced = slices(summary)
+    shown = [name for name in CURVES if name == "all" or name in sliced.shown]
     rows = [
         CurveRow(f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
         for state, when in STATES.items()
     ]
     if len(shown) == 1:
         rows = [CurveRow("", [row.diagrams[0] for row in rows])]
-    repeated = SLICES[told.whole].lower() if told.whole in CURVES else ""
-    few = tuple(SLICES[name].lower() for name in told.few if name in CURVES)
-    return ReliabilityView(rows=rows, repeated=repeated, repeated_share=told.share, few=few)
+    repeated = SLICE_LABELS[sliced.whole].lower() if sliced.whole in CURVES else ""
+    few = tuple(SLICE_LABELS[name].lower() for name in sliced.few if name in CURVES)
+    return ReliabilityView(rows=rows, repeated=repeated, repeated_share=sliced.share, few=few)
 
 
 def _diagram(summary: Summary, name: str, state: str, n: int) -> Diagram:
     curve = getattr(getattr(summary.curves, name), state)
-    smece = _smece(summary, name) if state == "raw" else _corrected_smece(summary, name)
-    return Diagram(name, SLICES[name], STATES[state], n, reliability_dots(curve, X, Y), smece)
-
-
-def _smece(summary: Summary, name: str) -> SmoothEce:
-    regimes = {regime.name: regime.smece for regime in summary.regimes}
-    return summary.global_.smece if name == "all" else regimes[name]
-
-
-def _corrected_smece(summary: Summary, name: str) -> SmoothEce:
     comparison = summary.correction.get("miscal")
-    return SmoothEce(value=getattr(comparison, name).smece if comparison else None)
+    if state != "raw":
+        smece = SmoothEce(value=getattr(comparison, name).smece if comparison else None)
+    elif name == "all":
+        smece = summary.global_.smece
+    else:
+        smece = next(regime.smece for regime in summary.regimes if regime.name == name)
+    return Diagram(name, SLICE_LABELS[name], STATES[state], n, reliability_dots(curve, X, Y), smece)
 
 
 PANEL = Panel("reliability", "Reliability before and after correction", view, TEMPLATE, contents="Reliability")

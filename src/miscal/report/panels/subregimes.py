@@ -7,7 +7,7 @@ from miscal.discovery.summary import MeasureAgainstNull, SubregimeNumbers
 from miscal.report.drawing import Scale, whisker
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
-from miscal.report.legend import HIDDEN_REGIMES, REGIMES, TELLING
+from miscal.report.legend import HIDDEN_REGIMES, REGIME_LABELS, TELLING
 from miscal.report.map_data import MAX_NAME
 from miscal.report.numbers import finite
 from miscal.report.panel import Panel
@@ -250,14 +250,14 @@ def _reach(part: SubregimeNumbers) -> float:
 
 def _card(part: SubregimeNumbers, axis: Scale, examples: Examples) -> Card:
     by_hidden = part.field == "hidden"
-    names = HIDDEN_REGIMES if by_hidden else REGIMES
+    names = HIDDEN_REGIMES if by_hidden else REGIME_LABELS
     telling, typical = part.telling[:MAX_TELLING], part.exemplars[:MAX_TYPICAL]
     # one call, so that a text is told apart from every other text of its card
     shown = {one.row: one for one in examples.of(list(dict.fromkeys((*telling, *typical))))}
     return Card(
         part=part,
         id=part.name[:MAX_NAME],
-        kind=part.parent if part.parent in REGIMES else "good",
+        kind=part.parent if part.parent in REGIME_LABELS else "good",
         label=names.get(part.parent, part.parent),
         confirmed=part.confirmed_parts.hidden if by_hidden else part.confirmed,
         lines=_lines(part, axis, by_hidden),
@@ -270,10 +270,10 @@ def _card(part: SubregimeNumbers, axis: Scale, examples: Examples) -> Card:
 
 def _lines(part: SubregimeNumbers, axis: Scale, by_hidden: bool) -> list[Line]:
     """Return the residual and its parts; the residual alone in a run from before they were told apart."""
-    told = part.visible is not None or part.hidden is not None
+    in_parts = part.visible is not None or part.hidden is not None
     sure = part.confirmed_parts
     lines = (
-        ("total", part.residual, sure.total if told else None, not by_hidden),
+        ("total", part.residual, sure.total if in_parts else None, not by_hidden),
         ("visible", part.visible, sure.visible, False),
         ("hidden", part.hidden, sure.hidden, by_hidden),
     )

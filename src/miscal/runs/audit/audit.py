@@ -9,7 +9,8 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.calibration.metrics.rows import take_groups
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import ALL, testifying, weighed
+from miscal.discovery.estimating import weighed
+from miscal.discovery.fitted_rows import ALL, testifying
 from miscal.discovery.run import Run
 from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import slice_bootstrap

@@ -13,7 +13,8 @@ from miscal.calibration.metrics import MIN_ROWS, clipped, worst_slice_gap
 from miscal.calibration.metrics.rows import take_groups
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import Refit, expected_outcome, fit_again, testifying
+from miscal.discovery.estimating import Refit, expected_outcome, fit_again
+from miscal.discovery.fitted_rows import testifying
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.stability import Stability, seed_stability
 from miscal.findings import EPSILON, cut

@@ -12,13 +12,14 @@ import numpy as np
 from miscal.base.checks import check_seed
 from miscal.base.errors import FileError, InputError
 from miscal.base.threads import one_thread
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import Run, read_run
 from miscal.discovery.summary import Global, Measure, MeasureAgainstNull
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.judging import REGIMES
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups, wording
 from miscal.runs.compare.document import (
@@ -34,7 +35,6 @@ from miscal.runs.compare.estimates import Floats, Means
 from miscal.runs.compare.rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.sides import Side, Sides, sides_of
 
-REGIMES = ("over", "good", "under")
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""
 SPARE = 1.0
@@ -145,17 +145,15 @@ class Measured:
 
     def run(self, rows: RunRows) -> Global:
         if rows.name not in self.whole:
-            self.whole[rows.name] = global_numbers(
-                rows.correct, rows.confidence, seed=self.seed, groups=rows.group, weights=rows.weight
-            )
+            labelled = LabelledRows.of(rows.correct, rows.confidence, group=rows.group, weight=rows.weight)
+            self.whole[rows.name] = global_numbers(labelled, seed=self.seed)
         return self.whole[rows.name]
 
     def side(self, side: Side) -> Global:
         own = side.rows
         if np.array_equal(np.sort(side.at), np.arange(len(own))) and side.weight is own.weight:
             return self.run(own)
-        groups = take_groups(own.group, side.at)
-        return global_numbers(side.correct, side.confidence, seed=self.seed, groups=groups, weights=side.weight)
+        return global_numbers(side.labelled(), seed=self.seed)
 
 
 def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
@@ -222,10 +220,7 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
         left_out_b=len(b) - len(sides.b),
         measures=measures,
         curves=CurveSides(
-            **{
-                name: reliability(side.correct, side.confidence, take_groups(side.rows.group, side.at), side.weight)
-                for name, side in zip("ab", (sides.a, sides.b), strict=True)
-            }
+            **{name: reliability(side.labelled()) for name, side in zip("ab", (sides.a, sides.b), strict=True)}
         ),
         fields=fields,
         regimes=_regimes(sides, "regime") if sides.match else None,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.rows import take_groups
 from miscal.runs.compare.rows import Match, RunRows
 
 Floats = NDArray[np.float64]
@@ -37,6 +39,11 @@ class Side:
     def confidence(self) -> Floats:
         """Confidences, in [0, 1]."""
         return self.rows.confidence[self.at]
+
+    def labelled(self) -> LabelledRows:
+        """Return outcomes and confidences, with groups and weights."""
+        group = take_groups(self.rows.group, self.at)
+        return LabelledRows.of(self.correct, self.confidence, group=group, weight=self.weight)
 
     @property
     def residual(self) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 from miscal.discovery.summary import Interval
 from miscal.report import numbers
 from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks, whisker
-from miscal.report.legend import REGIMES
+from miscal.report.legend import REGIME_LABELS
 from miscal.report.numbers import DASH, bounds, count, metric, percent, points
 from miscal.report.panels.reliability import TICKS, X, Y
 from miscal.report.panels.verdict import rounded_down
@@ -131,7 +131,7 @@ class PairView:
     @property
     def regime_labels(self) -> list[str]:
         """Names of the regimes, in the order of the table."""
-        return [REGIMES[name] for name in self.pair.regimes.names] if self.pair.regimes else []
+        return [REGIME_LABELS[name] for name in self.pair.regimes.names] if self.pair.regimes else []
 
     @property
     def confusions(self) -> list[tuple[RegimeAgreement, str]]:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import DeferralGain, deferral_gains, risk_at_coverage
-from miscal.discovery.estimating import corrections_by_name, testifying
+from miscal.discovery.estimating import corrections_by_name
+from miscal.discovery.fitted_rows import testifying
 from miscal.discovery.measurements import comparison
 from miscal.discovery.summary import Comparison
 from miscal.study.outcome_kind import prediction
@@ -45,7 +47,8 @@ def _of_raw(result: PairResult, raw: RawGeometry) -> Mapping[str, Comparison]:
     corrected[test] = raw.rows.corrected
     train = (result.found.table["split"] == "train").to_numpy()
     values = corrections_by_name(result.triples, corrected, [(train, np.ones(len(test), dtype=bool))])
-    return comparison(raw.rows.correct, {name: value[test] for name, value in values.items()}, raw.rows.regime)
+    labelled = LabelledRows.of(raw.rows.correct, raw.rows.confidence)
+    return comparison(labelled, {name: value[test] for name, value in values.items()}, raw.rows.regime)
 
 
 COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_ROWS, clipped, smece
 from miscal.calibration.metrics.rows import take_groups
-from miscal.discovery.estimating import testifying
+from miscal.discovery.fitted_rows import testifying
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.measurements import reliability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
@@ -34,9 +35,9 @@ def measure_curves(result: PairResult) -> TableRows:
     rows, bins, regions = result.learned, [], []
     for column, value, mask in _regions(result):
         key = result.named | {"column": column, "value": value}
-        groups = take_groups(result.groups, mask)
+        labelled = LabelledRows.of(rows.correct[mask], rows.confidence[mask], group=take_groups(result.groups, mask))
         least = result.settings.min_rows if column == REGIME else MIN_ROWS
-        bins += [key | one for one in _bins(rows.correct[mask], rows.confidence[mask], groups, least)]
+        bins += [key | one for one in _bins(labelled, least)]
         regions.append(key | _numbers(rows, mask))
     return {"curves": bins, "regions": regions}
 
@@ -62,8 +63,8 @@ def _groups(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
             yield str(names[k]), known & (text == names[k])
 
 
-def _bins(correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None, least: int) -> list[dict[str, Any]]:
-    curve = reliability(correct, confidence, groups, min_rows=least)
+def _bins(rows: LabelledRows, least: int) -> list[dict[str, Any]]:
+    curve = reliability(rows, min_rows=least)
     if curve is None:
         return []
     columns = {name: getattr(curve, name) for name in ("confidence", "accuracy", "low", "high", "n")}

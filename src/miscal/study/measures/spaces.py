@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from miscal.base.extras import installed
 from miscal.base.folds import row_groups
 from miscal.data.sampling import SAMPLE_ROWS, draw_rows
-from miscal.discovery.estimating import testifying
+from miscal.discovery.fitted_rows import testifying
 from miscal.discovery.layout import LEAST_ROWS, Layout, MapMethod, lay_out, shown_rows
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings.enrichment import clean_label

@@ -1,0 +1,158 @@
+"""Rows whose outcomes testify, with what was estimated of each of them from other rows.
+
+This is what every test, interval and number of a run is computed from. It is built once, from checked arrays, and
+handed on whole, so that groups, weights and the dependence between outcomes always come along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.calibration.survey_design import SurveyDesign, kish, shares
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Checked rows, their outcomes, and honest estimates of each; float64 arrays of shape (n,) unless said otherwise.
+
+    Attributes
+    ----------
+    correct : 0 or 1
+        Outcomes. Nothing that is asked of the rows was learned from the outcomes that answer it.
+    confidence : in [0, 1]
+    expected : in [0, 1]
+        E[y | f], an estimate from other rows.
+    delta : in [-1, 1], or None
+        Estimated field, positive where under-confident, fixed before the row's outcome was looked at.
+    hidden : in [-1, 1], or None
+        Its hidden part; same sign convention.
+    row : int64, or None
+        Row numbers in the source.
+    block : int64, or None
+        Rows with a smaller number were tested before, and the field of a block was learned from earlier blocks only
+        (and from rows that are not here): see :mod:`miscal.evidence.blocks`. None: one block.
+    design : SurveyDesign, or None
+        Which rows hang together, and how much each counts. None: all rows are independent and count alike.
+
+    Examples
+    --------
+    >>> half = np.full(4, 0.5)
+    >>> pairs = LabelledRows.of(np.array([1.0, 1, 0, 0]), half, half, group=np.array([0, 0, 1, 1]))
+    >>> pairs.design.correlation, pairs.take(np.array([0, 1])).group.tolist(), pairs.weight
+    (1.0, [0, 0], None)
+    """
+
+    correct: Floats
+    confidence: Floats
+    expected: Floats
+    delta: Floats | None = None
+    hidden: Floats | None = None
+    row: Ints | None = None
+    block: Ints | None = None
+    design: SurveyDesign | None = None
+
+    @classmethod
+    def of(
+        cls,
+        correct: Floats,
+        confidence: Floats,
+        expected: Floats | None = None,
+        *,
+        group: NDArray | None = None,
+        weight: NDArray | None = None,
+        **estimates: NDArray | None,
+    ) -> Self:
+        """Build rows, and estimate from them how strongly the outcomes of a group hang together.
+
+        Parameters
+        ----------
+        correct, confidence, **estimates
+            As for the class.
+        expected : (n,) float64 in [0, 1], optional
+            As for the class; by default the confidence.
+        group : (n,) array of anything that can be sorted, optional
+            Equal values: one group. By default all rows are independent.
+        weight : (n,) float64 >= 0, optional
+            For how many rows each stands, up to a common factor; by default for equally many.
+        """
+        expected = confidence if expected is None else expected
+        design = SurveyDesign.given(group, correct, expected, weight)
+        return cls(correct, confidence, expected, **estimates, design=design)
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+    @property
+    def residual(self) -> Floats:
+        """Outcome less its rate E[y | f]."""
+        return self.correct - self.expected
+
+    @property
+    def variance(self) -> Floats:
+        """Variance of each outcome, given its rate."""
+        return self.expected * (1 - self.expected)
+
+    @property
+    def group(self) -> Ints | None:
+        """Number of each row's group; None where all rows are independent."""
+        return None if self.design is None else self.design.group
+
+    @property
+    def weight(self) -> Floats | None:
+        """How much each row counts, up to a common factor; None where all count alike."""
+        return None if self.design is None else self.design.weight
+
+    @property
+    def shares(self) -> Floats:
+        """How much each row counts; they sum to 1."""
+        return shares(self.weight, len(self))
+
+    @property
+    def mass(self) -> Floats:
+        """How much each row counts, 1 on average."""
+        return np.ones(len(self)) if self.weight is None else self.shares * len(self)
+
+    def take(self, index: NDArray) -> Self:
+        """Return some rows, by number or by a boolean mask; how strongly groups hang together stays as it is."""
+        known = {item.name: getattr(self, item.name) for item in fields(self)}
+        design = None if self.design is None else self.design.take(index)
+        parts = {name: None if values is None else values[index] for name, values in known.items() if name != "design"}
+        return replace(self, **parts, design=design)
+
+    def in_turn(self) -> list[Self]:
+        """Return the rows of each block, the blocks in the order in which they are tested."""
+        numbers = [] if self.block is None else np.unique(self.block)
+        if len(numbers) < 2:
+            return [self]
+        return [replace(self.take(np.flatnonzero(self.block == number)), block=None) for number in numbers]
+
+
+def effect_of_mean(rows: LabelledRows, inside: NDArray[np.bool_]) -> float:
+    """Design effect of the (weighted) mean outcome of some rows; 1 where rows are independent, or there are none.
+
+    Returns
+    -------
+    float
+        The rows say as much of their mean as so many times fewer that are independent and count alike.
+
+    Examples
+    --------
+    >>> y, half, every = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.ones(1000, dtype=bool)
+    >>> pairs = LabelledRows(y, half, half, design=SurveyDesign(np.arange(1000) // 2, 0.0))
+    >>> effect_of_mean(LabelledRows(y, half, half), every), round(effect_of_mean(pairs, every), 1)
+    (1.0, 2.0)
+    """
+    if rows.design is None or not inside.any():
+        return 1.0
+    own = rows.take(inside)
+    weight = shares(own.weight, len(own))
+    # what the rows have in common is the residual that is measured, no noise
+    left = own.residual - weight @ own.residual
+    return kish(weight, own.variance) * own.design.design_effect(weight, left, own.variance)

@@ -1,0 +1,152 @@
+"""The rows of a run with everything that is known of them: what its tests, tables and summary are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import SurveyDesign
+from miscal.data.triples import Triples
+from miscal.estimators.estimate import FieldEstimate
+from miscal.estimators.field import MiscalibrationField
+from miscal.findings import Subregime, Subregimes
+
+if TYPE_CHECKING:
+    from miscal.discovery.findings import Ledger
+
+Evidence = Literal["all", "test"]
+
+ALL: Evidence = "all"
+"""Every row testifies: each is judged by fits that never saw its outcome."""
+
+TEST: Evidence = "test"
+"""The rows of the split 'test' testify, and nothing is learned from them."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRows:
+    """The rows of a run, a field fitted to them, honest estimates of each, and what was found of them.
+
+    Attributes
+    ----------
+    triples : Triples
+        With their split; without one where all rows testify.
+    model : MiscalibrationField
+        The field that is saved: fitted on train and validation rows, or on all rows where all testify.
+    estimate : FieldEstimate
+        Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model.
+    expected : ndarray of float64, shape (n,)
+        E[y | f] at each row, learned from rows outside its fold; from those that are not test rows, if there are such.
+    corrections : dict of str to ndarray of float64, shape (n,)
+        Confidences by the name of the correction, none of which has seen the outcome of a row that testifies;
+        ``"raw"`` has none.
+    fold : ndarray of int64, shape (n,), or None
+        Fold of each row where all testify.
+    forward : FieldEstimate or None
+        Where all rows testify: estimates by fits on earlier folds only, for tests that are exact.
+    block : ndarray of int64, shape (n,), or None
+        The fold where `forward` is known, else -1.
+    sample : ndarray of bool, shape (n,), or None
+        The rows that the field was learned from, where they are a sample. The other rows are the last fold, and the
+        last block: their values come from the field that is saved.
+    testified : LabelledRows
+        The rows that testify, built from the others.
+    regime, hidden_regime : ndarray of object, shape (n,)
+        ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported: cut on the field, and on its
+        hidden part. These and the following are None until they are found.
+    subregimes, hidden_subregimes : Subregimes
+        Named parts of each.
+    ledger : Ledger
+        The findings.
+    """
+
+    triples: Triples
+    model: MiscalibrationField
+    estimate: FieldEstimate
+    expected: np.ndarray
+    corrections: dict[str, np.ndarray]
+    fold: np.ndarray | None = None
+    forward: FieldEstimate | None = None
+    block: np.ndarray | None = None
+    sample: np.ndarray | None = None
+    testified: LabelledRows = None  # type: ignore[assignment]
+    regime: np.ndarray | None = None
+    hidden_regime: np.ndarray | None = None
+    subregimes: Subregimes | None = None
+    hidden_subregimes: Subregimes | None = None
+    ledger: Ledger | None = None
+
+    def __post_init__(self) -> None:
+        if self.testified is None:
+            # the class is frozen for everyone but its own making
+            object.__setattr__(self, "testified", self.labelled(self.testifies))
+
+    @property
+    def evidence(self) -> Evidence:
+        """Which rows testify."""
+        return ALL if self.triples.split is None else TEST
+
+    @property
+    def testifies(self) -> np.ndarray:
+        """Mask of the rows that testify: bool, shape (n,)."""
+        return testifying(self.triples)
+
+    @property
+    def teaches(self) -> np.ndarray:
+        """Mask of the rows that the model learned from: bool, shape (n,)."""
+        if self.sample is not None:
+            return self.sample
+        split = self.triples.split
+        return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
+
+    @property
+    def parts(self) -> tuple[Subregime, ...]:
+        """The parts of both fields, those of the whole field first."""
+        return self.subregimes.table + self.hidden_subregimes.table
+
+    def labelled(self, inside: np.ndarray, estimate: FieldEstimate | None = None, **known: np.ndarray) -> LabelledRows:
+        """Build the rows of a mask, and estimate from these how strongly the outcomes of a group hang together.
+
+        Parameters
+        ----------
+        inside : ndarray of bool, shape (n,)
+        estimate : FieldEstimate, optional
+            Of all rows; by default the honest estimate by all other rows.
+        **known : ndarray of shape (n,)
+            Columns of :class:`LabelledRows` that differ from what the run holds.
+        """
+        triples, estimate = self.triples, estimate or self.estimate
+        columns = {"correct": triples.correct, "confidence": triples.confidence, "expected": self.expected}
+        columns |= {"delta": estimate.delta, "hidden": estimate.hidden, "row": triples.row}
+        columns |= {"group": triples.group, "weight": triples.weight} | known
+        return LabelledRows.of(**{name: None if v is None else v[inside] for name, v in columns.items()})
+
+    @cached_property
+    def every(self) -> LabelledRows:
+        """All rows, which hang together as the outcomes of those that testify show."""
+        if self.evidence == ALL:
+            return self.testified
+        known, group = self.testified.design, self.triples.group
+        every = self.labelled(np.ones(len(self.triples), dtype=bool), group=None)
+        if known is None or known.group is None:
+            return every
+        number = np.unique(group, return_inverse=True)[1].astype(np.int64)
+        return replace(every, design=SurveyDesign(number, known.correlation, every.weight))
+
+
+def testifying(triples: Triples) -> np.ndarray:
+    """Mark the rows that testify: the test rows of a split, all rows where there is none; bool, shape (n,).
+
+    Examples
+    --------
+    >>> rows = {"confidence": [0.5, 0.9], "correct": [1, 0]}
+    >>> testifying(Triples.of([[0.0], [1.0]], **rows)).tolist()
+    [True, True]
+    >>> testifying(Triples.of([[0.0], [1.0]], **rows, split=["train", "test"])).tolist()
+    [False, True]
+    """
+    return np.ones(len(triples), dtype=bool) if triples.split is None else triples.split == "test"
