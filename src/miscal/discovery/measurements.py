@@ -226,11 +226,6 @@ def reliability(rows: LabelledRows, *, min_rows: int = MIN_ROWS) -> CurveNumbers
 def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
     """Count the test rows' delta in bins that span it evenly around 0, by regime.
 
-    Parameters
-    ----------
-    delta : ndarray of float64, shape (n,)
-        The field.
-
     Returns
     -------
     Histogram

@@ -66,11 +66,6 @@ def summarise(
         What was unusual about the rows and the split.
     map_info : MapInfo
         How the map was made.
-
-    Returns
-    -------
-    Summary
-        The document, without its timing.
     """
     triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
     split = triples.split

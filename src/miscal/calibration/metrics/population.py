@@ -133,11 +133,6 @@ def simulate(
         Whether the rows are drawn with replacement first; otherwise only the outcomes are random. Needed if `rate` is
         None.
 
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (B,).
-
     Examples
     --------
     >>> from miscal.calibration.metrics.rows import check_rows
