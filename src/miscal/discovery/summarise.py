@@ -10,6 +10,7 @@ import numpy as np
 
 from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.metrics.rows import labelled
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
@@ -73,8 +74,10 @@ def summarise(
     supported, visible = rows.estimate.supported[testify], rows.estimate.visible[testify]
     predictions = {name: values[testify] for name, values in rows.corrections.items()}
     regimes = measurements.regime_numbers(tested, regime, seed=seed)
-    whole = measurements.global_numbers(tested, triples, seed=seed)
+    everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
+    whole = measurements.global_numbers(tested, everyone, seed=seed)
     claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
+    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     summary = Summary(
         n=len(triples),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
@@ -83,7 +86,7 @@ def summarise(
         method=model.method,
         evidence=rows.evidence,
         verdict="",
-        alarms=_alarms(triples),
+        alarms=alarms(everyone, **named),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
@@ -110,12 +113,6 @@ def summarise(
         timing={},
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
-
-
-def _alarms(triples: Triples) -> tuple[str, ...]:
-    columns = plain(triples.source).get("columns", {})
-    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    return alarms(triples.correct, triples.confidence, groups=triples.group, weights=triples.weight, **named)
 
 
 def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:
