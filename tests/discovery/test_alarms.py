@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import brunnermunzel, norm
 from sklearn.metrics import roc_auc_score
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.alarms import DISTANCE, LEAST_EACH, alarms, ranking
 
 
@@ -20,13 +21,15 @@ def calibrated(n, seed, digits=None):
 @pytest.mark.parametrize("digits", [None, 2, 1])
 @pytest.mark.parametrize("n", [100, 1000])
 def test_calibrated_confidences_raise_no_alarm(n, digits):
-    assert sum(bool(alarms(*calibrated(n, seed, digits))) for seed in range(100)) <= 1
+    assert sum(bool(alarms(LabelledRows.of(*calibrated(n, seed, digits)))) for seed in range(100)) <= 1
 
 
 @pytest.mark.parametrize("n", [100, 1000])
 def test_confidences_that_say_nothing_raise_an_alarm_in_one_draw_of_forty_at_most(n):
     rng = np.random.default_rng(n)
-    raised = sum(bool(alarms((rng.random(n) < 0.5).astype(float), rng.uniform(0.4, 0.6, n))) for _ in range(400))
+    raised = sum(
+        bool(alarms(LabelledRows.of((rng.random(n) < 0.5).astype(float), rng.uniform(0.4, 0.6, n)))) for _ in range(400)
+    )
     assert raised <= 19  # binomial(400, 0.025) exceeds it in 0.3 % of such tests
 
 
@@ -35,8 +38,8 @@ def test_confidences_turned_round_raise_both_alarms(seed):
     rng = np.random.default_rng(seed)
     f = rng.uniform(0.6, 1.0, 500)
     y = (rng.random(500) < f).astype(float)
-    assert alarms(y, f) == ()
-    said = alarms(y, 1 - f, confidence_column="pd_score", correct_column="hit")
+    assert alarms(LabelledRows.of(y, f)) == ()
+    said = alarms(LabelledRows.of(y, 1 - f), confidence_column="pd_score", correct_column="hit")
     assert len(said) == 2
     assert all("column 'pd_score'" in one and "column 'hit'" in one for one in said)
 
@@ -44,19 +47,23 @@ def test_confidences_turned_round_raise_both_alarms(seed):
 @pytest.mark.parametrize(("says", "count"), [(0.5 + DISTANCE - 0.001, 0), (0.5 + DISTANCE + 0.001, 1)])
 def test_the_mean_is_an_alarm_beyond_the_distance(says, count):
     y = np.tile([0.0, 1.0], 50)
-    assert len(alarms(y, np.full(100, says))) == len(alarms(y, np.full(100, 1 - says))) == count
+    assert (
+        len(alarms(LabelledRows.of(y, np.full(100, says))))
+        == len(alarms(LabelledRows.of(y, np.full(100, 1 - says))))
+        == count
+    )
 
 
 def test_the_sentence_has_the_numbers():
     y, f = np.repeat([1.0, 0.0], [88, 12]), np.full(100, 0.12)
-    [said] = alarms(y, f)
+    [said] = alarms(LabelledRows.of(y, f))
     assert said.startswith("Average confidence (12 %) and accuracy (88 %) are 76 percentage points apart. ")
 
 
 @given(st.integers(0, 10_000), st.integers(1, 3))
 def test_the_area_is_that_of_scikit_learn_and_its_limit_that_of_the_test_it_inverts(seed, digits):
     y, f = calibrated(200, seed, digits)
-    ranked = ranking(y, f)
+    ranked = ranking(LabelledRows.of(y, f))
     if ranked is None:
         assert min(y.sum(), 200 - y.sum()) < LEAST_EACH
         return
@@ -71,10 +78,10 @@ def test_the_area_is_that_of_scikit_learn_and_its_limit_that_of_the_test_it_inve
 @given(st.integers(0, 10_000))
 def test_the_ranking_is_turned_with_the_confidence_and_knows_no_scale(seed):
     y, f = calibrated(300, seed)
-    ranked = ranking(y, f)
+    ranked = ranking(LabelledRows.of(y, f))
     if ranked is None:
         return
-    turned, bent = ranking(y, 1 - f), ranking(y, f**3)
+    turned, bent = ranking(LabelledRows.of(y, 1 - f)), ranking(LabelledRows.of(y, f**3))
     assert turned.area == pytest.approx(1 - ranked.area)
     assert turned.interval == pytest.approx([1 - side for side in ranked.interval[::-1]])
     assert bent.interval == pytest.approx(ranked.interval)
@@ -83,13 +90,13 @@ def test_the_ranking_is_turned_with_the_confidence_and_knows_no_scale(seed):
 @pytest.mark.promise("I12")
 def test_few_answers_of_one_kind_are_not_ranked_and_separated_ones_are():
     f = np.linspace(0, 1, 100)
-    assert ranking((f < 0.09).astype(float), f) is None
-    ranked = ranking((f < 0.5).astype(float), f)
+    assert ranking(LabelledRows.of((f < 0.09).astype(float), f)) is None
+    ranked = ranking(LabelledRows.of((f < 0.5).astype(float), f))
     assert (ranked.area, ranked.interval) == (0.0, (0.0, 0.0))
 
 
 def test_equal_confidences_rank_nothing():
-    assert ranking(np.tile([0.0, 1.0], 50), np.full(100, 0.5)).interval == (0.5, 0.5)
+    assert ranking(LabelledRows.of(np.tile([0.0, 1.0], 50), np.full(100, 0.5))).interval == (0.5, 0.5)
 
 
 @pytest.mark.promise("V2")
@@ -111,7 +118,10 @@ def test_limits_cover(counts, shift, ties):
         n = 400_000
         truth = roc_auc_score(np.repeat([1, 0], n), np.r_[draw(n, shift, 1.0), draw(n, 0.0, 0.5)])
     y, draws = np.repeat([1.0, 0.0], counts), 1000
-    limits = [ranking(y, np.r_[draw(n_right, shift, 1.0), draw(n_wrong, 0.0, 0.5)]).interval for _ in range(draws)]
+    limits = [
+        ranking(LabelledRows.of(y, np.r_[draw(n_right, shift, 1.0), draw(n_wrong, 0.0, 0.5)])).interval
+        for _ in range(draws)
+    ]
     low, high = np.array(limits).T
     # nominal 2.5 % a side; 1,000 draws exceed 0.041 in one of a thousand such tests. An area of one half decides on
     # the alarm. Away from it, placements of few answers are skewed, and a limit misses in up to 8 % of draws.

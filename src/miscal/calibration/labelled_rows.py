@@ -152,7 +152,7 @@ def effect_of_mean(rows: LabelledRows, inside: NDArray[np.bool_]) -> float:
     if rows.design is None or not inside.any():
         return 1.0
     own = rows.take(inside)
-    weight = shares(own.weight, len(own))
+    weight = own.shares
     # what the rows have in common is the residual that is measured, no noise
     left = own.residual - weight @ own.residual
     return kish(weight, own.variance) * own.design.design_effect(weight, left, own.variance)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
 from miscal.findings.conditions.composition import percent
@@ -41,24 +42,14 @@ class Ranking:
 
 
 def alarms(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    *,
-    groups: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-    correct_column: str | None = None,
-    confidence_column: str | None = None,
+    rows: LabelledRows, *, correct_column: str | None = None, confidence_column: str | None = None
 ) -> tuple[str, ...]:
     """Say what suggests that something else was taken for confidence or outcome.
 
     Parameters
     ----------
-    correct, confidence : ndarray of float64, shape (n,)
-        Outcomes (0 or 1) and confidences (in [0, 1]) of all rows; n is at least 1.
-    groups : ndarray of shape (n,), optional
-        Rows of equal value may hang together; by default all rows are independent.
-    weights : ndarray of float64, shape (n,), optional
-        How much each row counts; all alike by default.
+    rows : LabelledRows
+        All rows, at least one.
     correct_column, confidence_column : str, optional
         The columns that they come from.
 
@@ -71,21 +62,21 @@ def alarms(
     --------
     >>> sure = np.tile([0.1, 0.2, 0.9], 20)
     >>> right = np.tile([1.0, 1.0, 0.0], 20)
-    >>> [low] = alarms(right, sure)
+    >>> [low] = alarms(LabelledRows.of(right, sure))
     >>> low.split(":")[0]
     'Confidence ranks right answers below wrong ones'
-    >>> alarms(1 - right, sure)
+    >>> alarms(LabelledRows.of(1 - right, sure))
     ()
     """
     check = _what_to_check(correct_column, confidence_column)
     found = []
-    says, right = average(confidence, weights), average(correct, weights)
+    says, right = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
     if abs(says - right) > DISTANCE:
         found.append(
             f"Average confidence ({percent(says)}) and accuracy ({percent(right)}) are "
             f"{abs(100 * (says - right)):.0f} percentage points apart. {check}"
         )
-    ranked = ranking(correct, confidence, groups, weights)
+    ranked = ranking(rows)
     if ranked is not None and ranked.interval[1] < 0.5:
         low, high = ranked.interval
         found.append(
@@ -105,9 +96,7 @@ def _what_to_check(correct: str | None, confidence: str | None) -> str:
     )
 
 
-def ranking(
-    correct: np.ndarray, confidence: np.ndarray, groups: np.ndarray | None = None, weights: np.ndarray | None = None
-) -> Ranking | None:
+def ranking(rows: LabelledRows) -> Ranking | None:
     """Estimate the area under the ROC curve of confidence, with its 95 % limits.
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (1988), from midranks, so that ties count half.
@@ -117,13 +106,9 @@ def ranking(
 
     Parameters
     ----------
-    correct, confidence : ndarray of float64, shape (n,)
-        Outcomes (0 or 1) and confidences (in [0, 1]).
-    groups : ndarray of shape (n,), optional
-        Rows of equal value may hang together: the variance is then larger by the design effect of the placements
-        (:mod:`miscal.calibration.survey_design`).
-    weights : ndarray of float64, shape (n,), optional
-        How much each row counts: a pair counts for the product of two. All alike by default.
+    rows : LabelledRows
+        Where they hang together, the variance is larger by the design effect of the placements
+        (:mod:`miscal.calibration.survey_design`). Where they count unequally, a pair counts for the product of two.
 
     Returns
     -------
@@ -134,17 +119,17 @@ def ranking(
     --------
     >>> rng = np.random.default_rng(0)
     >>> sure = rng.random(400)
-    >>> area = ranking((rng.random(400) < sure).astype(float), sure)
+    >>> area = ranking(LabelledRows.of((rng.random(400) < sure).astype(float), sure))
     >>> 0.75 < area.area < 0.9 and area.interval[0] < area.area < area.interval[1]
     True
     """
     from scipy.stats import t as student
 
-    right = correct > 0
+    right = rows.correct > 0
     if min(right.sum(), (~right).sum()) < LEAST_EACH:
         return None
-    weight = np.ones(len(correct)) if weights is None else weights
-    sides = [(confidence[rows], weight[rows]) for rows in (right, ~right)]
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    sides = [(rows.confidence[side], weight[side]) for side in (right, ~right)]
     # for each answer, the share of the other kind that it stands above, ties counted half
     above = [_share_below(own[0], *other) for own, other in (sides, sides[::-1])]
     area = float(sides[0][1] @ above[0] / sides[0][1].sum())
@@ -157,9 +142,9 @@ def ranking(
     if variance < _NO_VARIANCE:  # every right answer above, below or level with every wrong one
         return Ranking(area, (area, area))
     freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(parts, effective, strict=True))
-    placed = np.empty(len(correct))
+    placed = np.empty(len(rows))
     placed[right], placed[~right] = moves
-    variance *= effect_of_groups(placed, groups)
+    variance *= effect_of_groups(placed, rows.group)
     half = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(variance))
     return Ranking(area, (max(0.0, area - half), min(1.0, area + half)))
 

@@ -27,13 +27,7 @@ SCHEMA = {
 
 
 def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
-    """Correct new rows.
-
-    Returns
-    -------
-    polars.DataFrame
-        With the columns of ``SCHEMA``.
-    """
+    """Correct new rows."""
     f, n = rows.confidence, len(rows)
     known = np.isfinite(f)
     corrected, mass, supported = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, bool)

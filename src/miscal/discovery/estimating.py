@@ -41,10 +41,6 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
     evidence : {"all", "test"}, optional
         What the user asked for.
 
-    Returns
-    -------
-    {"all", "test"}
-
     Raises
     ------
     InputError
@@ -68,15 +64,6 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
 
 def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, tuple[str, ...]]:
     """Give triples a split if the evidence needs one and they have none, and check that they can be learned from.
-
-    Parameters
-    ----------
-    triples : Triples
-        With or without a split.
-    evidence : {"all", "test"}
-        Which rows are to testify.
-    seed : int
-        Of the split.
 
     Returns
     -------
@@ -219,15 +206,7 @@ def fit_again(
     n_jobs: int | None = None,
     device: str = "auto",
 ) -> Refit:
-    """Fit the field once more, and estimate it honestly at the rows that testify.
-
-    Parameters
-    ----------
-    triples : Triples
-        From :func:`prepared`.
-    method, options, seed, n_jobs, device
-        As for :func:`miscal.discovery.discover.discover`.
-    """
+    """Fit the field once more, and estimate it honestly at the rows that testify."""
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if triples.split is None:
         return Refit(honest_field(model, triples))

@@ -13,11 +13,6 @@ def number(value: Any) -> float | None:
     value : float or None
         A number; NaN and infinity mean "undefined".
 
-    Returns
-    -------
-    float or None
-        A finite float, or None.
-
     Examples
     --------
     >>> number(0.5), number(float("nan")), number(None)
@@ -31,16 +26,6 @@ def number(value: Any) -> float | None:
 
 def interval(low: Any, high: Any) -> tuple[float, float] | None:
     """Store an interval, None unless both ends are defined.
-
-    Parameters
-    ----------
-    low, high : float or None
-        The ends.
-
-    Returns
-    -------
-    tuple of float or None
-        ``(low, high)``.
 
     Examples
     --------
@@ -84,11 +69,6 @@ def plain(value: Any) -> Any:
 
 def clean_text(text: str) -> str:
     r"""Replace what UTF-8 cannot hold (lone surrogates, from undecodable names) by U+FFFD.
-
-    Parameters
-    ----------
-    text : str
-        Any string.
 
     Returns
     -------

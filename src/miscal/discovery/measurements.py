@@ -15,9 +15,7 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
 from miscal.calibration.metrics.gap import MIN_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
-from miscal.calibration.metrics.rows import labelled
 from miscal.calibration.survey_design import average, correlation, spread
-from miscal.data.triples import Triples
 from miscal.discovery.json_values import interval, number
 from miscal.discovery.summary import (
     Comparison,
@@ -43,18 +41,17 @@ HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
 
 
-def global_numbers(rows: LabelledRows, everyone: Triples | None = None, *, seed: int) -> Global:
+def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, seed: int) -> Global:
     """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 
     Parameters
     ----------
-    everyone : Triples, optional
+    everyone : LabelledRows, optional
         All rows, where others do not testify.
     """
     of = dict.fromkeys(metrics.METRICS, rows)
     if everyone is not None:
-        whole = labelled(everyone.correct, everyone.confidence, everyone.group, everyone.weight)
-        of |= dict.fromkeys(("accuracy", "confidence"), whole)
+        of |= dict.fromkeys(("accuracy", "confidence"), everyone)
     scores = {name: metric.estimate_of(of[name], DRAWS, seed) for name, metric in metrics.METRICS.items()}
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
@@ -225,11 +222,6 @@ def reliability(rows: LabelledRows, *, min_rows: int = MIN_ROWS) -> CurveNumbers
 
 def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
     """Count the test rows' delta in bins that span it evenly around 0, by regime.
-
-    Parameters
-    ----------
-    delta : ndarray of float64, shape (n,)
-        The field.
 
     Returns
     -------

@@ -88,13 +88,6 @@ class Part:
 def expected_seconds(n: int, n_columns: int) -> dict[str, float]:
     """Return about how long the stages take on two idle cores.
 
-    Parameters
-    ----------
-    n : int
-        Rows.
-    n_columns : int
-        Columns of the inputs.
-
     Returns
     -------
     dict of str to float
@@ -137,11 +130,6 @@ class Clock:
     @contextmanager
     def stage(self, name: str) -> Iterator[Part]:
         """Announce a stage and time it.
-
-        Parameters
-        ----------
-        name : str
-            One of `STAGES`.
 
         Yields
         ------

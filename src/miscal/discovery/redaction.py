@@ -22,11 +22,6 @@ SETTING = "redact_text"
 def check_redactable(triples: Triples) -> None:
     """Refuse rows whose texts are told twice: once as texts, and once more as metadata.
 
-    Parameters
-    ----------
-    triples : Triples
-        The rows.
-
     Raises
     ------
     InputError
@@ -55,11 +50,6 @@ def without_texts(triples: Triples) -> Triples:
 
 def without_terms(ledger: Ledger) -> Ledger:
     """Return the same findings with numbers in place of the terms of the texts.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The findings of a run.
 
     Returns
     -------

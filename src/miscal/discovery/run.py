@@ -55,15 +55,7 @@ class Run:
 
 
 def write_files(found: Discovery, folder: Path) -> None:
-    """Write summary, tables and model into an empty folder, and seal it.
-
-    Parameters
-    ----------
-    found : Discovery
-        The result.
-    folder : Path
-        Where to.
-    """
+    """Write summary, tables and model into an empty folder, and seal it."""
     # no timestamps and one thread's row groups: the same discovery gives the same bytes
     found.table.write_parquet(folder / "field.parquet", compression="zstd")
     found.findings.write_parquet(folder / "findings.parquet", compression="zstd")

@@ -111,11 +111,6 @@ def seal(folder: str | Path, *, but: Collection[str] = ()) -> None:
 def check_seal(folder: str | Path) -> None:
     """Refuse a folder that is not a run, or whose files changed since they were written.
 
-    Parameters
-    ----------
-    folder : str or Path
-        A run folder.
-
     Raises
     ------
     FileError

@@ -120,14 +120,7 @@ def save_model(
 
 
 def save_clusters(clusters: "InputClusters", folder: str | Path) -> None:
-    """Save how inputs were clustered, beside a saved model.
-
-    Parameters
-    ----------
-    clusters : InputClusters
-    folder : str or Path
-        Of the model.
-    """
+    """Save how inputs were clustered, beside a saved model."""
     save_state(Path(folder) / CLUSTERS, _CLUSTERS_FORM, {}, clusters.state())
 
 

@@ -16,11 +16,6 @@ BACK = 30
 def shared_beginnings(texts: Sequence[str]) -> list[int]:
     """Count the characters that each text shares with the beginning of another one.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Equal texts count as one.
-
     Returns
     -------
     list of int

@@ -11,6 +11,7 @@ import numpy as np
 
 from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.metrics.rows import labelled
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
@@ -69,11 +70,6 @@ def summarise(
         What was unusual about the rows and the split.
     map_info : MapInfo
         How the map was made.
-
-    Returns
-    -------
-    Summary
-        The document, without its timing.
     """
     triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
     split = triples.split
@@ -81,8 +77,10 @@ def summarise(
     supported, visible = rows.estimate.supported[testify], rows.estimate.visible[testify]
     predictions = {name: values[testify] for name, values in rows.corrections.items()}
     regimes = measurements.regime_numbers(tested, regime, seed=seed)
-    whole = measurements.global_numbers(tested, triples, seed=seed)
+    everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
+    whole = measurements.global_numbers(tested, everyone, seed=seed)
     claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
+    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     summary = Summary(
         n=len(triples),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
@@ -91,7 +89,7 @@ def summarise(
         method=model.method,
         evidence=rows.evidence,
         verdict="",
-        alarms=_alarms(triples),
+        alarms=alarms(everyone, **named),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
@@ -120,12 +118,6 @@ def summarise(
         timing={},
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
-
-
-def _alarms(triples: Triples) -> tuple[str, ...]:
-    columns = plain(triples.source).get("columns", {})
-    named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    return alarms(triples.correct, triples.confidence, groups=triples.group, weights=triples.weight, **named)
 
 
 def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:

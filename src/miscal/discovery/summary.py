@@ -424,11 +424,6 @@ def read_summary(path: str | Path) -> Summary:
     path : str or Path
         The file, or the run folder that holds it.
 
-    Returns
-    -------
-    Summary
-        The checked document.
-
     Raises
     ------
     FileError
@@ -452,11 +447,6 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         JSON.
     name : str
         What to call it in messages.
-
-    Returns
-    -------
-    Summary
-        The checked document.
 
     Raises
     ------

@@ -30,11 +30,6 @@ MAP_COLUMNS = (
 def field_table(rows: FittedRows) -> "pl.DataFrame":
     """Write down the field at every row.
 
-    Parameters
-    ----------
-    rows : FittedRows
-        All rows of the run.
-
     Returns
     -------
     polars.DataFrame

@@ -8,13 +8,7 @@ from miscal.findings import Place, averages, verdict
 
 
 def verdict_of(summary: Summary) -> str:
-    """Write the verdict: what any diagram shows, of all rows, and what none shows.
-
-    Parameters
-    ----------
-    summary : Summary
-        Complete but for its verdict.
-    """
+    """Write the verdict: what any diagram shows, of all rows, and what none shows."""
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
     places = [Place(_name(one, summary), one.hidden, _interval(one, summary)) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)

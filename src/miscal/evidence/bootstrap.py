@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from miscal.base.checks import check_weight
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
-from miscal.calibration.metrics.population import Population, merge, simulate, smece_statistic
+from miscal.calibration.metrics.confidence_cells import ConfidenceCells, merge, simulate, smece_statistic
 from miscal.calibration.metrics.rows import check_rows, drawn_counts
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
@@ -142,7 +142,7 @@ def _of_groups(
     n, correct, confidence = len(rows), rows.correct, rows.confidence
     # rows of one cell are of several groups and weights, so that each row is a cell here
     n_cells = merge(rows).n_cells
-    cells = Population(confidence, np.ones(n), correct, rows.shares, inside.astype(np.int64), n_cells)
+    cells = ConfidenceCells(confidence, np.ones(n), correct, rows.shares, inside.astype(np.int64), n_cells)
     part, whole = smece_statistic(cells, inside), smece_statistic(cells)
     gaps, shares = [], []
     for counts in drawn_counts(n, rows.group, n_draws, rng):

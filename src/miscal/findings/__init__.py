@@ -1,8 +1,9 @@
 """What is told of a field: its regimes, their named parts, the places where something is hidden, the verdict.
 
-What enters is plain arrays, a :class:`~miscal.evidence.claim.Claim` and a frozen
-:class:`~miscal.findings.settings.FindingsSettings`; what leaves is frozen results and sentences. Parts, enrichment,
-naming and residuals are formulas; judging tests regions; cut, subregimes, places and verdict put them together.
+What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows`, a :class:`~miscal.evidence.claim.Claim` and a
+frozen :class:`~miscal.findings.settings.FindingsSettings`; what leaves is frozen results and sentences. Parts,
+enrichment, naming and residuals are formulas; judging tests regions; cut, subregimes, places and verdict put them
+together.
 """
 
 from miscal.findings.cut import cut

@@ -13,18 +13,6 @@ from miscal.findings.settings import EPSILON
 def check_field(values: Any, *, name: str = "delta") -> np.ndarray:
     """Check a field: one finite number per row.
 
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-        The field.
-    name : str
-        What messages call it.
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
-        The same numbers.
-
     Raises
     ------
     InputError

@@ -310,13 +310,6 @@ def odds_ratio(
     settings : FindingsSettings, optional
         The normal quantile of the interval.
 
-    Returns
-    -------
-    ratio : float
-        In (0, inf).
-    interval : tuple of float
-        ``(low, high)``.
-
     Examples
     --------
     >>> ratio, (low, high) = odds_ratio(10, 10, 10, 10)

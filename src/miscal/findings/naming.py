@@ -436,11 +436,6 @@ def part_names(
     by : {"total", "hidden"}
         The field whose regimes they are.
 
-    Returns
-    -------
-    list of str
-        Names, all different.
-
     Examples
     --------
     >>> words = [Keywords(("x", "y"), ("x",)), Keywords(("z",), ("z",)), Keywords(("z",))]

@@ -121,11 +121,6 @@ def fit_geometry(
     settings : FindingsSettings, optional
         Weight, number of components and size of their sample.
 
-    Returns
-    -------
-    Geometry
-        A map of rows.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -164,11 +159,6 @@ def nearest(positions: np.ndarray, centres: np.ndarray) -> np.ndarray:
         Rows.
     centres : ndarray of shape (c, p)
         Centres.
-
-    Returns
-    -------
-    ndarray of shape (n,), int
-        Index into `centres`.
 
     Examples
     --------

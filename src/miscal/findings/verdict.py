@@ -29,11 +29,6 @@ def averages(accuracy: float, confidence: float) -> str:
     accuracy, confidence : float
         Means over all rows, in [0, 1]: nothing is learned from them here.
 
-    Returns
-    -------
-    str
-        One sentence.
-
     Examples
     --------
     >>> averages(0.25, 0.75)
@@ -55,11 +50,6 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
         The groups of the ledger of findings, strongest first; three at most are named.
     evidence : {"test", "all"}
         Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
-
-    Returns
-    -------
-    str
-        One or two sentences.
 
     Examples
     --------

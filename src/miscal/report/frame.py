@@ -61,11 +61,6 @@ def render_page(
         Functions that the template writes numbers and texts with, beside those that all pages share.
     **values
         What the template shows.
-
-    Returns
-    -------
-    str
-        One HTML file.
     """
     style = legend.colour_rules() + _joined(styles, folder)
     program = f"(() => {{\n'use strict';\n{_joined(programs, folder)}}})();\n" if programs else ""

@@ -19,6 +19,15 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.confidence_cells import (
+    ConfidenceCells,
+    Statistic,
+    expected,
+    merge,
+    observed,
+    smece_statistic,
+    smooth_residual,
+)
 from miscal.calibration.metrics.inference import (
     DRAWS,
     INTERVAL_DRAWS,
@@ -29,15 +38,6 @@ from miscal.calibration.metrics.inference import (
     null_draws,
     p_value_of,
     smece_ends,
-)
-from miscal.calibration.metrics.population import (
-    Population,
-    Statistic,
-    expected,
-    merge,
-    observed,
-    smece_statistic,
-    smooth_residual,
 )
 from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.smooth import smece_of_residuals
@@ -166,12 +166,11 @@ def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int) -> WorstS
         inside = label == code
         if inside.sum() < min_rows:
             continue
-        # weights sum to 1 over all rows, and must again within the slice; one of all rows differs from them in nothing,
-        # not even by rounding
-        alone = inside.all()
-        slices[name] = (
-            whole if alone else smece_of_residuals(rows.confidence[inside], value[inside] / weight[inside].sum())
-        )
+        # a slice of all rows differs from them in nothing, not even by rounding
+        slices[name] = whole
+        if not inside.all():
+            # weights sum to 1 over all rows, and must again within the slice
+            slices[name] = smece_of_residuals(rows.confidence[inside], value[inside] / weight[inside].sum())
     if not slices:
         return WorstSlice(None, None, whole, {})
     worst = max(slices, key=lambda name: slices[name])
@@ -206,7 +205,7 @@ def _check(
     return check_rows(correct, confidence, sample_weight, groups), label
 
 
-def _gap_statistic(cells: Population, names: list[str]) -> Statistic:
+def _gap_statistic(cells: ConfidenceCells, names: list[str]) -> Statistic:
     whole = smece_statistic(cells)
     parts = [smece_statistic(cells, cells.label == SIDES.index(name)) for name in names]
 
@@ -216,12 +215,12 @@ def _gap_statistic(cells: Population, names: list[str]) -> Statistic:
     return statistic
 
 
-def _sliced_shape(cells: Population) -> np.ndarray:
+def _sliced_shape(cells: ConfidenceCells) -> np.ndarray:
     """Return each slice's residual curve, smoothed at the smECE of the slice; the other rows count as a slice here."""
     shape = np.zeros(len(cells.location))
     for code in np.unique(cells.label):
         rows = cells.label == code
-        part = Population(
+        part = ConfidenceCells(
             cells.location[rows],
             cells.count[rows],
             cells.ones[rows],

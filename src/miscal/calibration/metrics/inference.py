@@ -23,8 +23,8 @@ import numpy as np
 from miscal.base.checks import check_confidence
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.population import (
-    Population,
+from miscal.calibration.metrics.confidence_cells import (
+    ConfidenceCells,
     Statistic,
     expected,
     merge,
@@ -188,7 +188,7 @@ def smece_null(
     return null_draws(cells, smece_statistic(cells), n_draws, random_state)
 
 
-def null_draws(cells: Population, statistic: Statistic, n_draws: int, random_state: RandomState) -> np.ndarray:
+def null_draws(cells: ConfidenceCells, statistic: Statistic, n_draws: int, random_state: RandomState) -> np.ndarray:
     """Return the statistic of draws y* ~ Bernoulli(f) for the same rows, float64 of shape (n_draws,)."""
     return simulate(cells, cells.location, statistic, n_draws, generator(random_state), resample=False)
 
@@ -355,7 +355,7 @@ def binned_error_of(
 
 
 def _measured(
-    value: float, cells: Population, statistic: Statistic, limit: float, n_draws: int, random_state: RandomState
+    value: float, cells: ConfidenceCells, statistic: Statistic, limit: float, n_draws: int, random_state: RandomState
 ) -> ErrorEstimate:
     """Give a value its interval, floor and p-value; intervals of all errors move along the same smooth residual."""
     null = null_draws(cells, statistic, n_draws, random_state)
@@ -364,7 +364,7 @@ def _measured(
     return ErrorEstimate(value, interval, float(null.mean()), p_value_of(null, observed(cells, statistic)))
 
 
-def _ece_statistic(cells: Population) -> Statistic:
+def _ece_statistic(cells: ConfidenceCells) -> Statistic:
     # (G, bins) of 0 and 1: one product sums the bins of all draws
     member = (cells.label[:, None] == np.arange(cells.label.max() + 1)).astype(np.float64)
 
@@ -381,7 +381,7 @@ def mean_limit(rows: LabelledRows) -> float:
 
 
 def invert(
-    cells: Population,
+    cells: ConfidenceCells,
     statistic: Statistic,
     shape: np.ndarray,
     least_high: float,
@@ -392,7 +392,7 @@ def invert(
 
     Parameters
     ----------
-    cells : Population
+    cells : ConfidenceCells
     statistic : Statistic
         Its value for the curve seen must be above 0; where it is not, the interval is [0, `least_high`].
     shape : float array of shape (G,)
@@ -408,7 +408,7 @@ def invert(
 
 
 def _invert(
-    cells: Population, statistic: Statistic, shape: np.ndarray, n_draws: int, rng: np.random.Generator
+    cells: ConfidenceCells, statistic: Statistic, shape: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Try scales, in units of the one that gives the error seen (before clipping), on a grid as wide as its draws.
 

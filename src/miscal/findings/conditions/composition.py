@@ -160,11 +160,6 @@ def composition_dict(made_of: Alike | Mostly | Mixed) -> dict[str, Any]:
 def described(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:
     """Describe a group: its condition, and what it is made of.
 
-    Parameters
-    ----------
-    condition : Condition
-    made_of : Alike, Mostly or Mixed, optional
-
     Examples
     --------
     >>> from miscal.findings.conditions import read_condition

@@ -81,10 +81,6 @@ class Condition(ABC):
         ----------
         frame : Frame
             A table of n rows in which nothing is lacking (:meth:`lacks`).
-
-        Returns
-        -------
-        bool array of shape (n,)
         """
 
     @property

@@ -85,10 +85,6 @@ class Frame:
 def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
     """Read a column as numbers.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-
     Returns
     -------
     numbers : float64 array of shape (n,) or None

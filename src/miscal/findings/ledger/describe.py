@@ -20,13 +20,6 @@ _BEAM = 30
 def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> Alike | Mixed:
     """Describe rows by named groups: one, or two or three joined or crossed; or say how mixed they are.
 
-    Parameters
-    ----------
-    inside : bool array of shape (n,)
-    groups : Groups
-        Of the same rows.
-    settings : LedgerSettings, optional
-
     Examples
     --------
     >>> from miscal.findings.ledger.groups import named_groups
@@ -48,12 +41,6 @@ def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDG
 
 def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> Mostly | None:
     """Say which one or two values most of the rows have, where they have them much more often than other rows.
-
-    Parameters
-    ----------
-    inside : bool array of shape (n,)
-    groups : Groups
-    settings : LedgerSettings, optional
 
     Returns
     -------

@@ -58,10 +58,6 @@ def strata_within(
         Of a stratum.
     rng : numpy.random.Generator
 
-    Returns
-    -------
-    int array of shape (n,)
-
     Examples
     --------
     >>> law = np.array([True, False, True, False])
@@ -121,11 +117,6 @@ def law_of_right(
     Where all rows of a stratum have the same chance it is hypergeometric. Else it is that of independent outcomes of
     these chances given how many are 1: only the ratios of their odds within a stratum matter, so that a shift of the
     log-odds of a whole stratum changes nothing.
-
-    Parameters
-    ----------
-    correct, inside, stratum, expected
-        As in :func:`exact_p_value`.
 
     Returns
     -------

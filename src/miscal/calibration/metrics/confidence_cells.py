@@ -38,7 +38,7 @@ the random stream is not, so a change of it changes every seeded result."""
 
 
 @dataclass(frozen=True)
-class Population:
+class ConfidenceCells:
     """Rows merged by cell of confidence, weight and label.
 
     Attributes
@@ -82,7 +82,7 @@ class Population:
         return self.mass * (rate - self.location)
 
 
-def merge(rows: LabelledRows, label: np.ndarray | None = None, *, effect: float = 1.0) -> Population:
+def merge(rows: LabelledRows, label: np.ndarray | None = None, *, effect: float = 1.0) -> ConfidenceCells:
     """Merge rows, those of each label by themselves.
 
     Examples
@@ -98,7 +98,7 @@ def merge(rows: LabelledRows, label: np.ndarray | None = None, *, effect: float 
     # cell, label and weight in one whole number
     key = ((confidence * n_cells).astype(np.int64) * (label.max() + 1) + label) * (weight_rank.max() + 1) + weight_rank
     _, first, inverse, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    return Population(
+    return ConfidenceCells(
         location=np.clip(np.bincount(inverse, confidence) / count, 0.0, 1.0),
         count=count.astype(np.float64),
         ones=np.bincount(inverse, correct),
@@ -110,7 +110,7 @@ def merge(rows: LabelledRows, label: np.ndarray | None = None, *, effect: float 
 
 
 def simulate(
-    population: Population,
+    cells: ConfidenceCells,
     rate: np.ndarray | None,
     statistic: Statistic,
     n_draws: int,
@@ -122,7 +122,7 @@ def simulate(
 
     Parameters
     ----------
-    population : Population
+    cells : ConfidenceCells
     rate : float array of shape (G,), or None
         Chance of a 1 in each cell, in [0, 1]; None: the rows drawn keep their outcomes, as in a plain bootstrap.
     statistic : Statistic
@@ -132,11 +132,6 @@ def simulate(
     resample : bool
         Whether the rows are drawn with replacement first; otherwise only the outcomes are random. Needed if `rate` is
         None.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (B,).
 
     Examples
     --------
@@ -148,15 +143,15 @@ def simulate(
     """
     if n_draws != int(n_draws) or n_draws < 1:
         raise InputError(f"n_draws must be a whole number of at least 1; got {n_draws!r}")
-    step = max(1, _BLOCK // len(population.count))
+    step = max(1, _BLOCK // len(cells.count))
     return np.concatenate(
-        [_simulate_block(population, rate, statistic, min(step, n_draws - i), rng, resample)
+        [_simulate_block(cells, rate, statistic, min(step, n_draws - i), rng, resample)
          for i in range(0, n_draws, step)]
     )  # fmt: skip
 
 
 def _simulate_block(
-    population: Population,
+    cells: ConfidenceCells,
     rate: np.ndarray | None,
     statistic: Statistic,
     n_draws: int,
@@ -164,12 +159,12 @@ def _simulate_block(
     resample: bool,
 ) -> np.ndarray:
     # rows that keep their outcomes are drawn as rows of a cell in which each outcome is as frequent as it was seen
-    rate = population.rate if rate is None else np.clip(rate, 0.0, 1.0)
-    few = population.count.sum() <= _ROWS_PER_CELL * len(rate)
-    ones, count = (_by_row if few else _by_cell)(population.count.astype(np.int64), rate, n_draws, rng, resample)
-    if population.effect > 1.0:
-        ones = count * rate + np.sqrt(population.effect) * (ones - count * rate)
-    return statistic(population.weight * (ones - count * population.location), population.weight * count)
+    rate = cells.rate if rate is None else np.clip(rate, 0.0, 1.0)
+    few = cells.count.sum() <= _ROWS_PER_CELL * len(rate)
+    ones, count = (_by_row if few else _by_cell)(cells.count.astype(np.int64), rate, n_draws, rng, resample)
+    if cells.effect > 1.0:
+        ones = count * rate + np.sqrt(cells.effect) * (ones - count * rate)
+    return statistic(cells.weight * (ones - count * cells.location), cells.weight * count)
 
 
 def _by_row(
@@ -203,15 +198,15 @@ def _by_cell(
     return rng.binomial(drawn, rate), drawn
 
 
-def smece_statistic(population: Population, chosen: np.ndarray | None = None) -> Statistic:
+def smece_statistic(cells: ConfidenceCells, chosen: np.ndarray | None = None) -> Statistic:
     """Return smECE of all cells, or of the chosen ones (bool array of shape (G,)), as a statistic of draws."""
     from scipy.sparse import csr_array
 
     if chosen is not None and chosen.all():
         # the sums of a copy may differ by rounding, and a slice of all rows differs from all rows in nothing
         chosen = None
-    picked = np.arange(len(population.location)) if chosen is None else np.flatnonzero(chosen)
-    location, n_nodes = population.location[picked], population.n_cells
+    picked = np.arange(len(cells.location)) if chosen is None else np.flatnonzero(chosen)
+    location, n_nodes = cells.location[picked], cells.n_cells
     # a location of 1 belongs to the last cell, with all of its share on the right
     cell = np.minimum((location * n_nodes).astype(np.intp), n_nodes - 1)
     share = location * n_nodes - cell
@@ -221,7 +216,7 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
         (np.r_[1 - share, share], (np.r_[cell, cell + 1], np.r_[index, index])), shape=(n_nodes + 1, len(location))
     )
 
-    noise = expected_floor(float(population.count[picked].sum()))
+    noise = expected_floor(float(cells.count[picked].sum()))
 
     def statistic(residual: np.ndarray, mass: np.ndarray) -> np.ndarray:
         if chosen is not None:
@@ -235,17 +230,17 @@ def smece_statistic(population: Population, chosen: np.ndarray | None = None) ->
     return statistic
 
 
-def observed(population: Population, statistic: Statistic) -> float:
+def observed(cells: ConfidenceCells, statistic: Statistic) -> float:
     """Return the statistic of the data, computed from the same cells as that of the draws."""
-    return expected(population, statistic, population.rate)
+    return expected(cells, statistic, cells.rate)
 
 
-def expected(population: Population, statistic: Statistic, rate: np.ndarray) -> float:
+def expected(cells: ConfidenceCells, statistic: Statistic, rate: np.ndarray) -> float:
     """Return the statistic where the share of ones in every cell is exactly `rate`, that is, without noise."""
-    return float(statistic(population.residual(rate)[None], population.mass[None])[0])
+    return float(statistic(cells.residual(rate)[None], cells.mass[None])[0])
 
 
-def smooth_residual(population: Population, sigma: float) -> np.ndarray:
+def smooth_residual(cells: ConfidenceCells, sigma: float) -> np.ndarray:
     """Estimate E[y | f] - f at each cell: smoothed residuals over smoothed rows, at `sigma` but at least two cells.
 
     Returns
@@ -253,11 +248,8 @@ def smooth_residual(population: Population, sigma: float) -> np.ndarray:
     numpy.ndarray
         float64, shape (G,); positive is under-confident.
     """
-    sigma = max(sigma, 2 / population.n_cells)
-    nodes = [
-        bin_residuals(population.location, v, 4 * population.n_cells)
-        for v in (population.residual(population.rate), population.mass)
-    ]
+    sigma = max(sigma, 2 / cells.n_cells)
+    nodes = [bin_residuals(cells.location, v, 4 * cells.n_cells) for v in (cells.residual(cells.rate), cells.mass)]
     top, bottom = smoothed_density(cosine_moments(np.stack(nodes)), sigma)
     grid = np.linspace(0, 1, len(top))
-    return np.interp(population.location, grid, top / np.maximum(bottom, 1e-12))
+    return np.interp(cells.location, grid, top / np.maximum(bottom, 1e-12))
