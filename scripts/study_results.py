@@ -14,9 +14,9 @@ from pathlib import Path
 import polars as pl
 
 from miscal.study.aggregates import raw_against_learned
-from miscal.study.methods import LEARNED, METHODS, of_method
 from miscal.study.pages.summary import StudySummary, summarise
-from miscal.study.tables import TABLES, read_tables, schema
+from miscal.study.plan import METHODS
+from miscal.study.tables import LEARNED, TABLES, of_method, read_tables, schema
 from miscal.study.verdict import certificates
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies"

@@ -21,8 +21,7 @@ from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import digest, replace_file, resolve
 from miscal.study.cells import StudyCell, differing, name_of
-from miscal.study.methods import METHODS
-from miscal.study.plan import Pair, Plan, safe_name
+from miscal.study.plan import METHODS, Pair, Plan, safe_name
 
 PLAN, TIMING, CELLS, REVISIONS = "plan.json", "timing.json", "cells", "revisions.json"
 

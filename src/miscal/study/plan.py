@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from miscal.base.randomness import LARGEST_SEED
 
 Method = Literal["paper", "auto"]
+METHODS: tuple[Method, ...] = ("paper", "auto")
+"""Methods in the order of pages and figures."""
+
 Evidence = Literal["all", "test"]
 SplitKind = Literal["permutation", "grouped"]
 Null = Literal["permuted", "visible", "calibrated"]

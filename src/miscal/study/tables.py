@@ -21,6 +21,7 @@ from miscal.base.tables import read_parquet
 from miscal.data.writing import defused
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
+from miscal.study.plan import METHODS
 
 Kind = Literal["text", "whole", "number", "truth"]
 """Type of a column: string, 64-bit integer, float64, boolean."""
@@ -29,6 +30,11 @@ Columns = Mapping[str, tuple[Kind, str]]
 
 Tables = Mapping[str, pl.DataFrame]
 """Tables of a study by name, with the columns of :data:`TABLES`; each may be empty."""
+
+LEARNED, RAW = "learned", "raw"
+
+REGIONS = ("all", "over", "under", "good")
+"""Regions that corrections are scored on, in the order of pages and figures: all rows, and the regimes of delta."""
 
 
 @dataclass(frozen=True)
@@ -414,3 +420,40 @@ def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     ['pair', 'dataset', 'model', 'step', 'message']
     """
     return pl.DataFrame(rows, schema=schema(name), orient="row")
+
+
+def methods_of(table: pl.DataFrame) -> list[str]:
+    """Return the methods that a table holds, the paper's first.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One of :data:`miscal.study.tables.TABLES` with the column ``method``; it may be empty.
+
+    Examples
+    --------
+    >>> methods_of(pl.DataFrame({"method": ["auto", "paper", "auto"]}))
+    ['paper', 'auto']
+    """
+    held = set(table["method"].to_list())
+    return [method for method in METHODS if method in held]
+
+
+def of_method(table: pl.DataFrame, method: str, geometry: str | None = None) -> pl.DataFrame:
+    """Return the rows of one method, and of one geometry where one is named.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One of :data:`miscal.study.tables.TABLES`.
+    method : {"paper", "auto"}
+    geometry : {"learned", "raw"}, optional
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"method": ["paper", "auto"], "geometry": ["raw", "learned"]})
+    >>> of_method(table, "paper").height, of_method(table, "paper", "learned").height
+    (1, 0)
+    """
+    kept = table.filter(pl.col("method") == method)
+    return kept if geometry is None else kept.filter(pl.col("geometry") == geometry)

@@ -11,7 +11,7 @@ import polars as pl
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.study.aggregates import LARGE_GAP, GapNumbers, gap_numbers
-from miscal.study.methods import LEARNED, methods_of, of_method
+from miscal.study.tables import LEARNED, methods_of, of_method
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
 """What counts as beyond chance where pairs are counted by their intervals."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from miscal.study.methods import of_method
+from miscal.study.tables import of_method
 
 _PAIR = ("pair", "dataset", "model")
 

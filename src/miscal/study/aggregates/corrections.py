@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from miscal.study.aggregates.association import Association, spearman
-from miscal.study.methods import LEARNED, of_method
+from miscal.study.tables import LEARNED, of_method
 
 OURS, ISOTONIC, UNCORRECTED = "miscal", "isotonic", "raw"
 _KEY = ("pair", "dataset", "model", "method", "geometry")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from miscal.study.aggregates.association import Association, pearson, spearman
-from miscal.study.methods import LEARNED, RAW, of_method
+from miscal.study.tables import LEARNED, RAW, of_method
 
 LARGE_GAP = 0.06
 """From this gap on the paper calls a pair's hidden structure substantial (its section 5 and Table 4)."""

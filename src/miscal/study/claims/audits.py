@@ -10,8 +10,7 @@ from miscal.report.numbers import MINUS
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_correlations, threshold_numbers
 from miscal.study.claims.claim import Claim, counts, enough, in_every, ranged, ranged_briefly, rising
-from miscal.study.methods import of_method
-from miscal.study.tables import Tables
+from miscal.study.tables import Tables, of_method
 from miscal.study.verdict import of_pairs
 
 AGREEING = 0.5

@@ -23,8 +23,7 @@ from miscal.study.claims.claim import (
     rising,
     whole_percent,
 )
-from miscal.study.methods import LEARNED, RAW, of_method
-from miscal.study.tables import Tables
+from miscal.study.tables import LEARNED, RAW, Tables, of_method
 from miscal.study.verdict import BEYOND_CHANCE, of_pairs
 
 MANY = 0.25

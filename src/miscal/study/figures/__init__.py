@@ -1,21 +1,17 @@
-"""Figures of a study. To add one: a module with a ``FIGURE`` here, and its line in :data:`FIGURES`."""
+"""Figures of a study. To add one: a ``FIGURE`` in a module here, and its line in :data:`FIGURES`."""
 
 from __future__ import annotations
 
 from miscal.study.figures import (
-    corrections_elsewhere,
     deferral,
     examples,
     fields,
-    gains,
     gaps,
     improvements,
     layouts,
     nulls,
     proxies,
     purity,
-    raw_fields,
-    raw_gaps,
     sizes,
     transfer,
 )
@@ -26,16 +22,16 @@ FIGURES: tuple[StudyFigure, ...] = (
     fields.FIGURE,
     examples.FIGURE,
     improvements.FIGURE,
-    gains.FIGURE,
+    improvements.GAINS_FIGURE,
     sizes.FIGURE,
-    raw_fields.FIGURE,
-    raw_gaps.FIGURE,
+    fields.RAW_FIGURE,
+    gaps.RAW_FIGURE,
     nulls.FIGURE,
     proxies.FIGURE,
     layouts.FIGURE,
     purity.FIGURE,
     deferral.FIGURE,
     transfer.FIGURE,
-    corrections_elsewhere.FIGURE,
+    transfer.CORRECTIONS_FIGURE,
 )
 """All figures, in the order of the page."""

@@ -18,8 +18,7 @@ from miscal.study.figures.figure import (
     soft_grid,
     zero,
 )
-from miscal.study.methods import methods_of, of_method
-from miscal.study.tables import Tables
+from miscal.study.tables import Tables, methods_of, of_method
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _SCORES = {"raw": (MUTED, "raw confidences"), "corrected": (OKABE_ITO[2], "corrected confidences")}

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from miscal.study.figures.figure import OVER, UNDER, WIDEST, StudyFigure, fitting, pair_names
-from miscal.study.methods import LEARNED, methods_of, of_method
 from miscal.study.paper_numbers import EXAMPLE, reproduced
-from miscal.study.tables import Tables
+from miscal.study.tables import LEARNED, Tables, methods_of, of_method
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _MOST_VALUES, _MOST_COLUMNS = 3, 2

@@ -1,4 +1,4 @@
-"""Mean against standard deviation of the field, a point a pair."""
+"""Mean against standard deviation of the field, a point a pair: by itself, and by the raw inputs beside it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from miscal.study.figures.figure import StudyFigure, families_in, keys, marks_in, size_text, soft_grid, zero
-from miscal.study.methods import LEARNED, methods_of, of_method
-from miscal.study.tables import Tables
+from miscal.study.tables import LEARNED, RAW, Tables, methods_of, of_method
 from miscal.synthetic.figures.style import MUTED, panels, write
 
 
@@ -28,12 +27,12 @@ def draw(tables: Tables, folder: Path) -> list[str]:
 
 def _figure(pairs: pl.DataFrame, *, labelled: bool) -> Figure:
     figure, grid = panels(1, 1, width=8.2 if labelled else 6.4, height=5.4 if labelled else 3.8)
-    scatter(grid[0, 0], pairs, labelled=labelled)
+    _scatter(grid[0, 0], pairs, labelled=labelled)
     keys(figure, families_in(pairs), marks_in(pairs))
     return figure
 
 
-def scatter(axes: Axes, pairs: pl.DataFrame, *, labelled: bool = False, families=None, marks=None) -> None:
+def _scatter(axes: Axes, pairs: pl.DataFrame, *, labelled: bool = False, families=None, marks=None) -> None:
     """Draw pairs at the mean and standard deviation of their field, with a line where the mean is 0.
 
     Parameters
@@ -72,4 +71,42 @@ FIGURE = StudyFigure(
     "The higher a point stands, the more the error of the confidence differs from input to input, which a single "
     "reliability diagram cannot show.",
     draw=draw,
+)
+
+
+_TITLES = {RAW: "raw inputs", LEARNED: "learned geometry"}
+
+
+def draw_raw(tables: Tables, folder: Path) -> list[str]:
+    """Draw both on the same axes, for methods that have both."""
+    names = []
+    for method in methods_of(tables["pairs"]):
+        pairs = tables["pairs"].filter(pl.col("method") == method).drop_nulls(["delta_mean", "delta_std"])
+        both = pairs.filter(pl.col("geometry").n_unique().over("pair") == len(_TITLES))
+        if both.height:
+            names.append(write(_raw_figure(both), folder, f"raw-fields-{method}"))
+    return names
+
+
+def _raw_figure(pairs: pl.DataFrame):
+    figure, grid = panels(1, 2, width=4.2, height=3.5, sharex=True, sharey=True)
+    families, marks = families_in(pairs), marks_in(pairs)
+    for axes, (geometry, title) in zip(grid[0], _TITLES.items(), strict=True):
+        _scatter(axes, pairs.filter(pl.col("geometry") == geometry), families=families, marks=marks)
+        axes.set_title(title)
+    wide = max(0.05, 1.15 * max(abs(value) for value in pairs["delta_mean"].to_list()))
+    grid[0, 0].set(xlim=(-wide, wide), ylim=(0.0, 1.12 * max(0.05, *pairs["delta_std"].to_list())))
+    grid[0, 1].set_ylabel("")
+    keys(figure, families, marks)
+    return figure
+
+
+RAW_FIGURE = StudyFigure(
+    name="raw-fields",
+    title="Raw inputs beside the learned geometry",
+    place="figure 14a",
+    lesson="The same residuals are averaged over neighbours in the raw inputs (left) and in the learned geometry "
+    "(right). Points that stand higher at the right say that learning found variation that nearness of the raw inputs "
+    "does not show.",
+    draw=draw_raw,
 )

@@ -20,8 +20,7 @@ from miscal.study.figures.figure import (
     size_text,
     soft_grid,
 )
-from miscal.study.methods import LEARNED, methods_of, of_method
-from miscal.study.tables import Tables
+from miscal.study.tables import LEARNED, Tables, methods_of, of_method
 from miscal.synthetic.figures.style import write
 
 

@@ -11,9 +11,9 @@ from miscal.calibration.metrics import DeferralGain, deferral_gains, risk_at_cov
 from miscal.discovery.estimating import corrections_by_name, testifying
 from miscal.discovery.measurements import comparison
 from miscal.discovery.summary import Comparison
-from miscal.study.methods import REGIONS
 from miscal.study.outcome_kind import prediction
 from miscal.study.pair_result import PairResult, RawGeometry, TableRows
+from miscal.study.tables import REGIONS
 
 
 def measure_corrections(result: PairResult) -> TableRows:

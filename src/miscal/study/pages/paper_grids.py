@@ -6,10 +6,9 @@ from miscal.report.numbers import DASH, MINUS, percent
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_numbers
 from miscal.study.claims.audits import epochs_of
-from miscal.study.methods import LEARNED, of_method
 from miscal.study.pages.grid import Column, Grid, GridCell, p, score, spread, whole
 from miscal.study.pages.study_grids import named
-from miscal.study.tables import Tables
+from miscal.study.tables import LEARNED, Tables, of_method
 
 _NAMES = (Column("Model", number=False), Column("Data set", number=False))
 _PAPER, _HERE = "paper", "here"

@@ -13,9 +13,9 @@ from miscal.discovery.summary import CurveNumbers
 from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
 from miscal.report.numbers import DASH, metric
 from miscal.study.figures.figure import models_in
-from miscal.study.methods import LEARNED, METHODS, REGIONS
 from miscal.study.pages.grid import report_link
-from miscal.study.tables import Tables
+from miscal.study.plan import METHODS
+from miscal.study.tables import LEARNED, REGIONS, Tables
 
 X = Scale(0.0, 1.0, 40.0, 248.0)
 Y = Scale(0.0, 1.0, 220.0, 10.0)

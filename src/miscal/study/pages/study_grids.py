@@ -10,9 +10,9 @@ import polars as pl
 
 from miscal.report.texts import short
 from miscal.study.aggregates import deferral_numbers
-from miscal.study.methods import LEARNED, METHODS, of_method
 from miscal.study.pages.grid import Column, Grid, GridCell, change, p, report_link, score, share, spread, text, whole
-from miscal.study.tables import Tables
+from miscal.study.plan import METHODS
+from miscal.study.tables import LEARNED, Tables, of_method
 from miscal.study.verdict import certificates
 
 _LONGEST = 60

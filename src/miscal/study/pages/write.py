@@ -20,13 +20,13 @@ from miscal.study.claims import Claim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
 from miscal.study.folder import n_planned, n_planned_by_method, planned_split
-from miscal.study.methods import METHODS, REGIONS
 from miscal.study.pages import paper_grids, sheets, study_grids
 from miscal.study.pages.grid import Grid
 from miscal.study.pages.sheets import sheet_names
 from miscal.study.pages.summary import StudySummary, as_json, summarise
 from miscal.study.paper_numbers import SOURCE
-from miscal.study.tables import Tables, read_tables
+from miscal.study.plan import METHODS
+from miscal.study.tables import REGIONS, Tables, read_tables
 from miscal.study.verdict import sentences
 
 HERE = Path(__file__).parent / "templates"
