@@ -89,6 +89,24 @@ def test_an_error_names_its_task_and_ends_no_other(make, processes):
         workers.close()
 
 
+def waited(number, seconds, fails):
+    time.sleep(seconds)
+    if fails:
+        raise InputError(f"number {number} is wrong")
+    return number
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_of_several_errors_that_of_the_first_task_is_raised_when_the_others_have_ended(slow):
+    tasks = [Task(str(n), waited, (n, 0.2 * (n == slow), n in (0, 1, 9)), n) for n in range(10)]
+    got = []
+    with Threads(2) as workers, pytest.raises(InputError, match=r"^number 0 is wrong$"):
+        got.extend(key for key, _ in workers.results(tasks))
+    # what had begun was waited for, and nothing began after
+    assert set(got) <= {2, 3}
+    assert list(InProcess().results(tasks[2:9])) == [(n, n) for n in range(2, 9)]
+
+
 @pytest.mark.promise("C10")
 def test_a_process_that_is_ended_costs_its_own_task_and_is_replaced(processes):
     ended = {one.task.key: one for one in processes.run([Task("the lost one", os._exit, (9,), "lost"), *squares(4)])}

@@ -146,7 +146,7 @@ def test_a_batch_that_always_kills_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     mortal = _importable(Mortal)(tmp_path / "died", always=True)
     with pytest.raises(ResourceError, match=r"^batch 0: the process .* was ended from outside.*--batch-tokens$"):
-        run(mortal, tmp_path / "out", Processes(1))
+        run(mortal, tmp_path / "out", Processes(1, remedy="give smaller --batch-tokens"))
 
 
 def _importable(kind: type) -> type:

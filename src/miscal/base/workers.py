@@ -143,6 +143,36 @@ class Workers(ABC):
             ended, running = self.next(), running - 1
             yield ended
 
+    def results(self, tasks: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
+        """Compute tasks, and yield the key and the value of each as it ends.
+
+        After an error no further task is begun, and those that are running are waited for. Of several errors, that of
+        the first task is raised, which is the same in every run.
+
+        Parameters
+        ----------
+        tasks : iterable of Task
+            Their keys differ.
+        """
+        numbers: dict[Any, int] = {}
+        failed: list[tuple[int, Ended]] = []
+
+        def numbered() -> Iterator[Task]:
+            for number, task in enumerate(tasks):
+                if failed:
+                    return
+                numbers[task.key] = number
+                yield task
+
+        for ended in self.run(numbered()):
+            number = numbers.pop(ended.task.key)
+            if ended.error is None:
+                yield ended.task.key, ended.value
+            else:
+                failed.append((number, ended))
+        if failed:
+            min(failed, key=lambda one: one[0])[1].result()
+
     def close(self) -> None:  # noqa: B027
         """End what is still computing, and what was started for it."""
 

@@ -109,8 +109,7 @@ def batch_results(
     # the runner of this process remembers how many rows fit into its memory
     runner = None if isinstance(model, ModelSpec) or workers.elsewhere else Runner(model)
     with workers:
-        for ended in workers.run(_task(model, runner, index, batch) for index, batch in batches):
-            yield ended.task.key, ended.result()
+        yield from workers.results(_task(model, runner, index, batch) for index, batch in batches)
 
 
 def _task(

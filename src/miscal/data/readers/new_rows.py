@@ -24,10 +24,10 @@ from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_
 from miscal.data.readers.rows import (
     XSource,
     choose_inputs,
+    encoder_values,
     label,
     numbers_or_checked,
     refuse_lengths,
-    texts_of,
 )
 
 ON_INVALID = ("error", "drop", "null")
@@ -189,8 +189,8 @@ class NewSource:
         counts["dropped"] = len(row) - len(kept)
         # positions are counted among the rows kept
         positions = np.arange(len(whole)) if self.on_invalid == "drop" else whole
-        values = frame if X is None else None
-        chosen = _whole_values(self.inputs, values, X, whole, len(row))
+        usable = slice(None) if len(whole) == len(row) else whole
+        chosen = encoder_values(self.inputs, frame[usable], X if X is None else X[usable])
         encoded = self.encoder.transform(chosen) if len(whole) else np.zeros((0, self.encoder.n_features), np.float32)
         unknown = tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else ()
         return NewRows(row[kept], f[kept], positions, encoded, unknown, faults.reasons()[kept], counts, faults.counts())
@@ -246,14 +246,6 @@ def _x_columns(inputs: XSource) -> tuple[str, ...]:
     if inputs.kind == "embeddings":
         return () if inputs.rows is None else (inputs.rows,)
     return inputs.features if inputs.kind == "features" else (str(inputs.text),)
-
-
-def _whole_values(inputs: XSource, frame: pl.DataFrame | None, X: np.ndarray | None, whole: np.ndarray, n: int) -> Any:
-    """Return what an encoder takes, of the rows that can be used."""
-    if X is not None:
-        return X if len(whole) == n else X[whole]
-    frame = frame if len(whole) == n else frame[whole]
-    return frame if inputs.kind == "features" else texts_of(frame, str(inputs.text))
 
 
 def open_new_rows(

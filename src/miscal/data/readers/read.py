@@ -346,7 +346,7 @@ def _assembled(
     f, clipped = confidences(rows, roles.confidence)
     y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
     group = None if roles.group is None else _group(rows, roles.group)
-    values = encoder_values(rows, inputs)
+    values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
     check_trainable(y, split)

@@ -85,16 +85,20 @@ def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str) -> np.nd
     missing = (series.is_null() | (text == "") | values.is_nan().fill_null(False)).fill_null(True).to_numpy()
     words = values.is_null().to_numpy() & ~missing
     if words.sum() > len(words) / 2:
-        found = value_list(series.filter(words).to_list())
-        raise InputError(
-            f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} "
-            f"({row_list(words, faults.row)})"
-        )
+        raise InputError(words_among_numbers(series, words, name, faults.row))
     faults.add(name, missing, "missing", f"{said} is missing")
     faults.add(
         name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
     )
     return values.fill_null(np.nan).to_numpy().copy()
+
+
+def words_among_numbers(series: pl.Series, words: np.ndarray, name: str, row: np.ndarray) -> str:
+    """Say which values of a column of text are no numbers, and in which rows they stand."""
+    found = value_list(series.filter(words).to_list())
+    return (
+        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} ({row_list(words, row)})"
+    )
 
 
 def _kind(series: pl.Series) -> str:

@@ -18,6 +18,7 @@ from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, match
 from miscal.data.readers.mapped import chosen_rows, held_rows
 from miscal.data.readers.matrix import read_matrix
+from miscal.data.readers.row_faults import lists_not_finite, words_among_numbers
 from miscal.data.readers.table import Table
 
 TEXT = "text"
@@ -227,10 +228,7 @@ def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
     words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
     if not words.any():
         return f"{name} must be numbers; got numbers written as text ({value_list(series.head(3))}): remove the quotes"
-    found = value_list(series.filter(words).to_list())
-    return (
-        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} ({row_list(words, row)})"
-    )
+    return words_among_numbers(series, words, name, row)
 
 
 def label(role: str, column: str | None) -> str:
@@ -251,13 +249,12 @@ def confidences(rows: TableRows, column: str) -> tuple[np.ndarray, tuple[str, ..
 def missing(rows: TableRows, column: str) -> np.ndarray:
     """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
     series = column_of(rows.frame, column)
-    bad = series.is_null()
+    bad = series.is_null().to_numpy()
     if series.dtype.is_float():
-        bad = bad | ~series.fill_null(0).is_finite()
+        bad = bad | ~series.fill_null(0).is_finite().to_numpy()
     if isinstance(series.dtype, (pl.List, pl.Array)) and series.dtype.inner.is_numeric():
-        inner = series.cast(pl.List(pl.Float64)).fill_null([])
-        bad = bad | inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False)
-    return bad.to_numpy()
+        bad = bad | lists_not_finite(series)
+    return bad
 
 
 def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
@@ -281,6 +278,11 @@ def invalid_inputs(rows: TableRows, inputs: XSource) -> dict[str, np.ndarray]:
 
 
 def texts(rows: TableRows, column: str) -> tuple[str, ...]:
+    """Read a column as :func:`texts_of` does."""
+    return texts_of(rows.frame, column)
+
+
+def texts_of(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
     """Read a column as text; missing becomes the empty text.
 
     Raises
@@ -288,11 +290,6 @@ def texts(rows: TableRows, column: str) -> tuple[str, ...]:
     InputError
         If the column holds lists or objects.
     """
-    return texts_of(rows.frame, column)
-
-
-def texts_of(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
-    """Read a column of a table as :func:`texts` does."""
     series = column_of(frame, column)
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"text: column {column!r} must hold text; its type is {series.dtype}")
@@ -370,8 +367,8 @@ def refuse_invalid_inputs(rows: TableRows, inputs: XSource) -> None:
     )
 
 
-def encoder_values(rows: TableRows, inputs: XSource) -> Any:
-    """Return what an encoder takes, of rows that :func:`refuse_invalid_inputs` has passed: matrix, table or texts."""
+def encoder_values(inputs: XSource, frame: pl.DataFrame, X: np.ndarray | None) -> Any:
+    """Return what an encoder takes, of rows whose x is complete: matrix, table or texts."""
     if inputs.kind == "embeddings":
-        return rows.X
-    return rows.frame if inputs.kind == "features" else texts(rows, str(inputs.text))
+        return X
+    return frame if inputs.kind == "features" else texts_of(frame, str(inputs.text))

@@ -88,8 +88,7 @@ def correct_pieces(job: Job, pieces: Sequence[Piece], engine: str) -> Iterator[t
         of the cluster sees them under the same path.
     """
     with choose_workers(engine, lambda: _local_workers(len(pieces))) as workers:
-        for ended in workers.run(Task(f"piece {piece.number}", job.run, (piece,), key=piece) for piece in pieces):
-            yield ended.task.key, ended.result()
+        yield from workers.results(Task(f"piece {piece.number}", job.run, (piece,), key=piece) for piece in pieces)
 
 
 def _local_workers(n: int) -> Workers:
