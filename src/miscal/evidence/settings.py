@@ -71,6 +71,25 @@ class EvidenceSettings:
     smallest_window: int = 16
     """Rows of the narrowest window of the local linear fit that is tried (bias against noise). Not tuned."""
 
+    # The kernel score, chosen by power on other draws than those of ``benchmarks/sharpness.py``.
+    score_stratum_rows: int = 16
+    """Rows of a stratum where all rows are shuffled at once, which is finer in the confidence than blocks are: 16 keep
+    15 parts in 16 of what there is to compare (8: 7 in 8), and lose more where a curve of f is steep."""
+    score_widths: tuple[float, ...] = (0.5, 1.0)
+    """Widths of the local sums in median distances. At 0.35 and below, few columns alone show anything."""
+    score_clusters: tuple[int, ...] = (2, 4, 8, 16)
+    """Sizes of the partitions: few clusters see broad errors, many see rare ones."""
+    score_landmarks: int = 128
+    """Places of the local sums (time against chance): 64 and 256 did as well."""
+    most_score_rows: int = 50_000
+    """Rows beyond these are sampled: by then, what is large enough to matter is seen. Not tuned."""
+    score_work: int = 20_000_000
+    """Rows times draws: time against Monte-Carlo error. Not tuned."""
+    least_score_draws: int = 399
+    """Draws of very many rows. Not tuned."""
+    shuffled_in_memory: int = 1 << 20
+    """Shuffled residuals held at a time (memory against calls). Not tuned."""
+
     # The exact law of a count, by Fourier inversion: time against the last digits.
     count_deviations: float = 8.0
     """Standard deviations on both sides of the mean that the window holds: what is left out is below 1e-14."""
