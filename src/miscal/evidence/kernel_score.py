@@ -11,10 +11,11 @@ residuals, sum over j of w_j (sum over rows i of z_ij e_i)^2:
     by cluster    z_j the rows of a k-means cluster over the root of their number, for 2, 4, 8 and 16 clusters
 
 One set of shuffles serves all eight. The p-value of each statistic among the shuffles is known for the data and for
-every shuffle alike, so their harmonic mean is too, and its rank among those of the shuffles is an exact p-value: nothing
-is lost to testing eight times. The harmonic mean follows the smallest of the p-values where one is far below the others,
-and gains where several agree. (The variance component test of Liu, Lin and Ghosh, Biometrics 63, 2007, with the kernels
-combined and the law shuffled.)
+every shuffle alike, so the mean of their p^(-1/2) is too (a generalised mean: Vovk and Wang, Biometrika 107, 2020), and
+its rank among those of the shuffles is an exact p-value: nothing is lost to testing eight times. The exponent weighs
+the smallest p-value against the agreement of several: on draws of eight worlds, the minimum had less power where most
+statistics see something, and the product less where one alone does. (Each statistic is a variance component test, as
+of Liu, Lin and Ghosh, Biometrics 63, 2007, whose law is shuffled.)
 
 Rows that hang together make a sum vary more than shuffles of single rows show: each inner sum is then divided by the
 root of its design effect, as in all tests of miscal. Rows that count unequally have their weight as a factor of z.
@@ -46,6 +47,9 @@ Ints = NDArray[np.int64]
 
 _ROUNDING = 1e-5
 """Statistics nearer to each other, relative to their size, are equal: they are summed in single precision."""
+
+_EXPONENT = 0.5
+"""Of 1 / p, whose mean combines the statistics."""
 
 
 def kernel_score(
@@ -110,7 +114,7 @@ def kernel_score(
 def _in_order(
     X: NDArray[np.floating], correct: Floats, confidence: Floats, settings: EvidenceSettings, rng: np.random.Generator
 ) -> Ints:
-    """Number the rows in an order that is their own, whatever order they came in; of very many, a sample."""
+    """Order the rows by what they hold, so that it does not matter in which order they came; sample very many."""
     # one number for a row: rows of one number and confidence are equal, but for coincidences
     along = X.astype(np.float64, copy=False) @ np.cos(np.arange(X.shape[1]))
     order = np.lexsort((correct, along, confidence))
@@ -182,7 +186,7 @@ def _factors(columns: Singles, stratum: Ints, design: SurveyDesign | None) -> Si
 def _deflation(
     factors: Singles, e: Floats, residual: Floats, variance: Floats, stratum: Ints, design: SurveyDesign | None
 ) -> Singles:
-    """What each inner sum is multiplied by, (m,): one over the root of its design effect."""
+    """Return what each inner sum is multiplied by, (m,): one over the root of its design effect."""
     if design is None or design.group is None:
         return np.ones(factors.shape[1], dtype=np.float32)
     effects = []
@@ -216,10 +220,9 @@ def shuffles(
 
 
 def _p_value(statistics: Floats) -> float:
-    """Rank of the data, the first of (draws, k) statistics, by the harmonic mean of their p-values among all draws."""
+    """Rank the data, the first of (draws, k) statistics, by the mean p^(-1/2) of their p-values among all draws."""
     draws = len(statistics)
-    below = [
-        np.searchsorted(np.sort(column), column * (1 - _ROUNDING), side="left") for column in statistics.T
-    ]  # as many draws are smaller
-    surprise = np.sum(draws / (draws - np.array(below)), axis=0)
+    # how many draws are smaller
+    below = [np.searchsorted(np.sort(column), column * (1 - _ROUNDING), side="left") for column in statistics.T]
+    surprise = np.sum((draws / (draws - np.array(below))) ** _EXPONENT, axis=0)
     return float(np.mean(surprise >= surprise[0] * (1 - 1e-12)))
