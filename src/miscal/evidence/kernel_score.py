@@ -48,6 +48,11 @@ Ints = NDArray[np.int64]
 _ROUNDING = 1e-5
 """Statistics nearer to each other, relative to their size, are equal: they are summed in single precision."""
 
+_BLOCK_ROWS, _COLUMNS_AT_ONCE = 4_096, 32
+
+_SAME = 1e-6
+"""Standard deviation of confidences that are the same."""
+
 _EXPONENT = 0.5
 """Of 1 / p, whose mean combines the statistics."""
 
@@ -77,7 +82,8 @@ def kernel_score(
     settings : EvidenceSettings, optional
         Of which the strata, draws, landmarks and the most rows are used.
     random_state : int or numpy.random.Generator, default 0
-        Of the shuffles, landmarks and clusters. With one seed the order of the rows does not matter.
+        Of the shuffles, landmarks and clusters. With one seed the order of the rows does not matter, but for which of
+        very many are sampled.
 
     Returns
     -------
@@ -95,15 +101,17 @@ def kernel_score(
     (0.0005, True)
     """
     rng = np.random.default_rng(random_state)
-    rows = _in_order(X, correct, confidence, settings, rng)
+    rows = _sampled(X, settings, rng)
+    order = _own_order(inputs := X[rows], correct[rows], confidence[rows])
+    rows, inputs = rows[order], inputs[order]
     known = None if design is None else design.take(rows)
     f, y, rate = confidence[rows], correct[rows], expected[rows]
     stratum = strata(f, settings.score_stratum_rows, None if known is None else known.group)
     e = given_count(y, rate, stratum)
-    smoothers = smoothers_of(X[rows], f, settings, rng)
+    smoothers = smoothers_of(inputs, f, settings, rng)
     if not e.any() or smoothers is None:
         return None
-    factors = _factors(smoothers.columns, stratum, known)
+    factors = _factors(smoothers.columns, f, stratum, known)
     scale = _deflation(factors, e, y - rate, rate * (1 - rate), stratum, known)
     draws = int(np.clip(settings.score_work // len(rows), settings.least_score_draws, settings.n_draws))
     sums = [(e.astype(np.float32) @ factors * scale)[None]]
@@ -111,16 +119,19 @@ def kernel_score(
     return _p_value(np.concatenate(sums).astype(np.float64) ** 2 @ smoothers.weights)
 
 
-def _in_order(
-    X: NDArray[np.floating], correct: Floats, confidence: Floats, settings: EvidenceSettings, rng: np.random.Generator
-) -> Ints:
-    """Order the rows by what they hold, so that it does not matter in which order they came; sample very many."""
-    # one number for a row: rows of one number and confidence are equal, but for coincidences
-    along = X.astype(np.float64, copy=False) @ np.cos(np.arange(X.shape[1]))
-    order = np.lexsort((correct, along, confidence))
-    if len(order) <= settings.most_score_rows:
-        return order
-    return order[np.sort(rng.choice(len(order), settings.most_score_rows, replace=False))]
+def _sampled(X: NDArray[np.floating], settings: EvidenceSettings, rng: np.random.Generator) -> Ints:
+    """Return the numbers of the rows; of very many, or very wide ones, draw some."""
+    most = min(settings.most_score_rows, settings.most_score_values // max(1, X.shape[1]))
+    n = len(X)
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _own_order(X: NDArray[np.floating], correct: Floats, confidence: Floats) -> Ints:
+    """Order rows by what they hold, so that it does not matter in which order they came."""
+    direction = np.cos(np.arange(X.shape[1]))
+    # rows that agree in this number are equal, but for coincidences; in blocks, as double precision takes memory
+    parts = [X[i : i + _BLOCK_ROWS].astype(np.float64) @ direction for i in range(0, len(X), _BLOCK_ROWS)]
+    return np.lexsort((correct, np.concatenate(parts), confidence))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,15 +183,30 @@ def _alone(columns: Singles) -> tuple[Singles, Floats]:
     return columns, np.ones((columns.shape[1], 1))
 
 
-def _factors(columns: Singles, stratum: Ints, design: SurveyDesign | None) -> Singles:
-    """Columns less their means within strata, times what the rows count; rows come stratum by stratum."""
+def _factors(columns: Singles, confidence: Floats, stratum: Ints, design: SurveyDesign | None) -> Singles:
+    """Columns less their regression on the confidence within strata, times what the rows count.
+
+    Where few rows share a range of confidences, strata are wide, and inputs that follow the confidence would meet what
+    a regression of the outcome on it has missed. Rows come stratum by stratum.
+    """
     first = np.flatnonzero(np.diff(stratum, prepend=-1))
-    if design is None or design.weight is None:
-        means = np.add.reduceat(columns, first) / np.diff(first, append=len(columns))[:, None].astype(np.float32)
-        return columns - means[stratum]
-    mass = (shares(design.weight, len(columns)) * len(columns)).astype(np.float32)[:, None]
-    means = np.add.reduceat(mass * columns, first) / np.maximum(np.add.reduceat(mass, first), np.finfo(np.float32).tiny)
-    return mass * (columns - means[stratum])
+    mass = np.ones(len(columns)) if design is None or design.weight is None else shares(design.weight, len(columns))
+    mass = (mass * len(columns) / mass.sum())[:, None]
+
+    def means(values: NDArray[np.floating]) -> NDArray[np.floating]:
+        sums = np.add.reduceat(mass * values, first)
+        return (sums / np.maximum(np.add.reduceat(mass, first), np.finfo(float).tiny))[stratum]
+
+    along = confidence[:, None] - means(confidence[:, None])
+    spread = means(along**2)
+    # confidences that differ by rounding alone have no slope
+    along = np.where(spread > _SAME**2, along / np.sqrt(np.maximum(spread, _SAME**2)), 0.0)
+    factors = np.empty_like(columns)
+    for part in range(0, columns.shape[1], _COLUMNS_AT_ONCE):
+        some = columns[:, part : part + _COLUMNS_AT_ONCE].astype(np.float64)
+        some -= means(some)
+        factors[:, part : part + _COLUMNS_AT_ONCE] = mass * (some - along * means(along * some))
+    return factors
 
 
 def _deflation(
