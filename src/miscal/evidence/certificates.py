@@ -12,8 +12,9 @@ be that of the very s that is tested (honest fields of other rows come from othe
 differently). s of a row must not depend on the fields of those rows: it would be correlated with t, and the limit too
 high. A limit above 0 is given only where the permutation test of the field rejects too, and the claim is made.
 
-The claim is by a p-value alone, of two tests of one hypothesis (y depends on f alone): that of the field, and the kernel
-score (:mod:`miscal.evidence.kernel_score`), which needs no field, combined as :mod:`miscal.evidence.combination` says.
+The claim is by a p-value alone, of two tests of one hypothesis (y depends on f alone): that of the field, and the
+kernel score (:mod:`miscal.evidence.kernel_score`), which needs no field; :mod:`miscal.evidence.combination` says how
+they are combined.
 
 Both limits are of the mean over the test rows, weighted where rows count unequally; the rows are taken to be
 independent given inputs and confidences, unless groups are named. That of the total

@@ -2,9 +2,9 @@
 
 Hidden miscalibration is claimed where the p-value of the certificate is below 0.05, and by nothing else: whether the
 estimator takes what it learned for more than noise decides what is corrected, not what is claimed, and the lower limit
-says how much there is at least, not whether there is any. The p-value is of two tests of one hypothesis, that the outcome
-depends on the confidence alone. Where they reject together but the test of the field does not by itself, there is
-something, and the field does not say where.
+says how much there is at least, not whether there is any. The p-value is of two tests of one hypothesis, that the
+outcome depends on the confidence alone. Where they reject together but the test of the field does not by itself, there
+is something, and the field does not say where.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def claim(
     >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
     >>> found = claim(y[test], f[test], 0.2 * x[test], 0.2 * x[test], structure=True, expected=expected)
     >>> found.confirmed, round(found.detectable, 3)
-    (True, 0.043)
+    (True, 0.041)
     """
     proof = certificate(
         correct,

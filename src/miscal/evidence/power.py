@@ -76,8 +76,8 @@ def detectable_size(
     Examples
     --------
     >>> rows = Design(np.full(800, 0.5), np.arange(800) // 8)
-    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(4, 0.5), np.zeros(4, dtype=int))])
-    (0.049, None)
+    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(3, 0.5), np.zeros(3, dtype=int))])
+    (0.047, None)
     """
     low, high = 0.0, 0.5
     if _surplus(blocks, high, level, settings) < 0:

@@ -73,14 +73,14 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
-    No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p = 1).
-    On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have been
-    found with 80 % power, presuming one size on all rows, in both directions, and a field with the right signs.
+    No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
+    1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
+    been found with 80 % power, presuming one size on all rows, in both directions, and a field with the right signs.
     >>> unlocated = Certificate(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
     >>> print(verdict(Claim(False, unlocated)))
-    There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the model
-    is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed by
-    itself, so that nothing is said of where the model is right more or less often; more rows would tell.
+    There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
+    model is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed
+    by itself, so that nothing is said of where the model is right more or less often; more rows would tell.
     """
     basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
     if claim.located:
@@ -99,8 +99,8 @@ _UNLOCATED = (
     "model is right depends on the inputs"
 )
 _NO_PLACE = (
-    "It could not be located yet: the estimated field was not confirmed by itself, so that nothing is said of where the "
-    "model is right more or less often; more rows would tell"
+    "It could not be located yet: the estimated field was not confirmed by itself, so that nothing is said of where "
+    "the model is right more or less often; more rows would tell"
 )
 
 

@@ -31,8 +31,8 @@ class MethodVerdict:
     n_family : int
         Pairs that p-values are adjusted over: those planned for the method, whether or not they are finished.
     n_proved : int
-        Pairs whose hidden miscalibration is proved at 5 % after Holm's adjustment over the family, and has a lower
-        limit above 0, as in the verdict of a run.
+        Pairs whose hidden miscalibration is proved at 5 % after Holm's adjustment over the family: by the p-value
+        alone, as in the verdict of a run.
     n_proved_alone : int
         The same without adjustment.
     n_compared : int

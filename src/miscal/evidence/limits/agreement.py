@@ -70,7 +70,8 @@ def agreement_bound(rows: UnseenRows, settings: EvidenceSettings, rng: np.random
     """Bound E|delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
 
     ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f). Several blocks
-    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says. Where rows count unequally, :func:`~miscal.evidence.limits.weighted.weighted_agreement_bound` answers.
+    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says. Where
+    rows count unequally, :func:`~miscal.evidence.limits.weighted.weighted_agreement_bound` answers.
     """
     if rows.weight is not None:
         return weighted_agreement_bound(rows, settings, rng)
