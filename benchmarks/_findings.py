@@ -43,7 +43,7 @@ def claim_of(
     """What the test rows allow to be said of a field's estimate of them, as in `miscal discover`."""
     return claim(
         unseen_rows(
-            y[test], f[test], found.delta, found.hidden, expected=outcome_given_confidence(y[~test], f[~test], f[test])
+            y[test], f[test], found.delta, found.ungated, expected=outcome_given_confidence(y[~test], f[~test], f[test])
         ),
         structure=field.structure_,
         random_state=seed,

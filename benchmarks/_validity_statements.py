@@ -41,6 +41,7 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.betting import Capital, of_units, running_interval, shift_log_factors
 from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
+from miscal.evidence.kernel_score import kernel_score
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import cut
@@ -52,6 +53,7 @@ from miscal.findings.ledger.scan import error_shares
 
 ALL, TEST = "all", "test"
 SETTINGS = EvidenceSettings(n_draws=99, halvings=12)
+SETTINGS_OF_TESTS = EvidenceSettings(n_draws=399, least_score_draws=399, halvings=12)
 ERROR_DRAWS = 99
 """Fewer draws than a run takes (1,999 and 1,000): a p-value of 99 is as valid, and reaches 0.01. Intervals of errors
 from 99 draws at a scale miss more often than those of a run, from 300: their quantiles lie about 0.7 points further in
@@ -146,6 +148,53 @@ def certificates(asked: Asked) -> Told:
     ):
         told.interval(f"{name}: limit", bound.interval, average(np.abs(error), rows.weight))
     return told
+
+
+def hidden_tests(asked: Asked) -> Told:
+    """The p-value of the claim and the two tests behind it, of inputs that outcomes have nothing to do with.
+
+    Where all rows testify, the field of a block is a ridge regression on the blocks before it, as a stand-in for auto.
+    """
+    rows, told = asked.rows, Told()
+    if not asked.nothing_hidden:
+        return told
+    X = inputs_of(rows, np.random.default_rng((asked.seed, 121)))
+    known = {"settings": SETTINGS_OF_TESTS, "random_state": asked.seed}
+    field, tested = (rows.hidden, np.ones(len(X), bool)) if asked.block is None else learned_in_turn(asked, X)
+    block = None if asked.block is None else asked.block[tested]
+    structure = kernel_score(X, rows.correct, rows.confidence, asked.expected, design=asked.design, **known)
+    judged = unseen_rows(
+        rows.correct[tested], rows.confidence[tested], 0 * field[tested], field[tested],
+        expected=asked.expected[tested], block=block,
+        groups=take_groups(rows.group, tested), weights=take_groups(rows.weight, tested),
+    )  # fmt: skip
+    proof = certificate(judged, p_structure=structure, **known)
+    told.p_value("hidden p-value", proof.p_value, hypothesis=True)
+    told.p_value("test of the field", proof.p_field, hypothesis=True)
+    told.p_value("kernel score", proof.p_structure, hypothesis=True)
+    return told
+
+
+def inputs_of(rows: Rows, rng: np.random.Generator) -> np.ndarray:
+    """Inputs that the outcomes do not depend on given the confidence: one follows it closely, rows of a group agree."""
+    unit = np.arange(len(rows.correct)) if rows.group is None else rows.group
+    noise = rng.normal(size=(int(unit.max()) + 1, 5))[unit]
+    driven = np.clip(rows.confidence, 0.001, 0.999)
+    driven = np.log(driven / (1 - driven)) + 0.1 * noise[:, 0]
+    return np.column_stack([driven, noise[:, 1:], rows.codes["side"], np.eye(10)[rows.codes["kind"]]])
+
+
+def learned_in_turn(asked: Asked, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Field of each row by a ridge regression of residuals on earlier blocks, and which rows have one."""
+    rows, block = asked.rows, asked.block
+    places = np.column_stack([X, X * rows.confidence[:, None]])
+    places = (places - places.mean(0)) / np.maximum(places.std(0), 1e-9)
+    field, residual = np.zeros(len(X)), rows.correct - asked.expected
+    for k in range(1, FOLDS):
+        past, now = block < k, block == k
+        gram = places[past].T @ places[past] + past.sum() / 10 * np.eye(places.shape[1])
+        field[now] = places[now] @ np.linalg.solve(gram, places[past].T @ residual[past])
+    return np.clip(field, -1.0, 1.0), block > 0
 
 
 def residuals(asked: Asked) -> Told:
@@ -299,6 +348,7 @@ def monitor(asked: Asked) -> Told:
 
 STATEMENTS: dict[str, Callable[[Asked], Told]] = {
     "certificates": certificates,
+    "hidden tests": hidden_tests,
     "residuals": residuals,
     "scores": scores,
     "findings": findings,
@@ -308,7 +358,11 @@ STATEMENTS: dict[str, Callable[[Asked], Told]] = {
 }
 CHEAP, DEAREST = ("scores", "monitor", "smooth error"), ("errors",)
 """Sets of statements that are asked of 1,000 draws at any number of rows, and of one draw in 25."""
-KINDS_OF = {"smooth error": (CALIBRATED,), "errors": (CALIBRATED, PLANTED)}
+KINDS_OF = {
+    "smooth error": (CALIBRATED,),
+    "errors": (CALIBRATED, PLANTED),
+    "hidden tests": (CALIBRATED, VISIBLE),
+}
 """Kinds of draws of which a set is asked, where not all."""
-OF_EVIDENCE = ("certificates", "residuals", "findings")
+OF_EVIDENCE = ("certificates", "hidden tests", "residuals", "findings")
 """Sets to which it matters which rows testify."""

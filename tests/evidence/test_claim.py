@@ -1,7 +1,9 @@
-"""A claim takes three agreeing witnesses, and what it says would have been detected is detected."""
+"""A claim is by the p-value of two tests together, and what it says would have been detected is detected."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from miscal.evidence.certificates import Certificate, unseen_rows
@@ -19,30 +21,46 @@ def world(n=800, fit=4_000, seed=1):
     return confidence, sign, {"expected": expected}
 
 
-@pytest.mark.parametrize(
-    ("structure", "p_value", "low", "confirmed"),
-    [
-        (True, 0.01, 0.04, True),
-        (False, 0.01, 0.04, False),
-        (True, 0.05, 0.04, False),
-        (True, 0.01, 0.0, False),
-    ],
-)
-def test_structure_rejection_and_limit_must_agree(structure, p_value, low, confirmed):
-    proof = Certificate(total=Bound(0.1, 0.05, 0.01), hidden=Bound(0.1, low, p_value), detectable=0.05, n=500)
-    assert Claim(structure, proof).confirmed == confirmed
+probabilities = st.floats(1e-6, 1.0)
 
 
-def test_a_planted_field_is_claimed_and_one_without_structure_is_not_tested():
+@given(st.booleans(), probabilities, st.one_of(st.none(), probabilities), st.floats(0, 0.3))
+def test_the_claim_is_by_the_p_value_alone(structure, p_field, p_structure, low):
+    proof = Certificate(Bound(0.1, 0.05, 0.01), Bound(0.1, low, p_field), 0.05, 500, p_structure)
+    found = Claim(structure, proof)
+    assert found.confirmed == (proof.p_value < 0.05)
+    assert found.located == (found.confirmed and p_field < 0.05)
+
+
+def test_a_planted_field_is_claimed_whether_or_not_the_estimator_would_correct_by_it():
     confidence, sign, fit = world()
     y = np.random.default_rng(0).random(800) < confidence + 0.15 * sign
-    found = claim(unseen_rows(y, confidence, 0.15 * sign, 0.15 * sign, **fit), structure=True)
-    assert found.confirmed
-    silent = claim(unseen_rows(y, confidence, 0.15 * sign, 0.15 * sign, **fit), structure=False)
-    assert not silent.confirmed
-    assert (silent.certificate.hidden.p_value, silent.certificate.hidden.low) == (1.0, 0.0)
-    assert silent.certificate.total == found.certificate.total
-    assert silent.detectable == found.detectable
+    rows = unseen_rows(y, confidence, 0.15 * sign, 0.15 * sign, **fit)
+    for structure in (True, False):
+        found = claim(rows, structure=structure)
+        assert found.confirmed
+        assert found.located
+        assert found.certificate.hidden.low > 0
+
+
+def test_what_is_not_claimed_has_no_size():
+    # before, the limit of a field with a p-value of its own below 0.05 was given although nothing was claimed
+    confidence, sign, fit = world()
+    y = np.random.default_rng(0).random(800) < confidence + 0.15 * sign
+    rows = unseen_rows(y, confidence, 0.15 * sign, 0.15 * sign, **fit)
+    alone = claim(rows, structure=True)
+    strict = EvidenceSettings(significance=alone.certificate.p_field / 2)
+    denied = claim(rows, structure=True, p_structure=0.9, settings=strict)
+    assert not denied.confirmed
+    assert denied.certificate.hidden.low == 0 < alone.certificate.hidden.low
+
+
+def test_a_second_test_that_sees_nothing_costs_the_field_what_is_said_to_be_detectable():
+    confidence, sign, fit = world()
+    y = np.random.default_rng(0).random(800) < confidence
+    rows = unseen_rows(y, confidence, sign * 0.1, sign * 0.1, **fit)
+    alone, beside = (claim(rows, structure=True, p_structure=p) for p in (None, 0.5))
+    assert alone.detectable < beside.detectable
 
 
 def test_the_significance_is_that_of_the_settings():

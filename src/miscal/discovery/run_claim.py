@@ -2,6 +2,7 @@
 
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.evidence.claim import Claim, claim
+from miscal.evidence.kernel_score import kernel_score
 
 
 def claim_of(rows: FittedRows, *, seed: int) -> Claim:
@@ -10,7 +11,20 @@ def claim_of(rows: FittedRows, *, seed: int) -> Claim:
     Where test rows are set apart they are tested, by the field of the others. Where all rows testify, the test goes
     through the folds one after the other, each judged by a field that has learned from earlier folds only; the first
     folds only teach. K-fold values would not do: a row's field depends there on the outcomes of rows whose fields
-    depend on its own, and a test that takes them as fixed rejects too often.
+    depend on its own, and a test that takes them as fixed rejects too often. The kernel score needs no field, and looks
+    at all rows that testify.
     """
-    tested = rows.testified if rows.block is None else rows.labelled(rows.block >= 0, rows.forward, block=rows.block)
-    return claim(tested, structure=bool(rows.model.structure_), random_state=seed)
+    estimate, inside = rows.forward or rows.estimate, rows.testifies if rows.block is None else rows.block >= 0
+    blocks = {} if rows.block is None else {"block": rows.block}
+    # the field as it was learned: whether the estimator would correct by it is no question of the test
+    tested = rows.labelled(inside, estimate, hidden=estimate.ungated, **blocks)
+    structure, p_structure = bool(rows.model.structure_), _structure(rows, seed)
+    return claim(tested, structure=structure, p_structure=p_structure, random_state=seed)
+
+
+def _structure(rows: FittedRows, seed: int) -> float | None:
+    """P-value of the kernel score of all rows that testify."""
+    testify, tested = rows.testifies, rows.testified
+    inputs = rows.triples.X if testify.all() else rows.triples.X[testify]
+    known = tested.correct, tested.confidence, tested.expected
+    return kernel_score(inputs, *known, design=tested.design, random_state=seed)

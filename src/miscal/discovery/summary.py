@@ -13,6 +13,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Composition, Stored, described, phrase
 
 SCHEMA_VERSION = 3
@@ -137,14 +138,25 @@ class GapNumbers(SmoothEce):
 
 
 class CertificateNumbers(Part):
-    """Lower limits of the mean absolute miscalibration, from test rows alone."""
+    """Lower limits of the mean absolute miscalibration, from test rows alone, and what tests say of it.
+
+    ``p_value`` tests that the outcome depends on the confidence alone, by the field (``p_field``) and by the kernel
+    score, which needs none (``p_structure``; null where there was nothing to compare).
+    """
 
     lower_bound_total: Measure
     lower_bound_hidden: Measure
     p_value: Probability
+    p_field: Probability
+    p_structure: Probability
     p_value_total: Probability
     n: NonNegativeInt | None = None
     detectable: Number = None
+
+    @property
+    def claims_hidden(self) -> bool:
+        """Whether hidden miscalibration is claimed: by ``p_value`` alone."""
+        return self.p_value is not None and self.p_value < SIGNIFICANCE
 
 
 class Score(Part):

@@ -33,8 +33,8 @@ def _interval(place: PlaceNumbers, summary: Summary) -> Interval:
 
 def _certificate(numbers: CertificateNumbers) -> Certificate:
     total = _bound(numbers.lower_bound_total, numbers.p_value_total)
-    hidden = _bound(numbers.lower_bound_hidden, numbers.p_value)
-    return Certificate(total, hidden, numbers.detectable, numbers.n or 0)
+    hidden = _bound(numbers.lower_bound_hidden, numbers.p_field)
+    return Certificate(total, hidden, numbers.detectable, numbers.n or 0, numbers.p_structure)
 
 
 def _bound(measure, p_value: float | None) -> Bound:

@@ -32,6 +32,9 @@ class FieldEstimate:
     local : bool
         Whether `delta` is a local estimate; elsewhere it is the global map's, and the row belongs to no regime. By
         default, wherever the row is supported; a method may keep local estimates elsewhere, too.
+    ungated : in [-1, 1]
+        The hidden part as it was learned, whether or not the estimator takes it for more than noise: tests decide by
+        outcomes that it has not seen. By default `hidden`.
     """
 
     delta: np.ndarray
@@ -43,9 +46,12 @@ class FieldEstimate:
     coordinates: np.ndarray
     standard_error: np.ndarray
     local: np.ndarray = None  # pyrefly: ignore[bad-assignment]
+    ungated: np.ndarray = None  # pyrefly: ignore[bad-assignment]
 
     def __post_init__(self) -> None:
         _default_local(self)
+        if self.ungated is None:
+            object.__setattr__(self, "ungated", self.hidden)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ _DEAL = 7
 _BLOCK_ROWS = 16_384
 _BLOCKS_UNDER_WAY = 4
 
-_BY_ROW = ("delta", "mass", "supported", "visible", "hidden", "corrected", "standard_error", "local")
+_BY_ROW = ("delta", "mass", "supported", "visible", "hidden", "corrected", "standard_error", "local", "ungated")
 
 
 def honest_field(field: MiscalibrationField, rows: Triples, *, n_folds: int | None = None) -> FieldEstimate:

@@ -10,7 +10,11 @@ E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and E[
 fitted off the test rows. t is the mean of s over the test rows of near-equal confidence: it uses no label, and it must
 be that of the very s that is tested (honest fields of other rows come from other fits, whose signs follow f
 differently). s of a row must not depend on the fields of those rows: it would be correlated with t, and the limit too
-high. A limit above 0 is given only where the permutation test rejects too.
+high. A limit above 0 is given only where the permutation test of the field rejects too, and the claim is made.
+
+The claim is by a p-value alone, of two tests of one hypothesis (y depends on f alone): that of the field, and the
+kernel score (:mod:`miscal.evidence.kernel_score`), which needs no field; :mod:`miscal.evidence.combination` says how
+they are combined.
 
 Both limits are of the mean over the test rows, weighted where rows count unequally; the rows are taken to be
 independent given inputs and confidences, unless groups are named. That of the total
@@ -23,7 +27,7 @@ limits; :mod:`miscal.evidence.limits` says how to add one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +36,7 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.rows import check_groups
+from miscal.evidence.combination import needed, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit
 from miscal.evidence.power import Design, detectable_size
@@ -47,25 +52,45 @@ class Certificate:
     total, hidden : Bound
         Of E|delta| and of E|h|, h the part no reliability diagram can show.
     detectable : float or None
-        The mean absolute hidden miscalibration that these rows would have led to a claim of with 80 % power (p-value
-        below 0.05 and limit above 0), presuming that it goes in both directions and is as large on every row as on any
-        other, and that the estimated field has the right sign and relative size on every row
-        (:mod:`miscal.evidence.power`); None where no such outcomes could be told from chance.
+        The mean absolute hidden miscalibration that these rows would have led to a claim of with 80 % power by the
+        field alone (the kernel score saying as much as chance), presuming that it goes in both directions and is as
+        large on every row as on any other, and that the estimated field has the right sign and relative size on every
+        row (:mod:`miscal.evidence.power`); None where no such outcomes could be told from chance.
     n : int
-        Rows that were tested.
+        Rows on which the field was tested.
+    p_structure : float in (0, 1], or None
+        P-value of the kernel score, of all rows that testify; None where it was not asked.
+    field_weight : float in (0, 1)
+        How much the test of the field counts beside it.
     """
 
     total: Bound
     hidden: Bound
     detectable: float | None
     n: int
+    p_structure: float | None = None
+    field_weight: float = EVIDENCE_DEFAULTS.field_weight
+
+    @property
+    def p_field(self) -> float:
+        """P-value of the field: 1 where it claims nothing hidden, so that there was nothing to test."""
+        return self.hidden.p_value
+
+    @property
+    def p_value(self) -> float:
+        """P-value of the hypothesis that the outcome depends on the confidence alone, by both tests together."""
+        if self.p_structure is None:
+            return self.p_field
+        return together([self.p_field, self.p_structure], [self.field_weight, 1 - self.field_weight])
 
     def to_dict(self) -> dict[str, object]:
         """Return the ``certificate`` entry of a run's summary."""
         return {
             "lower_bound_total": {"value": self.total.value, "interval": list(self.total.interval)},
             "lower_bound_hidden": {"value": self.hidden.value, "interval": list(self.hidden.interval)},
-            "p_value": self.hidden.p_value,
+            "p_value": self.p_value,
+            "p_field": self.p_field,
+            "p_structure": self.p_structure,
             "p_value_total": self.total.p_value,
             "n": self.n,
             "detectable": self.detectable,
@@ -134,6 +159,7 @@ def unseen_rows(
 def certificate(
     rows: LabelledRows,
     *,
+    p_structure: float | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -143,6 +169,8 @@ def certificate(
     ----------
     rows : LabelledRows
         With `delta` and `hidden`; :func:`unseen_rows` checks arrays.
+    p_structure : float in (0, 1], optional
+        P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any others that testify.
     settings : EvidenceSettings, optional
         The confidence level, which limits to use, and how many draws.
     random_state : int or numpy.random.Generator, default 0
@@ -156,7 +184,8 @@ def certificate(
         1 - confidence level if and only if ``total.low`` > 0.
         ``hidden.p_value``: H0 y independent of x given f, by
         :func:`~miscal.evidence.conditional.permutation_p_value`; it uses the size of the hidden field besides its
-        sign, for power; above 1 - confidence level ``hidden.low`` is 0. Where nothing is claimed: value 0, low 0, p 1.
+        sign, for power; above 1 - confidence level ``hidden.low`` is 0, and where ``p_value`` of both tests together is
+        not below the significance. Where nothing is claimed: value 0, low 0, p 1.
 
     Raises
     ------
@@ -176,12 +205,22 @@ def certificate(
     (True, 0.0005)
     """
     rng = np.random.default_rng(random_state)
-    return Certificate(
+    proof = Certificate(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], settings),
+        detectable=_detectable(rows, settings, alone=p_structure is None),
         n=len(rows),
+        p_structure=p_structure,
+        field_weight=settings.field_weight,
     )
+    # of what is not claimed, no size is given
+    return proof if proof.p_value < settings.significance else replace(proof, hidden=replace(proof.hidden, low=0.0))
+
+
+def _detectable(rows: LabelledRows, settings: EvidenceSettings, *, alone: bool) -> float | None:
+    """Return the size that the field's test detects, by itself or beside another that sees nothing."""
+    level = needed(1.0 if alone else settings.field_weight, settings.significance)
+    return detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings)
 
 
 def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:

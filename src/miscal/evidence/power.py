@@ -1,9 +1,8 @@
 """How much hidden miscalibration a set of rows would have detected.
 
-The claim needs two things of the rows: that shuffling the field within strata of near-equal confidence gives a p-value
-below the significance, and that the lower limit is above zero. The power is that of the less likely of the two (they
-look at almost the same sum), by the normal law, less an allowance for needing both. It counts what the tests lose:
-centring within a stratum of m rows costs one row in m, and blocks that learn from few rows count less.
+A field leads to a claim if shuffling it within strata of near-equal confidence gives a small p-value. The power of
+that is by the normal law. It counts what the test loses: centring within a stratum of m rows costs one row in m, and
+blocks that learn from few rows count less.
 
 What is presumed: the inputs are wrong in either direction as often, by the same size on every row (less where the rate
 leaves less room), and the estimated field has the right sign and, relative to one another, the right sizes on every
@@ -53,15 +52,21 @@ class Design:
         return np.ones_like(self.expected) if self.weight is None else self.weight
 
 
-def detectable_size(blocks: Sequence[Design], settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float | None:
+def detectable_size(
+    blocks: Sequence[Design],
+    level: float = EVIDENCE_DEFAULTS.significance,
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+) -> float | None:
     """Mean absolute hidden miscalibration that is claimed with 80 % power.
 
     Parameters
     ----------
     blocks : sequence of Design
         In the order in which they are tested.
+    level : float, default 0.05
+        What the p-value of the field must be below.
     settings : EvidenceSettings, optional
-        Of which significance, confidence level and power are used.
+        Of which the power is used.
 
     Returns
     -------
@@ -71,15 +76,15 @@ def detectable_size(blocks: Sequence[Design], settings: EvidenceSettings = EVIDE
     Examples
     --------
     >>> rows = Design(np.full(800, 0.5), np.arange(800) // 8)
-    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(4, 0.5), np.zeros(4, dtype=int))])
-    (0.049, None)
+    >>> round(detectable_size([rows]), 3), detectable_size([Design(np.full(3, 0.5), np.zeros(3, dtype=int))])
+    (0.047, None)
     """
     low, high = 0.0, 0.5
-    if _surplus(blocks, high, settings) < 0:
+    if _surplus(blocks, high, level, settings) < 0:
         return None
     for _ in range(settings.halvings):
         middle = (low + high) / 2
-        low, high = (low, middle) if _surplus(blocks, middle, settings) >= 0 else (middle, high)
+        low, high = (low, middle) if _surplus(blocks, middle, level, settings) >= 0 else (middle, high)
     return float(np.mean(np.concatenate([block.mass * _hidden(block.expected, high) for block in blocks])))
 
 
@@ -88,28 +93,24 @@ def _hidden(expected: Floats, size: float) -> Floats:
     return np.minimum(size, np.minimum(expected, 1 - expected))
 
 
-def _surplus(blocks: Sequence[Design], size: float, settings: EvidenceSettings) -> float:
-    """By how many standard deviations the expected sum is above what 80 % power takes; the lesser of the two tests."""
+def _surplus(blocks: Sequence[Design], size: float, level: float, settings: EvidenceSettings) -> float:
+    """By how many standard deviations the expected sum is above what 80 % power takes."""
     weight = spend([len(block.expected) for block in blocks], [True] * len(blocks)).weight
-    by_size = _signal(blocks, weight, size, signs_only=False)
-    by_sign = _signal(blocks, weight, size, signs_only=True)
-    bars = -ndtri(settings.significance), ndtri(settings.confidence_level)
-    signals = zip((by_size, by_sign), bars, strict=True)
-    return min(mean - bar - settings.z_power * spread for (mean, spread), bar in signals) - settings.z_both
+    mean, spread = _signal(blocks, weight, size)
+    return mean + float(ndtri(level)) - settings.z_power * spread
 
 
-def _signal(blocks: Sequence[Design], weight: Floats, size: float, *, signs_only: bool) -> tuple[float, float]:
+def _signal(blocks: Sequence[Design], weight: Floats, size: float) -> tuple[float, float]:
     """Mean and standard deviation of the combined z."""
     mean, variance = 0.0, 0.0
     for block, w in zip(blocks, weight, strict=True):
         hidden, rows = _hidden(block.expected, size), np.bincount(block.stratum)[block.stratum]
-        field = np.ones_like(hidden) if signs_only else hidden
         # a row of m keeps (m - 1) / m of its variance when the stratum is centred
-        kept = (block.mass * field) ** 2 * (1 - 1 / rows)
+        kept = (block.mass * hidden) ** 2 * (1 - 1 / rows)
         null = block.effect * float(kept @ (block.expected * (1 - block.expected)))
         if null <= 0:
             continue
-        mean += w * float((1 - 1 / rows) * block.mass * field @ hidden) / np.sqrt(null)
+        mean += w * float((1 - 1 / rows) * block.mass * hidden @ hidden) / np.sqrt(null)
         # what is hidden is no noise
         variance += w**2 * block.effect * float(kept @ (block.expected * (1 - block.expected) - hidden**2)) / null
     return mean, float(np.sqrt(max(variance, 0.0)))

@@ -31,9 +31,10 @@ class EvidenceSettings:
     """Coverage of the one-sided lower limits against their height. A convention."""
     z_power: float = 0.8416
     """Normal quantile of the 80 % power that is stated. A higher power promises less. Cohen (1988) suggests 80 %."""
-    z_both: float = 0.12
-    """Standard deviations that a claim costs beyond the harder of its two tests (power against what is promised). Tuned
-    once: without it the power promised as 80 % was 0.74 to 0.77 in four worlds of 300 rows."""
+    field_weight: float = 0.25
+    """How much the test of the field counts beside the kernel score (1 less this) in the p-value of the claim. Of 0.1
+    to 0.5, chosen on 40 draws of three planted regimes: more loses where the field has learned little, less where it
+    alone sees the structure."""
     total_limit: str = "agreement"
     """Which entry of :data:`miscal.evidence.limits.LIMITS` bounds the total miscalibration: exact for every n."""
     hidden_limit: str = "covariance"
@@ -70,6 +71,27 @@ class EvidenceSettings:
     """Share of rows that have a stated confidence to themselves above which a run warns. Not tuned."""
     smallest_window: int = 16
     """Rows of the narrowest window of the local linear fit that is tried (bias against noise). Not tuned."""
+
+    # The kernel score, chosen by power on other draws than those of ``benchmarks/sharpness.py``.
+    score_stratum_rows: int = 16
+    """Rows of a stratum where all rows are shuffled at once, which is finer in the confidence than blocks are: 16 keep
+    15 parts in 16 of what there is to compare (8: 7 in 8), and lose more where a curve of f is steep."""
+    score_widths: tuple[float, ...] = (0.5, 1.0)
+    """Widths of the local sums in median distances. At 0.35 and below, few columns alone show anything."""
+    score_clusters: tuple[int, ...] = (2, 4, 8, 16)
+    """Sizes of the partitions: few clusters see broad errors, many see rare ones."""
+    score_landmarks: int = 128
+    """Places of the local sums (time against chance): 64 and 256 did as well."""
+    most_score_rows: int = 50_000
+    """Rows beyond these are sampled: by then, what is large enough to matter is seen. Not tuned."""
+    most_score_values: int = 100_000_000
+    """Inputs beyond these are sampled too (memory): 12,000 rows of 8,192 columns. Not tuned."""
+    score_work: int = 20_000_000
+    """Rows times draws: time against Monte-Carlo error. Not tuned."""
+    least_score_draws: int = 399
+    """Draws of very many rows. Not tuned."""
+    shuffled_in_memory: int = 1 << 20
+    """Shuffled residuals held at a time (memory against calls). Not tuned."""
 
     # The exact law of a count, by Fourier inversion: time against the last digits.
     count_deviations: float = 8.0

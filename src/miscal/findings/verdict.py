@@ -1,6 +1,7 @@
 """The verdict: two plain sentences, what every diagram shows, and what none shows.
 
-The second says no more than the claim (:mod:`miscal.evidence.claim`) allows. It never says that there is nothing, but
+The second says no more than the claim (:mod:`miscal.evidence.claim`) allows: that there is something hidden by the
+p-value alone, where by what was confirmed, how much by the lower limit. It never says that there is nothing, but
 what the rows that testified would have detected. All sizes are in percentage points, as on the page.
 """
 
@@ -62,25 +63,42 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     was learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
-    No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says. On
-    1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have been
-    found with 80 % power, presuming one size on all rows, in both directions, and a field with the right signs.
+    No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
+    1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
+    been found with 80 % power, presuming one size on all rows, in both directions, and a field with the right signs.
+    >>> unlocated = Certificate(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
+    >>> print(verdict(Claim(False, unlocated)))
+    There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
+    model is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed
+    by itself, so that nothing is said of where the model is right more or less often; more rows would tell.
     """
     basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
-    if claim.confirmed:
+    if claim.located:
         if not groups and not places:
             return f"{_FOUND}. {_limit(claim, basis)}{_NO_PART}."
         return f"{_which(groups or places, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
     if groups:
-        adds = _NOTHING_BEYOND if not claim.structure else f"{_NOT_CONFIRMED} {basis}"
-        return f"{_which(groups, listed_in_report=True)}. {adds}."
+        return f"{_which(groups, listed_in_report=True)}. {_beyond_groups(claim, basis)}."
+    if claim.confirmed:
+        return f"{_UNLOCATED} ({_p_value(claim)}). {_NO_PLACE}."
     return f"{_not_found(claim)}. {_power(claim, basis)}."
 
 
 _FOUND = "Hidden miscalibration was found, which no reliability diagram can show"
-_NOTHING_BEYOND = "Beyond such groups, the estimated field claims nothing hidden"
-_NOT_CONFIRMED = "The estimated field as a whole was not confirmed on"
 _NO_PART = ", but no single part of the data could be confirmed on its own"
+
+_UNLOCATED = (
+    "There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the "
+    "model is right depends on the inputs"
+)
+_NO_PLACE = (
+    "It could not be located yet: the estimated field was not confirmed by itself, so that nothing is said of where "
+    "the model is right more or less often; more rows would tell"
+)
+
+
+def _p_value(claim: Claim) -> str:
+    return f"p = {claim.certificate.p_value:.2g}"
 
 
 def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
@@ -96,6 +114,8 @@ def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
 
 def _limit(claim: Claim, basis: str) -> str:
     low = 100 * claim.certificate.hidden.low
+    if low == 0:
+        return f"On {basis}, it is beyond chance ({_p_value(claim)}), but no lower limit of its average size is above 0"
     # a limit is rounded down, so that the words never promise more than the number
     limit = f"{np.floor(10 * low) / 10:.1f}" if low >= 0.1 else f"{low:.1g}"
     return f"On {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
@@ -123,6 +143,17 @@ def sized(difference: float, interval: Sequence[float | None] | None = None) -> 
     return f"{size}, {low} to {high}".replace("-", "\N{MINUS SIGN}")
 
 
+def _beyond_groups(claim: Claim, basis: str) -> str:
+    if claim.confirmed:
+        return (
+            f"On {basis}, the inputs say more of how often the model is right than the confidence does "
+            f"({_p_value(claim)}), but the estimated field as a whole was not confirmed by itself"
+        )
+    if not claim.structure:
+        return "Beyond such groups, the estimated field claims nothing hidden"
+    return f"The estimated field as a whole was not confirmed on {basis}"
+
+
 def _listed(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
@@ -131,14 +162,11 @@ def _not_found(claim: Claim) -> str:
     if not claim.structure:
         return (
             "No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence "
-            "says"
+            f"says ({_p_value(claim)})"
         )
-    p_value = f"p = {claim.certificate.hidden.p_value:.2g}"
-    # a p-value below 0.05 and a limit of 0 can occur together: the limit counts fewer rows, chosen before
-    reason = f"{p_value}, but the lower limit is 0" if claim.rejected else p_value
     return (
         "Hidden miscalibration was not confirmed: the estimator found some, but the outcomes of rows that it had not "
-        f"seen do not bear it out ({reason})"
+        f"seen do not bear it out ({_p_value(claim)})"
     )
 
 

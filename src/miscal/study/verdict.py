@@ -31,8 +31,8 @@ class MethodVerdict:
     n_family : int
         Pairs that p-values are adjusted over: those planned for the method, whether or not they are finished.
     n_proved : int
-        Pairs whose hidden miscalibration is proved at 5 % after Holm's adjustment over the family, and has a lower
-        limit above 0, as in the verdict of a run.
+        Pairs whose hidden miscalibration is proved at 5 % after Holm's adjustment over the family: by the p-value
+        alone, as in the verdict of a run.
     n_proved_alone : int
         The same without adjustment.
     n_compared : int
@@ -120,8 +120,8 @@ def method_verdict(pairs: pl.DataFrame, method: str, n_planned: int | None = Non
         gaps=gap_numbers(pairs, method),
         n_tested=proved.height,
         n_family=_family(proved, n_planned),
-        n_proved=_count((proved["p_adjusted"] <= SIGNIFICANCE) & (proved["limit_hidden"] > 0)),
-        n_proved_alone=_count((proved["p_hidden"] <= SIGNIFICANCE) & (proved["limit_hidden"] > 0)),
+        n_proved=_count(proved["p_adjusted"] <= SIGNIFICANCE),
+        n_proved_alone=_count(proved["p_hidden"] <= SIGNIFICANCE),
         n_compared=n_compared,
         n_helped=n_helped,
         n_harmed=n_harmed,

@@ -54,7 +54,7 @@ def _fields(field: AutoField, X: np.ndarray, confidence: np.ndarray, returned: s
     model = field.model_
     (at, _), base = model.query(X, confidence), model.base(confidence)
     shifts, local = {}, LocalMember()
-    if model.portfolio is not None:
+    if model.structure and model.portfolio is not None:
         shifts, local = model.portfolio.first_shifts(at), model.portfolio.later.get(LOCAL, local)
     shifts |= {LOCAL: local.shift(at)}
     found = {f"global map: {model.global_map.name}": base - confidence}

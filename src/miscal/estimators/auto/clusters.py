@@ -169,24 +169,48 @@ def _level(loss: Array, best: Array, weight: Array | None) -> bool:
 
 
 def _centres(learning: LearningRows) -> list[NDArray[np.float32]]:
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
     rng = np.random.default_rng((learning.seed, _CENTRES))
     rows = learning.at.inputs.components
     if len(rows) > AUTO.centre_rows:
         rows = rows[np.sort(rng.choice(len(rows), AUTO.centre_rows, replace=False))]
+    # the rows learned from, not those drawn: a cluster needs so many to learn its shift from
+    sizes = [k for k in AUTO.n_clusters if k <= len(learning) // AUTO.least_cluster_rows]
+    return find_centres(rows, sizes, int(rng.integers(2**31)))
+
+
+def find_centres(rows: NDArray[np.float32], sizes: Sequence[int], seed: int) -> list[NDArray[np.float32]]:
+    """Find the centres of partitions of the rows into so many clusters each, by k-means.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, q), float32
+    sizes : sequence of int
+        Those larger than the number of different rows are left out, and rows that allow none are one cluster.
+    seed : int
+
+    Returns
+    -------
+    list of ndarray of shape (k, q), float32
+
+    Examples
+    --------
+    >>> [len(centres) for centres in find_centres(np.arange(6, dtype=np.float32)[:, None], [2, 4, 8], 0)]
+    [2, 4]
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     # k-means cannot have more centres than there are distinct rows
-    most = min(len(learning) // AUTO.least_cluster_rows, len(np.unique(rows, axis=0)))
-    sizes = [k for k in AUTO.n_clusters if k <= most]
+    most = len(np.unique(rows, axis=0))
+    sizes = [k for k in sizes if k <= most]
     if not sizes:
         # a table too small for clusters is one cluster, and has one shift
         return [rows.mean(0, keepdims=True)]
-    seed, passes = int(rng.integers(2**31)), AUTO.centre_passes
     # filters of warnings belong to the whole process: two threads at a time could leave theirs behind
     with _FILTERING, warnings.catch_warnings():
         # centres of rows that differ by rounding alone coincide; the second of a pair holds no rows, and no shift
         warnings.simplefilter("ignore", ConvergenceWarning)
+        passes = AUTO.centre_passes
         return [KMeans(k, n_init=1, max_iter=passes, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
 
 

@@ -95,7 +95,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
         place=fitted.place,
         # kept even where no structure is claimed, since it gives every row its place, mass and neighbours
         local=fitted.local.geometry,
-        portfolio=_portfolio(fitted, combined) if structure else None,
+        portfolio=_portfolio(fitted, combined),
         support=find_support(at.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
         candidates=(*_global_candidates(maps, learning), *combined.candidates),
         evidence=fitted.evidence,

@@ -128,7 +128,7 @@ class AutoModel:
     place : Placement
     local : LocalShift
     portfolio : Portfolio or None
-        None where no local structure is claimed.
+        Where no local structure is claimed it corrects nothing, but tests may ask it; None in a saved model then.
     support : Support
         Where there are rows learned from.
     candidates : tuple of ScoreCandidate
@@ -148,7 +148,7 @@ class AutoModel:
     @property
     def structure(self) -> bool:
         """Whether local structure is claimed."""
-        return self.portfolio is not None
+        return self.evidence.structure
 
     def inputs(self, X: Array, confidence: Array | None = None) -> ScoreInputs:
         """Scale rows; the geometry needs no confidence."""
@@ -165,7 +165,7 @@ class AutoModel:
     @property
     def local_weighs(self) -> bool:
         """Whether the local shift has a weight in the stack."""
-        return self.portfolio is not None and self.portfolio.weighs(LOCAL)
+        return self.structure and self.portfolio is not None and self.portfolio.weighs(LOCAL)
 
     def supported(self, inputs: ScoreInputs) -> NDArray[np.bool_]:
         """Tell rows near enough to rows learned from, (n,)."""
@@ -211,7 +211,8 @@ class AutoModel:
     def _estimated(self, X: Array, confidence: Array) -> FieldEstimate:
         (at, place), base = self.query(X, confidence), self.base(confidence)
         supported = self.supported(at.inputs)
-        corrected = self.answer(at, base, supported)
+        shifted = self.shifted(at, base, supported)
+        corrected = shifted if self.structure else base
         return FieldEstimate(
             delta=corrected - confidence,
             mass=at.readout.mass,
@@ -222,6 +223,7 @@ class AutoModel:
             coordinates=self.local.coordinates(place).astype(np.float64),
             # delta method: the derivative of sigmoid is p (1 - p)
             standard_error=corrected * (1 - corrected) * at.readout.shift_error,
+            ungated=shifted - base,
         )
 
     def far_values(self, X: Array) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
@@ -236,7 +238,11 @@ class AutoModel:
         return far, changed
 
     def answer(self, at: Query, base: Array, supported: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Corrected confidences in [0, 1]; those of the global map, `base`, where the local support is missing."""
+        """Corrected confidences in [0, 1]: those of the global map, `base`, where no local structure is claimed."""
+        return self.shifted(at, base, supported) if self.structure else base
+
+    def shifted(self, at: Query, base: Array, supported: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Confidences by the portfolio, claimed or not; those of the global map where the local support is missing."""
         if self.portfolio is None:
             return base
         return np.where(supported, expit(at.offset + self.portfolio.shift(at)), base)
@@ -251,7 +257,9 @@ class AutoModel:
         }
         arrays = {"landmarks": self.support.landmarks}
         arrays |= with_prefix("global_map", self.global_map.state()) | with_prefix("scaler", self.scaler.state())
-        parts = {"place": self.place, "local": self.local, "portfolio": self.portfolio}
+        # a saved model corrects, and tests nothing
+        portfolio = self.portfolio if self.structure else None
+        parts = {"place": self.place, "local": self.local, "portfolio": portfolio}
         for name, part in parts.items():
             content[name], held = (None, {}) if part is None else part.state()
             arrays |= with_prefix(name, held)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence.blocks import spend
+from miscal.evidence.blocks import MID, spend
 from miscal.evidence.limits.bisection import largest_rejected
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound
 from miscal.evidence.limits.weighted import weighted_agreement_bound
@@ -70,7 +70,7 @@ def agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.rand
     """Bound E|delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
 
     ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f). Several blocks
-    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says; only then `rng` is used. Where
+    are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says. Where
     rows count unequally, :func:`~miscal.evidence.limits.weighted.weighted_agreement_bound` answers.
     """
     if rows.weight is not None:
@@ -84,17 +84,16 @@ def agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.rand
         low = agreement_limit(one.stated, one.agreed, settings=settings, effect=one.effect)
         p_value = dependent_p_value(one.stated, one.agreed, one.effect, settings)
         return Bound(value, low * (len(one.stated) / one.rows), p_value)
-    return Bound(value, *_combined(blocks, settings, rng))
+    return Bound(value, *_combined(blocks, settings))
 
 
-def _combined(blocks: Sequence[Agreement], settings: EvidenceSettings, rng: np.random.Generator) -> tuple[float, float]:
+def _combined(blocks: Sequence[Agreement], settings: EvidenceSettings) -> tuple[float, float]:
     """Lower limit and p-value of several blocks."""
     budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
-    ties, coin, alpha = rng.random(len(blocks)), float(rng.standard_normal()), 1 - settings.confidence_level
+    alpha = 1 - settings.confidence_level
 
     def together(size: float) -> float:
-        pairs = zip(blocks, ties.tolist(), strict=True)
-        return budget.p_value([_size_p_value(block, size, tie, settings) for block, tie in pairs], coin)
+        return budget.p_value([_size_p_value(block, size, settings) for block in blocks])
 
     p_value = together(0.0)
     if p_value >= alpha:
@@ -102,7 +101,7 @@ def _combined(blocks: Sequence[Agreement], settings: EvidenceSettings, rng: np.r
     return largest_rejected(lambda size: together(size) < alpha, settings.halvings), p_value
 
 
-def _size_p_value(block: Agreement, size: float, tie: float, settings: EvidenceSettings) -> float:
+def _size_p_value(block: Agreement, size: float, settings: EvidenceSettings) -> float:
     """P-value of the hypothesis that the mean error over the rows of a block is at most `size`."""
     if not block.claims:
         return 1.0
@@ -113,7 +112,7 @@ def _size_p_value(block: Agreement, size: float, tie: float, settings: EvidenceS
     height = float(np.interp(size, error, np.r_[ordered, 1.0]))
     raised = np.maximum(block.stated, height)
     at_least, above = (dependent_p_value(raised, block.agreed + more, block.effect, settings) for more in (0, 1))
-    return above + tie * (at_least - above)
+    return above + MID * (at_least - above)
 
 
 def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> float:

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.evidence.blocks import spend
+from miscal.evidence.blocks import MID, spend
 from miscal.evidence.conditional import (
     beyond_confidence,
     centred,
@@ -170,15 +170,14 @@ def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.rand
     if not any(claims):
         return 1.0
     p_values = [
-        _uniform_p_value(one, settings, rng) if claimed else 1.0 for one, claimed in zip(blocks, claims, strict=True)
+        _mid_p_value(one, settings, rng) if claimed else 1.0 for one, claimed in zip(blocks, claims, strict=True)
     ]
-    return spend([len(block.correct) for block in blocks], claims).p_value(p_values, float(rng.standard_normal()))
+    return spend([len(block.correct) for block in blocks], claims).p_value(p_values)
 
 
-def _uniform_p_value(block: Weighed, settings: EvidenceSettings, rng: np.random.Generator) -> float:
-    tie = float(rng.random())
+def _mid_p_value(block: Weighed, settings: EvidenceSettings, rng: np.random.Generator) -> float:
     return permutation_p_value(
-        block.surprise, block.field, block.stratum, rng=rng, settings=settings, tie=tie, effect=block.effect
+        block.surprise, block.field, block.stratum, rng=rng, settings=settings, tie=MID, effect=block.effect
     )
 
 
@@ -321,19 +320,19 @@ def common_limit(
         0 if the blocks together do not reject that there is nothing.
     """
     rows, claims = [len(block.correct) for block in blocks], [block.claims for block in blocks]
-    budget, coin, alpha = spend(rows, claims), float(rng.standard_normal()), 1 - settings.confidence_level
+    budget, alpha = spend(rows, claims), 1 - settings.confidence_level
     drawn = sum(rows) <= settings.drawn_rows
     tests = [
         _SizeTest(
             b.weight,
             b.expected,
-            tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie, missing=b.missing_variance),
+            tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=MID, missing=b.missing_variance),
         )
-        for b, tie in zip(blocks, rng.random(len(blocks)).tolist(), strict=True)
+        for b in blocks
     ]
 
     def together(size: float) -> float:
-        return budget.p_value([test.p_value(size) for test in tests], coin)
+        return budget.p_value([test.p_value(size) for test in tests])
 
     if together(0.0) > alpha:
         return 0.0

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence.blocks import spend
+from miscal.evidence.blocks import MID, spend
 from miscal.evidence.limits.bisection import largest_rejected
 from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound
 from miscal.evidence.limits.tail import tail_of
@@ -106,12 +106,12 @@ def weighted_agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng
     ``value`` is the weighted test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f).
     """
     drawn, parts = len(rows.correct) <= settings.drawn_rows, rows.in_turn()
-    # the p-values of several blocks are combined as normal scores: ties must be broken at random
-    ties = rng.random(len(parts)).tolist() if len(parts) > 1 else [1.0]
-    blocks = [_Block(part, rng, settings, drawn=drawn, tie=tie) for part, tie in zip(parts, ties, strict=True)]
+    # the p-values of several blocks are combined as normal scores, of which one of 1 would silence all others
+    tie = MID if len(parts) > 1 else 1.0
+    blocks = [_Block(part, rng, settings, drawn=drawn, tie=tie) for part in parts]
     if not any(block.claims for block in blocks):
         return NOTHING_CLAIMED
-    test = _together(blocks, rng)
+    test = _together(blocks)
     value, p_value = sum(block.excess for block in blocks) / len(rows.correct), test(0.0)
     alpha = 1 - settings.confidence_level
     if p_value >= alpha:
@@ -120,10 +120,9 @@ def weighted_agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng
     return Bound(value, largest_rejected(lambda error: test(error) < alpha, halvings), p_value)
 
 
-def _together(blocks: list[_Block], rng: np.random.Generator) -> Callable[[float], float]:
-    """Test of a size by all blocks, combined as :mod:`miscal.evidence.blocks` says; a single block needs no coin."""
+def _together(blocks: list[_Block]) -> Callable[[float], float]:
+    """Test of a size by all blocks, combined as :mod:`miscal.evidence.blocks` says."""
     if len(blocks) == 1:
         return blocks[0].p_value
     budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
-    coin = float(rng.standard_normal())
-    return lambda error: budget.p_value([block.p_value(error) for block in blocks], coin)
+    return lambda error: budget.p_value([block.p_value(error) for block in blocks])

@@ -18,10 +18,14 @@ TEMPLATE = """
 {% if limit.low is none %}
 <dd><b>not defined</b></dd>
 <dd class="note">The limit of the {{ limit.quantity }} could not be computed.</dd>
-{% elif limit.proven %}
+{% elif limit.size %}
 <dd><b>at least {{ limit.low | size }}</b> points</dd>
 <dd class="note">One-sided 95&nbsp;% lower confidence limit of the {{ limit.quantity }} ({{ limit.p_value | p_value
 }}).</dd>
+{% elif limit.proven %}
+<dd><b>found</b></dd>
+<dd class="note">It is beyond chance ({{ limit.p_value | p_value }}), but the one-sided 95&nbsp;% lower confidence limit
+of the {{ limit.quantity }} is not above zero.</dd>
 {% else %}
 <dd><b>none proven</b></dd>
 <dd class="note">The one-sided 95&nbsp;% lower confidence limit of the {{ limit.quantity }} is not above zero
@@ -82,15 +86,16 @@ difference of 0.021 is 2.1 points.</p>
 
 @dataclass(frozen=True)
 class VerdictLimit:
-    """A certificate as shown: its lower limit (all that is claimed), whether it is above zero, its p-value."""
+    """A certificate as shown: its lower limit, its p-value, and whether that alone proves something."""
 
     label: str
     quantity: str
     low: float | None
     p_value: float | None
+    proven: bool = False
 
     @property
-    def proven(self) -> bool:
+    def size(self) -> bool:
         """Whether the limit, as printed, is above zero."""
         return self.low is not None and self.low > 0
 
@@ -136,7 +141,10 @@ def view(source: Source) -> VerdictView:
         hidden=short(hidden_part, 2000),
         limits=(
             VerdictLimit("Miscalibration", total, rounded_down(proof.lower_bound_total), proof.p_value_total),
-            VerdictLimit("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
+            VerdictLimit(
+                *("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
+                proven=proof.claims_hidden,
+            ),
         ),
         summary=summary,
         before=raw.smece if raw else None,

@@ -1,0 +1,254 @@
+"""Do the inputs say anything of the outcomes that the confidence does not? A test that needs no fitted field.
+
+If outcomes depend on the confidence alone, the residuals of rows of near-equal confidence may be dealt to these rows in
+any other way. So the residuals e are shuffled within strata of the confidence, over all rows, and it is asked whether
+they lie closer together in the inputs than shuffled ones do. Each of eight statistics is a sum of squares of smoothed
+residuals, sum over j of w_j (sum over rows i of z_ij e_i)^2:
+
+    linear        z_j the leading principal components of the inputs, w_j 1 or their variance
+    local         z_j the weights exp(-d^2 / (s m)^2) of the rows around a landmark, d their distance, m the median
+                  distance of two rows, s 1/2 and 1
+    by cluster    z_j the rows of a k-means cluster over the root of their number, for 2, 4, 8 and 16 clusters
+
+One set of shuffles serves all eight. The p-value of each statistic among the shuffles is known for the data and for
+every shuffle alike, so the mean of their p^(-1/2) is too (a generalised mean: Vovk and Wang, Biometrika 107, 2020), and
+its rank among those of the shuffles is an exact p-value: nothing is lost to testing eight times. The exponent weighs
+the smallest p-value against the agreement of several: on draws of eight worlds, the minimum had less power where most
+statistics see something, and the product less where one alone does. (Each statistic is a variance component test, as
+of Liu, Lin and Ghosh, Biometrics 63, 2007, whose law is shuffled.)
+
+Rows that hang together make a sum vary more than shuffles of single rows show: each inner sum is then divided by the
+root of its design effect, as in all tests of miscal. Rows that count unequally have their weight as a factor of z.
+
+Cost: about rows x draws x (2 x 336 + 20) operations, in single precision; at most 50,000 rows (more are sampled) and
+2e7 rows x draws (but no fewer than 399 draws), so never more than about 2e10 operations: some seconds. Memory: 336
+numbers of 4 bytes a row, and some megabytes of shuffles at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from miscal.calibration.survey_design import SurveyDesign, shares
+from miscal.estimators.auto.clusters import find_centres, nearest
+from miscal.estimators.auto.inputs import fit_scaler
+from miscal.estimators.kernel import median_distance
+from miscal.evidence.conditional import centred, given_count, shuffle_variances, strata
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+_ROUNDING = 1e-5
+"""Statistics nearer to each other, relative to their size, are equal: they are summed in single precision."""
+
+_BLOCK_ROWS, _COLUMNS_AT_ONCE = 4_096, 32
+
+_SAME = 1e-6
+"""Standard deviation of confidences that are the same."""
+
+_EXPONENT = 0.5
+"""Of 1 / p, whose mean combines the statistics."""
+
+
+def kernel_score(
+    X: NDArray[np.floating],
+    correct: Floats,
+    confidence: Floats,
+    expected: Floats,
+    *,
+    design: SurveyDesign | None = None,
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    random_state: int | np.random.Generator = 0,
+) -> float | None:
+    """Test whether outcomes depend on the inputs given the confidence, without a fitted field.
+
+    Parameters
+    ----------
+    X : (n, d) array, finite
+        Inputs. Each column is standardised, so that its unit and origin do not matter.
+    correct : (n,) float64, 0 or 1
+    confidence : (n,) float64 in [0, 1]
+    expected : (n,) float64 in [0, 1]
+        E[y | f] of each row, learned from other rows.
+    design : SurveyDesign, optional
+        Rows whose outcomes hang together, and how much each counts; by default all are independent and count alike.
+    settings : EvidenceSettings, optional
+        Of which the strata, draws, landmarks and the most rows are used.
+    random_state : int or numpy.random.Generator, default 0
+        Of the shuffles, landmarks and clusters. With one seed the order of the rows does not matter, but for which of
+        very many are sampled.
+
+    Returns
+    -------
+    float in (0, 1], or None
+        P-value; None where there is nothing to compare, because no stratum has two different outcomes, or no input
+        varies.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, f = rng.normal(size=(1000, 3)), rng.uniform(0.3, 0.7, 1000)
+    >>> off = (rng.random(1000) < f + 0.2 * np.sign(X[:, 0])).astype(float)
+    >>> right = (rng.random(1000) < f).astype(float)
+    >>> kernel_score(X, off, f, f), kernel_score(X, right, f, f) > 0.05
+    (0.0005, True)
+    """
+    rng = np.random.default_rng(random_state)
+    rows = _sampled(X, settings, rng)
+    order = _own_order(inputs := X[rows], correct[rows], confidence[rows])
+    rows, inputs = rows[order], inputs[order]
+    known = None if design is None else design.take(rows)
+    f, y, rate = confidence[rows], correct[rows], expected[rows]
+    stratum = strata(f, settings.score_stratum_rows, None if known is None else known.group)
+    e = given_count(y, rate, stratum)
+    smoothers = smoothers_of(inputs, f, settings, rng)
+    if not e.any() or smoothers is None:
+        return None
+    factors = _factors(smoothers.columns, f, stratum, known)
+    scale = _deflation(factors, e, y - rate, rate * (1 - rate), stratum, known)
+    draws = int(np.clip(settings.score_work // len(rows), settings.least_score_draws, settings.n_draws))
+    sums = [(e.astype(np.float32) @ factors * scale)[None]]
+    sums += [dealt @ factors for dealt in shuffles(e, stratum, draws, rng, settings)]
+    return _p_value(np.concatenate(sums).astype(np.float64) ** 2 @ smoothers.weights)
+
+
+def _sampled(X: NDArray[np.floating], settings: EvidenceSettings, rng: np.random.Generator) -> Ints:
+    """Return the numbers of the rows; of very many, or very wide ones, draw some."""
+    most = min(settings.most_score_rows, settings.most_score_values // max(1, X.shape[1]))
+    n = len(X)
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _own_order(X: NDArray[np.floating], correct: Floats, confidence: Floats) -> Ints:
+    """Order rows by what they hold, so that it does not matter in which order they came."""
+    direction = np.cos(np.arange(X.shape[1]))
+    # rows that agree in this number are equal, but for coincidences; in blocks, as double precision takes memory
+    parts = [X[i : i + _BLOCK_ROWS].astype(np.float64) @ direction for i in range(0, len(X), _BLOCK_ROWS)]
+    return np.lexsort((correct, np.concatenate(parts), confidence))
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothers:
+    """What residuals are smoothed by.
+
+    Attributes
+    ----------
+    columns : (n, m) float32
+        Factors of the residuals in m sums.
+    weights : (m, k) float64 >= 0
+        What the square of each sum counts in each of k statistics.
+    """
+
+    columns: Singles
+    weights: Floats
+
+
+def smoothers_of(
+    X: NDArray[np.floating], confidence: Floats, settings: EvidenceSettings, rng: np.random.Generator
+) -> Smoothers | None:
+    """Smooth by components, around landmarks and by cluster; None where no input varies. No outcome is looked at.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = smoothers_of(rng.normal(size=(500, 3)), rng.random(500), EVIDENCE_DEFAULTS, rng)
+    >>> found.columns.shape, found.weights.shape
+    ((500, 289), (289, 8))
+    """
+    places = fit_scaler(X, confidence, rng)(X, confidence).components
+    if places.shape[1] == 0:
+        return None
+    blocks = [(places, np.column_stack([np.ones(places.shape[1]), places.var(0, dtype=np.float64)]))]
+    landmarks = places[np.sort(rng.choice(len(places), min(settings.score_landmarks, len(places)), replace=False))]
+    # |x - l|^2 from products; rounding can make it negative
+    squares = (places**2).sum(1)[:, None] + (landmarks**2).sum(1) - 2 * (places @ landmarks.T)
+    near = -np.maximum(squares, 0) / np.float32(median_distance(places, rng) ** 2)
+    blocks += [_alone(np.exp(near / np.float32(scale**2))) for scale in settings.score_widths]
+    for centres in find_centres(places, settings.score_clusters, int(rng.integers(2**31))):
+        member = np.eye(len(centres), dtype=np.float32)[nearest(places, centres)]
+        blocks.append(_alone(member / np.sqrt(np.maximum(member.sum(0), 1))))
+    columns, weights = zip(*blocks, strict=True)
+    return Smoothers(np.concatenate(columns, 1), block_diag(*weights))
+
+
+def _alone(columns: Singles) -> tuple[Singles, Floats]:
+    """Columns whose squares add up to one statistic."""
+    return columns, np.ones((columns.shape[1], 1))
+
+
+def _factors(columns: Singles, confidence: Floats, stratum: Ints, design: SurveyDesign | None) -> Singles:
+    """Columns less their regression on the confidence within strata, times what the rows count.
+
+    Where few rows share a range of confidences, strata are wide, and inputs that follow the confidence would meet what
+    a regression of the outcome on it has missed. Rows come stratum by stratum.
+    """
+    first = np.flatnonzero(np.diff(stratum, prepend=-1))
+    mass = np.ones(len(columns)) if design is None or design.weight is None else shares(design.weight, len(columns))
+    mass = (mass * len(columns) / mass.sum())[:, None]
+
+    def means(values: NDArray[np.floating]) -> NDArray[np.floating]:
+        sums = np.add.reduceat(mass * values, first)
+        return (sums / np.maximum(np.add.reduceat(mass, first), np.finfo(float).tiny))[stratum]
+
+    along = confidence[:, None] - means(confidence[:, None])
+    spread = means(along**2)
+    # confidences that differ by rounding alone have no slope
+    along = np.where(spread > _SAME**2, along / np.sqrt(np.maximum(spread, _SAME**2)), 0.0)
+    factors = np.empty_like(columns)
+    for part in range(0, columns.shape[1], _COLUMNS_AT_ONCE):
+        some = columns[:, part : part + _COLUMNS_AT_ONCE].astype(np.float64)
+        some -= means(some)
+        factors[:, part : part + _COLUMNS_AT_ONCE] = mass * (some - along * means(along * some))
+    return factors
+
+
+def _deflation(
+    factors: Singles, e: Floats, residual: Floats, variance: Floats, stratum: Ints, design: SurveyDesign | None
+) -> Singles:
+    """Return what each inner sum is multiplied by, (m,): one over the root of its design effect."""
+    if design is None or design.group is None:
+        return np.ones(factors.shape[1], dtype=np.float32)
+    effects = []
+    for column in factors.T.astype(np.float64):
+        shuffled = float(shuffle_variances(centred(e, stratum), centred(column, stratum), stratum).sum())
+        effects.append(design.design_effect(column, residual, variance, independent=shuffled))
+    return (1 / np.sqrt(effects)).astype(np.float32)
+
+
+def shuffles(
+    e: Floats, stratum: Ints, draws: int, rng: np.random.Generator, settings: EvidenceSettings = EVIDENCE_DEFAULTS
+) -> Iterator[Singles]:
+    """Shuffle values within strata, some draws at a time, each (k, n).
+
+    Examples
+    --------
+    >>> e, stratum = np.array([1.0, -1.0, 0.5, -0.5]), np.array([0, 0, 1, 1])
+    >>> (drawn,) = shuffles(e, stratum, 4, np.random.default_rng(0))
+    >>> drawn.shape, np.abs(drawn).tolist()[0]
+    ((4, 4), [1.0, 1.0, 0.5, 0.5])
+    """
+    order, rows = np.argsort(stratum, kind="stable"), np.bincount(stratum)
+    # strata of one size lie in one table, and are shuffled by one call
+    tables = [order[(rows == size)[stratum[order]]].reshape(-1, size) for size in np.unique(rows[rows > 0])]
+    single, step = e.astype(np.float32), max(1, settings.shuffled_in_memory // len(e))
+    for start in range(0, draws, step):
+        dealt = np.empty((min(step, draws - start), len(e)), dtype=np.float32)
+        for table in tables:
+            dealt[:, table] = rng.permuted(np.broadcast_to(single[table], (len(dealt), *table.shape)), axis=2)
+        yield dealt
+
+
+def _p_value(statistics: Floats) -> float:
+    """Rank the data, the first of (draws, k) statistics, by the mean p^(-1/2) of their p-values among all draws."""
+    draws = len(statistics)
+    # how many draws are smaller
+    below = [np.searchsorted(np.sort(column), column * (1 - _ROUNDING), side="left") for column in statistics.T]
+    surprise = np.sum((draws / (draws - np.array(below))) ** _EXPONENT, axis=0)
+    return float(np.mean(surprise >= surprise[0] * (1 - 1e-12)))

@@ -1,0 +1,186 @@
+"""The kernel score: what it computes, what it does not depend on, and how often it is wrong."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest, kstest
+
+from miscal.calibration.survey_design import SurveyDesign
+from miscal.evidence.combination import needed, together
+from miscal.evidence.conditional import given_count, strata
+from miscal.evidence.kernel_score import _factors, _p_value, kernel_score, shuffles, smoothers_of
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+
+FEW = EvidenceSettings(n_draws=99, least_score_draws=99)
+seeds = st.integers(0, 10_000)
+
+
+def world(n, seed, hidden=0.0, columns=4):
+    """Inputs, outcomes and confidences; the sign of the first input is worth `hidden`."""
+    rng = np.random.default_rng((seed, 3))
+    X, f = rng.normal(size=(n, columns)), rng.uniform(0.3, 0.7, n)
+    y = (rng.random(n) < f + hidden * np.sign(X[:, 0])).astype(float)
+    return X, y, f
+
+
+@given(seeds)
+@settings(max_examples=10, deadline=None)
+def test_the_order_of_the_rows_is_irrelevant(seed):
+    X, y, f = world(120, seed, 0.2)
+    turned = np.random.default_rng(seed).permutation(120)
+    whole = kernel_score(X, y, f, f, settings=FEW, random_state=seed)
+    assert kernel_score(X[turned], y[turned], f[turned], f[turned], settings=FEW, random_state=seed) == whole
+
+
+@given(seeds, st.lists(st.sampled_from([-1024.0, -0.5, 2.0, 4096.0]), min_size=4, max_size=4))
+@settings(max_examples=10, deadline=None)
+def test_units_and_origins_of_the_columns_are_irrelevant(seed, scales):
+    X, y, f = world(150, seed, 0.15)
+    # the order of rows is by their values, and decides the landmarks: one sign for all keeps it for these draws
+    plain = kernel_score(X, y, f, f, settings=FEW, random_state=seed)
+    moved = kernel_score(X * np.abs(scales) + 8.0, y, f, f, settings=FEW, random_state=seed)
+    assert moved == pytest.approx(plain, abs=0.05)
+
+
+def test_planted_structure_is_seen_and_its_absence_too():
+    X, y, f = world(800, 1, 0.2)
+    assert kernel_score(X, y, f, f) < 0.01
+    X, y, f = world(800, 1)
+    assert kernel_score(X, y, f, f) > 0.05
+
+
+@given(seeds)
+@settings(max_examples=10, deadline=None)
+def test_the_statistics_are_those_of_two_nested_loops(seed):
+    X, y, f = world(40, seed, 0.2)
+    order = np.argsort(f)
+    X, y, f = X[order], y[order], f[order]
+    stratum = strata(f, 8)
+    e = given_count(y, f, stratum)
+    found = smoothers_of(X, f, EVIDENCE_DEFAULTS, np.random.default_rng(seed))
+    factors = _factors(found.columns, f, stratum, None)
+    fast = (e @ factors.astype(float)) ** 2 @ found.weights
+    for k, value in enumerate(fast):
+        slow = 0.0
+        for j in range(factors.shape[1]):
+            inner = 0.0
+            for i in range(40):
+                inner += float(factors[i, j]) * e[i]
+            slow += found.weights[j, k] * inner**2
+        assert value == pytest.approx(slow, rel=1e-6, abs=1e-9)
+
+
+@given(seeds)
+@settings(max_examples=10, deadline=None)
+def test_factors_have_no_mean_and_no_slope_in_the_confidence_within_a_stratum(seed):
+    X, _, f = world(60, seed)
+    f = np.sort(f)
+    stratum, weight = strata(f, 8), np.random.default_rng(seed).uniform(0.5, 2.0, 60)
+    for design in (None, SurveyDesign(None, 0.0, weight)):
+        factors = _factors(X.astype(np.float32), f, stratum, design)
+        for k in range(stratum.max() + 1):
+            inside = stratum == k
+            assert np.abs(factors[inside].sum(0)).max() < 1e-4
+            assert np.abs((f[inside] - f[inside].mean()) @ factors[inside]).max() < 1e-4
+
+
+@given(seeds, st.integers(1, 30))
+@settings(max_examples=20, deadline=None)
+def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
+    rng = np.random.default_rng(seed)
+    stratum, e = rng.integers(0, 5, 40), rng.normal(size=40)
+    dealt = np.concatenate(list(shuffles(e, stratum, draws, rng, replace(FEW, shuffled_in_memory=200))))
+    assert dealt.shape == (draws, 40)
+    for k in np.unique(stratum):
+        own = np.sort(e[stratum == k]).astype(np.float32)
+        assert np.array_equal(np.sort(dealt[:, stratum == k], axis=1), np.broadcast_to(own, (draws, len(own))))
+
+
+@given(st.integers(2, 40), st.integers(1, 4), seeds)
+def test_the_rank_is_a_p_value(draws, kinds, seed):
+    statistics = np.random.default_rng(seed).random((draws, kinds))
+    found = _p_value(statistics)
+    assert 1 / draws <= found <= 1
+    largest = statistics.copy()
+    largest[0] = 2.0
+    assert _p_value(largest) == 1 / draws
+    assert _p_value(np.ones((draws, kinds))) == 1
+
+
+def test_nothing_to_compare_is_no_p_value():
+    X, y, f = world(60, 0)
+    assert kernel_score(np.ones_like(X), y, f, f, settings=FEW) is None
+    assert kernel_score(X, np.ones(60), f, f, settings=FEW) is None
+
+
+def test_rows_that_hang_together_count_as_fewer():
+    # every row twice: without its groups the same sums look twice as sure
+    X, y, f = world(200, 7, 0.12)
+    X, y, f = (np.repeat(values, 2, axis=0) for values in (X, y, f))
+    pairs = SurveyDesign.given(np.arange(400) // 2, y, f)
+    free, grouped = (
+        kernel_score(X, y, f, f, design=design, settings=EvidenceSettings(n_draws=499)) for design in (None, pairs)
+    )
+    assert free < grouped
+
+
+def test_rows_without_weight_say_nothing():
+    X, y, f = world(600, 2, 0.25)
+    inside = np.arange(600) < 300
+    y = np.where(inside, y, np.random.default_rng(0).random(600) < f).astype(float)
+    halves = [SurveyDesign(None, 0.0, np.where(part, 1.0, 1e-9)) for part in (inside, ~inside)]
+    planted, none = (kernel_score(X, y, f, f, design=design, settings=FEW) for design in halves)
+    assert planted == 0.01
+    assert none > 0.05
+
+
+def test_very_many_rows_are_sampled():
+    X, y, f = world(3_000, 4, 0.2)
+    assert kernel_score(X, y, f, f, settings=replace(FEW, most_score_rows=500)) < 0.05
+    assert kernel_score(X, y, f, f, settings=replace(FEW, most_score_values=2_000)) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped):
+    found = []
+    for seed in range(600):
+        X, y, f = world(200, seed)
+        if grouped:
+            X, y, f = (np.repeat(values[:100], 2, axis=0) for values in (X, y, f))
+        design = SurveyDesign.given(np.arange(200) // 2, y, f) if grouped else None
+        found.append(kernel_score(X, y, f, f, design=design, settings=FEW, random_state=seed))
+    assert kstest(found, "uniform", alternative="greater").pvalue > 0.01
+    for level in (0.01, 0.05):
+        assert binomtest(int(np.sum(np.array(found) <= level)), 600, level, alternative="greater").pvalue > 0.01
+
+
+probabilities = st.floats(1e-12, 0.999999)
+
+
+@given(probabilities, probabilities, st.floats(0.01, 0.99))
+def test_a_combined_p_value_lies_between_its_parts_and_rises_with_them(p, q, weight):
+    both = together([p, q], [weight, 1 - weight])
+    assert min(p, q) * (1 - 1e-9) <= both <= max(p, q) * (1 + 1e-9)
+    assert together([p / 2, q], [weight, 1 - weight]) <= both * (1 + 1e-9)
+
+
+@given(probabilities, st.floats(0.01, 0.99))
+def test_what_had_nothing_to_test_is_left_out(p, weight):
+    assert together([1.0, p], [weight, 1 - weight]) == p
+    assert together([1.0, 1.0], [weight, 1 - weight]) == 1
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.001, 0.2))
+def test_a_test_that_is_just_small_enough_rejects_beside_one_that_says_as_much_as_chance(weight, level):
+    assert together([needed(weight, level), 0.5], [weight, 1 - weight]) == pytest.approx(level)
+
+
+def test_the_combination_of_independent_p_values_is_uniform():
+    p, q = np.random.default_rng(0).random((2, 20_000))
+    combined = [together(pair, [0.25, 0.75]) for pair in zip(p.tolist(), q.tolist(), strict=True)]
+    assert kstest(combined, "uniform").pvalue > 0.01
