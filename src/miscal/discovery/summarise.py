@@ -18,6 +18,7 @@ from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
 from miscal.discovery.correction_gains import correction_gains
 from miscal.discovery.fitted_rows import ALL, FittedRows
+from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run_claim import claim_of
 from miscal.discovery.summary import (
@@ -76,10 +77,10 @@ def summarise(
     regime, hidden_regime = rows.regime[testify], rows.hidden_regime[testify]
     supported, visible = rows.estimate.supported[testify], rows.estimate.visible[testify]
     predictions = {name: values[testify] for name, values in rows.corrections.items()}
-    regimes = measurements.regime_numbers(tested, regime, seed=seed)
+    claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
+    regimes = gated_regimes(measurements.regime_numbers(tested, regime, seed=seed), claimed)
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
-    claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     summary = Summary(
         n=len(triples),
@@ -95,14 +96,14 @@ def summarise(
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
-        hidden_regimes=measurements.regime_numbers(tested, hidden_regime, seed=None),
+        hidden_regimes=gated_regimes(measurements.regime_numbers(tested, hidden_regime, seed=None), claimed),
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(tested, predictions, regime),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
         gains=correction_gains(tested, predictions),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
-        subregimes=tuple(SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts),
+        subregimes=gated_parts((SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts), claimed),
         findings=rows.ledger.numbers(),
         accounted_for=rows.ledger.accounted_numbers(),
         places=_places(rows, regimes),

@@ -1,0 +1,99 @@
+"""No two statements of a run contradict each other: laws over whole summaries."""
+
+import numpy as np
+import pytest
+
+import miscal
+from miscal.discovery.gatekeeping import gated_parts, gated_regimes
+from miscal.discovery.summary import Confirmed, MeasureAgainstNull, Regime, SmoothEce, SubregimeNumbers
+from miscal.evidence.certificates import Certificate
+from miscal.evidence.claim import Claim
+from miscal.evidence.limits import Bound
+
+LEVEL = 0.05
+
+
+def contradictions(summary):
+    """Say which statements of a summary contradict each other."""
+    said = []
+
+    def check(holds, words):
+        if not holds:
+            said.append(words)
+
+    proof = summary.certificate
+    claimed = proof.p_value < LEVEL
+    located = claimed and proof.p_field < LEVEL
+    limit = proof.lower_bound_hidden.interval[0]
+    check(limit == 0 or claimed, "a limit of what is not claimed")
+    check(
+        ("was found" in summary.verdict) <= (not claimed or "No hidden" not in summary.verdict), "verdict and p-value"
+    )
+    check(
+        not ("o hidden miscalibration was found" in summary.verdict and (claimed or summary.findings)), "none, but some"
+    )
+    for one in (*summary.regimes, *summary.hidden_regimes, *summary.subregimes):
+        sure = getattr(one, "confirmed_parts", None) or one.confirmed
+        side = -1 if getattr(one, "parent", one.name) == "over" else 1
+        for name, part in (("total", one.residual), ("hidden", one.hidden)):
+            if part is None or part.interval is None or part.p_value is None:
+                continue
+            beyond = part.interval[0] > 0 or part.interval[1] < 0
+            check(beyond == (part.p_value <= LEVEL), f"{one.name}: interval and p-value of {name}")
+            check(not getattr(sure, name) or (beyond and part.value * side > 0), f"{one.name}: {name} confirmed")
+        check(located or not sure.hidden, f"{one.name}: hidden confirmed, but nothing located")
+    for one in summary.findings:
+        low, high = one.beyond.interval
+        check(one.p_adjusted <= LEVEL and (low > 0 or high < 0), f"{one.description}: interval and p-value")
+        check((one.beyond.value < 0) == (one.sign == "over"), f"{one.description}: sign")
+    for one in summary.accounted_for:
+        same = one.beyond.value is not None and (one.beyond.value < 0) == (one.sign == "over")
+        check(not same or one.beyond.interval[0] <= 0 <= one.beyond.interval[1], f"{one.description}: left unexplained")
+    for name, gain in summary.gains.items():
+        theirs, ours = summary.correction[name].all, summary.correction["miscal"].all
+        check(abs(theirs.log_loss - ours.log_loss - gain.log_loss.value) < 1e-9, f"gain over {name}")
+    return said
+
+
+def world(seed, n=400, *, shift=1.5):
+    rng = np.random.default_rng(seed)
+    X, f = rng.normal(size=(n, 3)), rng.uniform(0.3, 0.95, n)
+    kind = rng.choice(list("abcd"), n)
+    odds = np.log(f / (1 - f)) + shift * (X[:, 0] > 0.8) - shift * (kind == "a")
+    table = {"confidence": f, "correct": (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int), "kind": kind}
+    return table | {f"x_{i}": X[:, i] for i in range(3)}
+
+
+@pytest.mark.parametrize(("seed", "shift"), [(0, 0.0), (1, 0.8), (2, 1.5)])
+def test_no_two_statements_of_a_run_contradict_each_other(seed, shift):
+    triples = miscal.read_triples(world(seed, shift=shift), features="x_*", metadata="kind")
+    assert contradictions(miscal.discover(triples, seed=seed, map_method="pca", n_jobs=1).summary) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("n", [300, 1000])
+def test_nor_do_they_in_many_runs(seed, n):
+    triples = miscal.read_triples(world(seed, n, shift=0.25 * (seed % 6)), features="x_*", metadata="kind")
+    assert contradictions(miscal.discover(triples, seed=seed, map_method="pca", n_jobs=1).summary) == []
+
+
+def claim(p_field, p_structure):
+    return Claim(True, Certificate(Bound(0.1, 0.0, 0.5), Bound(0.1, 0.0, p_field), 0.05, 500, p_structure))
+
+
+def test_a_part_is_confirmed_in_what_it_hides_only_behind_the_claim():
+    sure, number = Confirmed(total=True, visible=True, hidden=True), MeasureAgainstNull(value=-0.1)
+    shared = {"n": 50, "share": 0.5, "accuracy": 0.5, "confidence": 0.6, "residual": number}
+    regime = Regime(name="over", confirmed=sure, smece=SmoothEce(value=0.1), brier=0.2, **shared)
+    more = {"n_fit": 50, "delta": -0.1, "keywords": (), "metadata": (), "exemplars": (), "p_value": 0.01}
+    parts = [
+        SubregimeNumbers(name="a", parent="over", field=field, confirmed=True, confirmed_parts=sure, **shared, **more)
+        for field in ("total", "hidden")
+    ]
+    for found, hidden in ((claim(0.001, 0.001), True), (claim(0.9, 0.0001), False), (claim(0.9, 0.9), False)):
+        assert [one.confirmed.hidden for one in gated_regimes([regime], found)] == [hidden]
+        assert all(one.confirmed.total for one in gated_regimes([regime], found))
+        gated = gated_parts(parts, found)
+        assert [one.confirmed_parts.hidden for one in gated] == [hidden, hidden]
+        assert [one.confirmed for one in gated] == [True, hidden]
