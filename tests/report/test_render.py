@@ -104,6 +104,23 @@ def test_a_certificate_is_rounded_down(make_run):
     assert "at least 9.4 points" in page_of(make_run(300, edit=raise_limit)).visible
 
 
+def test_a_miscalibration_that_smece_shows_is_not_called_unproven(make_run):
+    def deny_limit(p_value):
+        def change(summary):
+            summary["certificate"] |= {"p_value_total": 1.0}
+            summary["certificate"]["lower_bound_total"]["interval"][0] = 0.0
+            summary["global"]["smece"]["p_value"] = p_value
+
+        return change
+
+    def tile(p_value):
+        text = " ".join(page_of(make_run(300, edit=deny_limit(p_value))).visible.split())
+        return text[text.index("Miscalibration ") :].removeprefix("Miscalibration ")[:20]
+
+    assert tile(0.001).startswith("found")
+    assert tile(0.4).startswith("none proven")
+
+
 def test_corrections_stand_beside_ours_with_paired_intervals_and_none_is_called_best(make_run):
     text = render(make_run(1000)).read_text(encoding="utf-8")
     table = text[text.index('class="slice all"') : text.index('class="slice over"')]

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from miscal.discovery.summary import Measure, Summary
+from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 from miscal.report.texts import first_sentence, short
@@ -136,11 +137,17 @@ def view(source: Source) -> VerdictView:
     raw, ours = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     losses = (raw.log_loss, ours.log_loss) if raw and ours else ()
     shown, hidden_part = first_sentence(summary.verdict)
+    total_low, smece = rounded_down(proof.lower_bound_total), summary.global_.smece
+    # the field may have nothing to say of an error that smECE shows: one question has one answer
+    by_smece = total_low == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
     return VerdictView(
         shown=short(shown, 2000),
         hidden=short(hidden_part, 2000),
         limits=(
-            VerdictLimit("Miscalibration", total, rounded_down(proof.lower_bound_total), proof.p_value_total),
+            VerdictLimit(
+                *("Miscalibration", total, total_low, smece.p_value if by_smece else proof.p_value_total),
+                proven=by_smece,
+            ),
             VerdictLimit(
                 *("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
                 proven=proof.claims_hidden,
