@@ -58,6 +58,9 @@ def test_our_faults_are_1_and_say_how_to_report(capsys):
     assert "--debug" in err
     assert err.count("\n") == 1
     assert verdict_on(errors.InternalError("x"))[0] == 1
+    noted = KeyError("x")
+    noted.add_note("while batch 3 was computed")
+    assert verdict_on(noted)[1].startswith("KeyError: 'x'; while batch 3 was computed; this is a bug in miscal")
 
 
 @pytest.mark.promise("C5")

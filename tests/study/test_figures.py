@@ -26,7 +26,7 @@ def drawn(monkeypatch, tmp_path):
         module = sys.modules[BY_NAME[name].draw.__module__]
         monkeypatch.setattr(module, "write", lambda figure, folder, own: kept.setdefault(own, figure) and own)
         with shared.study_look():
-            names = BY_NAME[name].draw(made, tmp_path)
+            names = list(BY_NAME[name].draw(made, tmp_path))
         assert names == list(kept)
         return kept
 
@@ -279,7 +279,7 @@ def test_the_same_tables_give_the_same_bytes(tmp_path, made):
         (tmp_path / place).mkdir()
         with shared.study_look():
             for name in ("sizes",):
-                BY_NAME[name].draw(made, tmp_path / place)
+                list(BY_NAME[name].draw(made, tmp_path / place))
         written.append({path.name: path.read_bytes() for path in sorted((tmp_path / place).iterdir())})
     assert written[0] == written[1]
     assert {path.rsplit(".")[1] for path in written[0]} == {"svg", "png"}

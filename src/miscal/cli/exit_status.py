@@ -112,15 +112,18 @@ def verdict_on(error: BaseException) -> tuple[int, str]:
     >>> verdict_on(MemoryError())[0], verdict_on(KeyError("x"))[0], verdict_on(KeyboardInterrupt())[0]
     (2, 1, 130)
     """
+    notes = getattr(error, "__notes__", ())
     if isinstance(error, Stopped | KeyboardInterrupt):
         number = getattr(error, "number", signal.SIGINT)
-        return 128 + number, "; ".join(["stopped; no file was left half-written", *getattr(error, "__notes__", ())])
+        return 128 + number, "; ".join(["stopped; no file was left half-written", *notes])
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else OUR_FAULT, ""
     if isinstance(error, BrokenPipeError):
         return 128 + 13, ""
     message = _fixable(error)
-    return (USERS_TO_FIX, message) if message else (OUR_FAULT, f"{type(error).__name__}: {error}; {REPORT}")
+    if message:
+        return USERS_TO_FIX, message
+    return OUR_FAULT, "; ".join([f"{type(error).__name__}: {error}", *notes, REPORT])
 
 
 def _fixable(error: BaseException) -> str | None:

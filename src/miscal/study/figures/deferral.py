@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -24,15 +25,15 @@ from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 _SCORES = {"raw": (MUTED, "raw confidences"), "corrected": (OKABE_ITO[2], "corrected confidences")}
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw for each method the gain of each pair with its interval, and risk over coverage."""
-    names = []
     for method in methods_of(tables["deferral_gains"]):
         gains = of_method(tables["deferral_gains"], method).filter(pl.col("at") == "area").drop_nulls("gain")
         if gains.height:
-            names.append(write(_gains(gains), folder, f"deferral-gains-{method}"))
+            yield write(_gains(gains), folder, f"deferral-gains-{method}")
     curves = {method: of_method(tables["deferral"], method) for method in methods_of(tables["deferral"])}
-    return names + [write(_curves(own), folder, f"deferral-{method}") for method, own in curves.items()]
+    for method, own in curves.items():
+        yield write(_curves(own), folder, f"deferral-{method}")
 
 
 def _curves(table: pl.DataFrame) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,9 +17,8 @@ from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 _MOST_VALUES, _MOST_COLUMNS = 3, 2
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw the paper's example where the study has it, otherwise the pair with the largest gap; a figure a column."""
-    names = []
     for method in methods_of(tables["curves"])[:1]:
         pair = _chosen(of_method(tables["pairs"], method, LEARNED))
         curves, regions = (
@@ -29,8 +29,7 @@ def draw(tables: Tables, folder: Path) -> list[str]:
         columns = [name for name in regions["column"].unique(maintain_order=True) if name != "regime"]
         for place, column in enumerate(columns[:_MOST_COLUMNS] or [None]):
             figure = _figure(curves, regions, column, pair_names(tables["pairs"])[str(pair)])
-            names.append(write(figure, folder, f"example-{place + 1}"))
-    return names
+            yield write(figure, folder, f"example-{place + 1}")
 
 
 def _chosen(pairs: pl.DataFrame) -> str | None:

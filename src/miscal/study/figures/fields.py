@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -13,16 +14,14 @@ from miscal.study.tables import LEARNED, RAW, Tables, methods_of, of_method
 from miscal.synthetic.figures.style import MUTED, panels, write
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure a method; a second one writes the size of the model at each point."""
-    names = []
     for method in methods_of(tables["pairs"]):
         pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["delta_mean", "delta_std"])
         if pairs.height:
-            names.append(write(_figure(pairs, labelled=False), folder, f"fields-{method}"))
+            yield write(_figure(pairs, labelled=False), folder, f"fields-{method}")
             if pairs["billions"].count():
-                names.append(write(_figure(pairs, labelled=True), folder, f"fields-{method}-sizes"))
-    return names
+                yield write(_figure(pairs, labelled=True), folder, f"fields-{method}-sizes")
 
 
 def _figure(pairs: pl.DataFrame, *, labelled: bool) -> Figure:
@@ -77,15 +76,13 @@ FIGURE = StudyFigure(
 _TITLES = {RAW: "raw inputs", LEARNED: "learned geometry"}
 
 
-def draw_raw(tables: Tables, folder: Path) -> list[str]:
+def draw_raw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw both on the same axes, for methods that have both."""
-    names = []
     for method in methods_of(tables["pairs"]):
         pairs = tables["pairs"].filter(pl.col("method") == method).drop_nulls(["delta_mean", "delta_std"])
         both = pairs.filter(pl.col("geometry").n_unique().over("pair") == len(_TITLES))
         if both.height:
-            names.append(write(_raw_figure(both), folder, f"raw-fields-{method}"))
-    return names
+            yield write(_raw_figure(both), folder, f"raw-fields-{method}")
 
 
 def _raw_figure(pairs: pl.DataFrame):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +36,7 @@ class StudyFigure:
         What to look for, in whole sentences; it also serves those who cannot see the figure.
     draw : callable
         From the tables and a folder to the names of the figures written there as SVG and PNG. Without the rows that
-        it needs it writes nothing and returns an empty list. The caller has chosen the look
+        it needs it writes nothing and names none. The caller has chosen the look
         (:func:`miscal.study.figures.figure.study_look`).
     shown : int, default 1
         How many of these figures, in their order, stand on the page itself; it links to the others.
@@ -46,7 +46,7 @@ class StudyFigure:
     title: str
     place: str
     lesson: str
-    draw: Callable[[Tables, Path], list[str]]
+    draw: Callable[[Tables, Path], Iterable[str]]
     shown: int = 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -104,14 +105,12 @@ _BINS = 17
 """An odd number, so that small differences of either sign share the bin in the middle."""
 
 
-def draw_raw(tables: Tables, folder: Path) -> list[str]:
+def draw_raw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw three histograms for each method that has both geometries."""
-    names = []
     for method in methods_of(tables["pairs"]):
         found = raw_against_learned(tables["pairs"], method)
         if found.n:
-            names.append(write(_raw_figure(found), folder, f"raw-gaps-{method}"))
-    return names
+            yield write(_raw_figure(found), folder, f"raw-gaps-{method}")
 
 
 def _raw_figure(found: RawAgainstLearned) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -33,15 +34,13 @@ _BARS = {
 _WIDE = 0.26
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure a method: a panel a data set, three bars a region."""
-    names = []
     for method in methods_of(tables["corrections"]):
         table = improvements(tables["corrections"], tables["pairs"], method)
         table = table.filter(pl.col("calibrator").is_in(list(_BARS)))
         if table.height:
-            names.append(write(_figure(table), folder, f"improvements-{method}"))
-    return names
+            yield write(_figure(table), folder, f"improvements-{method}")
 
 
 def _figure(table: pl.DataFrame) -> Figure:
@@ -82,14 +81,12 @@ FIGURE = StudyFigure(
 )
 
 
-def draw_gains(tables: Tables, folder: Path) -> list[str]:
+def draw_gains(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure a method, a point a pair."""
-    names = []
     for method in methods_of(tables["pairs"]):
         found = heterogeneity_gain(tables["pairs"], tables["corrections"], method)
         if found.points.height:
-            names.append(write(_gains_figure(found), folder, f"gains-{method}"))
-    return names
+            yield write(_gains_figure(found), folder, f"gains-{method}")
 
 
 def _gains_figure(found: HeterogeneityGain) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,12 @@ _CATEGORIES = tuple(OKABE_ITO[i] for i in (2, 4, 1, 6, 5, 7))
 _LONGEST = 24
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure for each pair and method that a plan asked to interpret."""
-    names = []
     groups = tables["layouts"].sort("method", descending=True, maintain_order=True)
     for (method,), of_method in groups.group_by("method", maintain_order=True):
         for place, (_, one) in enumerate(of_method.group_by("pair", maintain_order=True)):
-            names.append(write(_figure(one), folder, f"layouts-{method}-{place + 1}"))
-    return names
+            yield write(_figure(one), folder, f"layouts-{method}-{place + 1}")
 
 
 def _figure(rows: pl.DataFrame) -> Figure:

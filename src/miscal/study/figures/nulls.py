@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,14 +17,12 @@ from miscal.synthetic.figures.style import INK, MUTED, panels, write
 _SHOWN = {"delta_std": "standard deviation of the field", "gap": "smECE gap, negative ones as 0"}
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure for each method and null: spread at the left, gap at the right, a line a pair."""
-    names = []
     for method in methods_of(tables["nulls"]):
         for null in tables["nulls"].filter(pl.col("method") == method)["null"].unique(maintain_order=True):
             found = null_numbers(tables["nulls"], method, null)
-            names.append(write(_figure(found), folder, f"nulls-{method}-{null}"))
-    return names
+            yield write(_figure(found), folder, f"nulls-{method}-{null}")
 
 
 def _figure(found: pl.DataFrame) -> Figure:

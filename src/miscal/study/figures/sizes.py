@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -24,14 +25,12 @@ from miscal.study.tables import LEARNED, Tables, methods_of, of_method
 from miscal.synthetic.figures.style import write
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure a method: a panel a data set, a line a family."""
-    names = []
     for method in methods_of(tables["pairs"]):
         pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["billions", "delta_std"])
         if pairs.height:
-            names.append(write(_figure(pairs), folder, f"sizes-{method}"))
-    return names
+            yield write(_figure(pairs), folder, f"sizes-{method}")
 
 
 def _figure(pairs: pl.DataFrame) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,16 +28,14 @@ UNDEFINED = "undefined"
 _WHAT = {"delta": "whole field", "hidden": "hidden part"}
 
 
-def draw(tables: Tables, folder: Path) -> list[str]:
+def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure for each method and data set: the correlations of the whole field, and of its hidden part."""
-    names = []
     for method in methods_of(tables["transfer_fields"]):
         fields = of_method(tables["transfer_fields"], method)
         pairs = of_method(tables["pairs"], method, LEARNED)
         for place, dataset in enumerate(datasets_in(fields)):
             own = fields.filter(pl.col("dataset") == dataset)
-            names.append(write(_figure(own, pairs, dataset), folder, f"transfer-{method}-{place + 1}"))
-    return names
+            yield write(_figure(own, pairs, dataset), folder, f"transfer-{method}-{place + 1}")
 
 
 def _figure(fields: pl.DataFrame, pairs: pl.DataFrame, dataset: str) -> Figure:
@@ -89,18 +88,14 @@ FIGURE = StudyFigure(
 _LABELS = {True: "other pair's, interval without 0", False: "other pair's, interval with 0"}
 
 
-def draw_corrections(tables: Tables, folder: Path) -> list[str]:
+def draw_corrections(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure a method: a line a judged pair, a dot each pair that taught."""
-    names = []
     for method in methods_of(tables["transfer_corrections"]):
         table = of_method(tables["transfer_corrections"], method).drop_nulls("saved")
         if table.height:
-            names.append(
-                write(
-                    _corrections_figure(table, pair_names(tables["pairs"])), folder, f"corrections-elsewhere-{method}"
-                )
+            yield write(
+                _corrections_figure(table, pair_names(tables["pairs"])), folder, f"corrections-elsewhere-{method}"
             )
-    return names
 
 
 def _corrections_figure(table: pl.DataFrame, labels: dict[str, str]) -> Figure:

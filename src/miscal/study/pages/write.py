@@ -104,7 +104,7 @@ def _draw(tables: Tables, folder: Path) -> list[FigureSection]:
     sections = []
     with study_look():
         for figure in FIGURES:
-            names = figure.draw(tables, folder)
+            names = list(figure.draw(tables, folder))
             if names:
                 shown = [_shown(folder, name) for name in names[: figure.shown]]
                 sections.append(FigureSection(figure, shown, names[figure.shown :]))
