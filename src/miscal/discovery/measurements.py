@@ -161,9 +161,7 @@ def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, s
         accuracy=mean(own.correct),
         confidence=mean(own.confidence),
         **judged.to_dict(),
-        smece=_stored(smece_of(own, DRAWS, seed), SmoothEce)
-        if len(own) and seed is not None
-        else SmoothEce(value=None),
+        smece=smece,
         brier=mean((own.correct - own.confidence) ** 2),
     )
 
