@@ -32,7 +32,7 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
 from miscal.calibration.metrics.confidence_cells import merge, observed, smece_statistic
 from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
-from miscal.calibration.metrics.rows import check_rows, take_groups
+from miscal.calibration.metrics.rows import check_rows, take_rows
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
@@ -210,7 +210,7 @@ def residuals(asked: Asked) -> Told:
     ):
         if region.any():
             told.p_value(name, said.p_value, hypothesis)
-            truth = average(error[region], take_groups(rows.weight, region))
+            truth = average(error[region], take_rows(rows.weight, region))
             told.interval(f"{name}: interval", said.interval, truth)
     return told
 
@@ -261,7 +261,7 @@ def errors(asked: Asked) -> Told:
     for name in ("over", "under"):
         inside = regime == name
         if inside.sum() >= 30:
-            own = {key: take_groups(values, inside) for key, values in counted.items()}
+            own = {key: take_rows(values, inside) for key, values in counted.items()}
             known[name] = measure_smece(y[inside], f[inside], **own, **draws).interval
     found["gap"] = measure_gap(y, f, regime, known=known, **counted, **draws)
     for name, one in found.items():
@@ -314,7 +314,7 @@ def missed(
     intervals: list[tuple[tuple[float, float], np.ndarray]], truth: np.ndarray, weight: np.ndarray | None
 ) -> bool:
     """Whether any interval misses the mean of the truth over its rows."""
-    return any(outside(ends, average(truth[inside], take_groups(weight, inside))) for ends, inside in intervals)
+    return any(outside(ends, average(truth[inside], take_rows(weight, inside))) for ends, inside in intervals)
 
 
 def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float, float], np.ndarray]]:
@@ -325,7 +325,7 @@ def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float,
     for place, level in enumerate(levels.tolist()):
         inside = groups.rows(place)
         effect = effect_of_mean(LabelledRows(rows.correct, rows.correct, expected, design=asked.design), inside)
-        weight = take_groups(rows.weight, inside)
+        weight = take_rows(rows.weight, inside)
         found.append((hidden_interval(rows.correct[inside], expected[inside], level, effect, weight), inside))
     return found
 

@@ -27,7 +27,8 @@ from miscal.calibration.metrics import (
     wilson,
     worst_slice_gap,
 )
-from miscal.calibration.metrics.scores import student_mean_residual
+from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.scores import mean_residual
 
 law = settings(deadline=None)
 rows = st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40).filter(
@@ -144,7 +145,7 @@ def test_equal_weights_and_zero_weights_change_nothing():
 def test_one_row_has_no_interval():
     found = mean_interval([0.4])
     assert (found.value, found.interval, found.p_value, found.standard_error, found.n) == (0.4, None, None, None, 1)
-    assert student_mean_residual([1], [0.4]).interval is None
+    assert mean_residual(check_rows([1], [0.4])).interval is None
 
 
 @given(st.lists(st.floats(-330, -12), min_size=1, max_size=40), st.floats(-5, 5), st.booleans())
@@ -155,7 +156,7 @@ def test_rows_of_vanishing_weight_leave_one_row(exponents, value, first):
     found = mean_interval(values[order], sample_weight=weight[order])
     assert found.value == pytest.approx(value, abs=1e-9)
     assert (found.standard_error, found.interval, found.p_value) == (None, None, None)
-    residual = student_mean_residual(np.ones(len(values)), np.full(len(values), 0.25), sample_weight=weight)
+    residual = mean_residual(check_rows(np.ones(len(values)), np.full(len(values), 0.25), weight))
     assert (residual.value, residual.interval) == (pytest.approx(0.75), None)
     assert mean_interval([0, 1, 1], sample_weight=[1, 0.1, 0.1]).interval is not None
 
@@ -164,7 +165,7 @@ def test_rows_of_vanishing_weight_leave_one_row(exponents, value, first):
 def test_constant_values():
     assert mean_interval([0.5, 0.5]).p_value == 0.0
     assert mean_interval([0.0, 0.0]).p_value == 1.0
-    agreed = student_mean_residual(np.zeros(30), np.full(30, 0.9))
+    agreed = mean_residual(check_rows(np.zeros(30), np.full(30, 0.9)))
     assert agreed.value == pytest.approx(-0.9)
     assert agreed.interval == pytest.approx((-0.9, -0.83), abs=0.01)  # thirty failures do not prove a rate of 0
 
@@ -186,7 +187,7 @@ def test_mean_residual_covers(rate, low, high):
     truth, hits = rate - (low + high) / 2, 0
     for _ in range(400):
         f = rng.uniform(low, high, 60)
-        interval = student_mean_residual(rng.random(60) < rate, f).interval
+        interval = mean_residual(check_rows(rng.random(60) < rate, f)).interval
         hits += interval[0] <= truth <= interval[1]
     assert hits / 400 >= 0.92
 
@@ -218,7 +219,7 @@ FUNCTIONS = [
     log_loss,
     ece,
     reliability_curve,
-    student_mean_residual,
+    check_rows,
     smece_bootstrap,
     smece_interval,
     measure_smece,

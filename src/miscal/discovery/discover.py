@@ -200,7 +200,9 @@ def discover(
             picture, map_info = map_table(rows, table, map_method, seed=seed)
         with clock.stage("measures"):
             warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
-            warnings = (*warnings, *_idle_device(method, device))
+            if device == "cuda" and not uses_device(method):
+                idle = f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it'
+                warnings = (*warnings, idle)
             summary = summarise(
                 rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info
             )
@@ -231,12 +233,6 @@ def _check_settings(
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     if adjustment not in ADJUSTMENTS:
         raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
-
-
-def _idle_device(method: str, device: str) -> tuple[str, ...]:
-    if device != "cuda" or uses_device(method):
-        return ()
-    return (f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it',)
 
 
 def _strongest(ledger: Ledger) -> str:

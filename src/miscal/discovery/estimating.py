@@ -9,7 +9,7 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
@@ -236,7 +236,7 @@ def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
     named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
 
     def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
-        group, weight = take_groups(named, known), take_groups(triples.weight, known)
+        group, weight = take_rows(named, known), take_rows(triples.weight, known)
         return outcome_given_confidence(y[known], f[known], at, group=group, weight=weight)
 
     if triples.split is not None:
@@ -271,7 +271,7 @@ def corrections_by_name(
     found = {"raw": triples.confidence, "miscal": corrected, **{name: np.empty(len(triples)) for name in COMPARED}}
     for name in COMPARED:
         for learned, inside in parts:
-            weight = take_groups(triples.weight, learned)
+            weight = take_rows(triples.weight, learned)
             known = CALIBRATORS[name]().learn(triples.correct[learned], triples.confidence[learned], weight)
             found[name][inside] = known.apply(triples.confidence[inside])
     return found

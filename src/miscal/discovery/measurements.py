@@ -56,13 +56,6 @@ def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, 
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
-def smooth_ece(rows: LabelledRows, *, seed: int) -> SmoothEce:
-    """Measure SmoothECE with its interval, noise floor and p-value; all null where there are no rows."""
-    if len(rows) == 0:
-        return SmoothEce(value=None)
-    return _stored(smece_of(rows, DRAWS, seed), SmoothEce)
-
-
 def group_numbers(rows: LabelledRows, column: str | None = None) -> GroupNumbers | None:
     """Say how strongly rows of a group hang together, and for how many independent rows they count; None if none do.
 
@@ -154,7 +147,9 @@ def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) 
 
 
 def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, seed: int | None) -> Regime:
-    own = rows.take(inside)
+    own, smece = rows.take(inside), SmoothEce(value=None)
+    if len(own) and seed is not None:
+        smece = _stored(smece_of(own, DRAWS, seed), SmoothEce)
 
     def mean(values: np.ndarray) -> float | None:
         return average(values, own.weight) if len(own) else None
@@ -166,7 +161,7 @@ def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, s
         accuracy=mean(own.correct),
         confidence=mean(own.confidence),
         **judged.to_dict(),
-        smece=SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
+        smece=smece,
         brier=mean((own.correct - own.confidence) ** 2),
     )
 

@@ -126,10 +126,6 @@ def of_units(log_factors: Floats, unit: Ints) -> Floats:
     unit : (n,) int64
         0 .. m - 1, each of which occurs.
 
-    Returns
-    -------
-    (m, k) float64
-
     Examples
     --------
     >>> np.exp(of_units(np.log(np.array([[2.0], [1.0], [0.5]])), np.array([0, 1, 0]))).tolist()

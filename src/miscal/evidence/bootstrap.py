@@ -91,10 +91,6 @@ def slice_bootstrap(
     n_draws : int, default 1000
     random_state : int or numpy.random.Generator, default 0
 
-    Returns
-    -------
-    SliceBootstrap
-
     Raises
     ------
     InputError

@@ -199,10 +199,6 @@ def null_audit(
         Refits; p-values are at least 1 / (1 + n_draws).
     random_state : int or numpy.random.Generator, default 0
 
-    Returns
-    -------
-    dict of str to NullStatistic
-
     Raises
     ------
     InputError

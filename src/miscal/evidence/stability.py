@@ -27,14 +27,6 @@ class Spread:
 def spread(values: Sequence[float]) -> Spread:
     """Return mean and standard deviation.
 
-    Parameters
-    ----------
-    values : sequence of float
-
-    Returns
-    -------
-    Spread
-
     Examples
     --------
     >>> spread([1.0, 3.0]).mean, round(spread([1.0, 3.0]).std, 3), spread([]).mean
@@ -107,10 +99,6 @@ def seed_stability(fields: ArrayLike, *, gaps: Sequence[float] = ()) -> Stabilit
         One field (positive: under-confident) per seed, on the same rows.
     gaps : sequence of float, optional
         The worst-slice gap of each seed's field.
-
-    Returns
-    -------
-    Stability
 
     Raises
     ------

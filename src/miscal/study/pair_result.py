@@ -16,7 +16,7 @@ import numpy as np
 
 from miscal.base.folds import row_groups
 from miscal.calibration.metrics import log_losses
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
 from miscal.discovery.estimating import corrections_by_name
@@ -139,7 +139,7 @@ class PairResult:
     @property
     def groups(self) -> np.ndarray | None:
         """Named group of each row that testifies, (n,); None where no groups are named."""
-        return take_groups(self.triples.group, testifying(self.triples))
+        return take_rows(self.triples.group, testifying(self.triples))
 
     @property
     def geometries(self) -> dict[str, FieldRows]:

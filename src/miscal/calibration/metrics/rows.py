@@ -89,15 +89,15 @@ def check_groups(groups: Any, n: int) -> np.ndarray | None:
     return np.unique(array, return_inverse=True)[1]
 
 
-def take_groups(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
-    """Return the groups of some rows, by number or by a boolean mask; None where no groups are named.
+def take_rows(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Return the groups or weights of some rows, by number or by a boolean mask; None where none are named.
 
     Examples
     --------
-    >>> take_groups(np.array([0, 0, 1]), np.array([True, False, True])), take_groups(None, np.array([True]))
+    >>> take_rows(np.array([0, 0, 1]), np.array([True, False, True])), take_rows(None, np.array([True]))
     (array([0, 1]), None)
     """
-    return None if groups is None else groups[rows]
+    return None if values is None else values[rows]
 
 
 def drawn_counts(n: int, group: np.ndarray | None, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

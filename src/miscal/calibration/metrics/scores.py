@@ -348,46 +348,18 @@ def _check_values(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def student_mean_residual(
-    correct: Any, confidence: Any, *, sample_weight: Any = None, groups: Any = None
-) -> MeanEstimate:
-    """Mean residual y - f with Student's interval and p-value against 0.
+def mean_residual(rows: LabelledRows) -> MeanEstimate:
+    """Mean residual y - f of rows with Student's interval and p-value against 0; positive is under-confident.
 
     An approximation for many rows, cheap and with weights. Whether a slice of few rows is off is told exactly by the
-    binomial test of :mod:`miscal.findings.residuals`.
-
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default.
-    groups : array-like of shape (n,), optional
-        Rows of equal value may hang together; by default all rows are independent.
-
-    Returns
-    -------
-    MeanEstimate
-        Value in [-1, 1]; positive is under-confident, negative over-confident. The interval is that of
-        `mean_interval` with ``unit=1``, cut to what these confidences allow: -mean f (all wrong) to 1 - mean f.
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    binomial test of :mod:`miscal.findings.residuals`. The interval is that of `mean_interval` with ``unit=1``, cut to
+    what these confidences allow: -mean f (all wrong) to 1 - mean f.
 
     Examples
     --------
-    >>> student_mean_residual([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75]).value
+    >>> mean_residual(check_rows([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75])).value
     -0.5
     """
-    return mean_residual(check_rows(correct, confidence, sample_weight, groups))
-
-
-def mean_residual(rows: LabelledRows) -> MeanEstimate:
-    """Return the mean residual of rows, as :func:`student_mean_residual` does."""
     found = mean_of_values(rows, rows.correct - rows.confidence, unit=1.0)
     if found.interval is None:
         return found

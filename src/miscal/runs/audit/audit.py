@@ -7,7 +7,7 @@ import numpy as np
 
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import MIN_ROWS
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
 from miscal.discovery.fitted_rows import ALL, testifying
@@ -117,7 +117,7 @@ def audit_run(
             confidence,
             cut(delta, rows.epsilon, local),
             min_rows=rows.min_rows,
-            groups=take_groups(rows.triples.group, testifying(rows.triples)),
+            groups=take_rows(rows.triples.group, testifying(rows.triples)),
             weights=rows.weights,
             random_state=run.summary.seed,
         ),

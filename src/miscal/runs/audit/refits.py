@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import MIN_ROWS, clipped, worst_slice_gap
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
@@ -154,7 +154,7 @@ class Refitting:
     @property
     def weights(self) -> np.ndarray | None:
         """How much each row that testifies counts; None where all count alike."""
-        return take_groups(self.triples.weight, testifying(self.triples))
+        return take_rows(self.triples.weight, testifying(self.triples))
 
     def regime(self, refit: Refit) -> np.ndarray:
         """Cut a fit's field of the rows that testify into regimes."""

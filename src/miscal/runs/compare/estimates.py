@@ -11,7 +11,7 @@ from scipy.special import stdtr, stdtrit
 
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.metrics.gap import MIN_ROWS
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.discovery.summary import Measure
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.runs.compare.sides import Side, Sides
@@ -219,7 +219,7 @@ def _saved(side: Side, inside: np.ndarray, first: np.ndarray, second: np.ndarray
     unit = None if side.unit.max() + 1 == len(side) else side.unit
 
     def learned(rows: np.ndarray) -> Floats:
-        group, weight = take_groups(unit, rows), take_groups(side.weight, rows)
+        group, weight = take_rows(unit, rows), take_rows(side.weight, rows)
         return outcome_given_confidence(correct[rows], confidence[rows], f, group=group, weight=weight)
 
     one, two = learned(first), learned(second)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr
 
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.calibration.survey_design import average
 from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull
@@ -243,7 +243,7 @@ class CandidateMeans:
         inside = member[:, [k]].toarray()[:, 0] > 0
         if not inside.any():
             return None
-        weight = take_groups(side.weight, inside)
+        weight = take_rows(side.weight, inside)
         return GroupSide(
             n=int(inside.sum()),
             accuracy=average(side.correct[inside], weight),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.runs.compare.rows import Match, RunRows
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Side:
 
     def labelled(self) -> LabelledRows:
         """Return outcomes and confidences, with groups and weights."""
-        group = take_groups(self.rows.group, self.at)
+        group = take_rows(self.rows.group, self.at)
         return LabelledRows.of(self.correct, self.confidence, group=group, weight=self.weight)
 
     @property

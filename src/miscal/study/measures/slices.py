@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_ROWS, clipped, smece
-from miscal.calibration.metrics.rows import take_groups
+from miscal.calibration.metrics.rows import take_rows
 from miscal.discovery.fitted_rows import testifying
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.measurements import reliability
@@ -35,7 +35,7 @@ def measure_curves(result: PairResult) -> TableRows:
     rows, bins, regions = result.learned, [], []
     for column, value, mask in _regions(result):
         key = result.named | {"column": column, "value": value}
-        labelled = LabelledRows.of(rows.correct[mask], rows.confidence[mask], group=take_groups(result.groups, mask))
+        labelled = LabelledRows.of(rows.correct[mask], rows.confidence[mask], group=take_rows(result.groups, mask))
         least = result.settings.min_rows if column == REGIME else MIN_ROWS
         bins += [key | one for one in _bins(labelled, least)]
         regions.append(key | _numbers(rows, mask))
