@@ -298,18 +298,27 @@ def test_what_cannot_be_stored_is_null_in_the_summary(found):
     assert "NaN" not in found.summary.to_json()
 
 
-def test_no_claim_means_nothing_hidden_is_certified(data, monkeypatch):
+def test_what_the_estimator_does_not_correct_by_is_tested_all_the_same(found, data, monkeypatch):
+    # before, the p-value was 1 and nothing was claimed
     monkeypatch.setattr(RidgeField, "structure_", False)
-    found = discover(data, map_method="pca").summary
-    assert found.certificate.p_value == 1.0
-    assert found.certificate.lower_bound_hidden.value == 0.0
-    # the words of the texts tell the sides apart, whatever the field claims
-    assert "What no reliability diagram shows: compared with rows of equal confidence, " in found.verdict
-    assert found.verdict.endswith("Beyond such groups, the estimated field claims nothing hidden.")
-    untold = discover(replace(data, text=None), map_method="pca").summary
-    # without texts the ends of the estimated field may be named, as groups; the field itself claims nothing
-    assert untold.certificate.p_value == 1.0
-    assert "on rows with" not in untold.verdict
+    proof = discover(data, map_method="pca").summary.certificate
+    assert proof.p_field < 0.05
+    assert proof.lower_bound_hidden.interval[0] > 0
+    assert proof == found.summary.certificate
+
+
+def test_structure_that_the_field_does_not_see_is_found_and_not_located(monkeypatch):
+    monkeypatch.setattr(RidgeField, "structure_", False)
+    honest = RidgeField.estimate
+    monkeypatch.setattr(
+        RidgeField, "estimate", lambda self, X, f: replace(honest(self, X, f), hidden=np.zeros(len(X)), ungated=None)
+    )
+    told = discover(replace(triples(strength=0.25), text=None, metadata={}), map_method="pca").summary
+    proof = told.certificate
+    assert proof.p_field == 1.0
+    assert proof.p_value == proof.p_structure < 0.01
+    assert proof.lower_bound_hidden.interval[0] == 0
+    assert "could not be located yet" in told.verdict or "the estimated field as a whole was not" in told.verdict
 
 
 def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
