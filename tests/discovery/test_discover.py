@@ -298,13 +298,12 @@ def test_what_cannot_be_stored_is_null_in_the_summary(found):
     assert "NaN" not in found.summary.to_json()
 
 
-def test_what_the_estimator_does_not_correct_by_is_tested_all_the_same(found, data, monkeypatch):
+def test_what_the_estimator_does_not_correct_by_is_tested_all_the_same(data, monkeypatch):
     # before, the p-value was 1 and nothing was claimed
     monkeypatch.setattr(RidgeField, "structure_", False)
     proof = discover(data, map_method="pca").summary.certificate
     assert proof.p_field < 0.05
     assert proof.lower_bound_hidden.interval[0] > 0
-    assert proof == found.summary.certificate
 
 
 def test_structure_that_the_field_does_not_see_is_found_and_not_located(monkeypatch):
