@@ -14,7 +14,8 @@ not seen its outcome; with --evidence test, a random tenth of the rows does. Of 
     found        does the regime of the right sign, |hidden field| > 0.05, hold at least half of the planted rows, which
                  are at least twice as frequent in it as in all rows?
     named right  are most of the planted rows that are in a regime in the one of the right sign? (of the draws with any)
-    certified    is hidden miscalibration confirmed: claimed, p < 0.05 and a lower limit above 0?
+    certified    is hidden miscalibration claimed: is the p-value of both tests below 0.05?
+    limit        is the lower limit of its average size above 0?
 
 Target: at no n are the draws of a = 0 certified in over 5 %, beyond chance (binomial test at 1 %). An n without
 such draws counts as missed.
@@ -59,7 +60,8 @@ def one_draw(evidence: Evidence, d: int, n: int, share: float, strength: float, 
         "evidence": evidence,
         "d": d, "n": n, "share": share, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "claimed": claim.structure, "certified": claim.confirmed,
-        "p_hidden": claim.certificate.hidden.p_value, "low_hidden": claim.certificate.hidden.low,
+        "p_hidden": claim.certificate.p_value, "p_field": claim.certificate.p_field,
+        "p_structure": claim.certificate.p_structure, "limit": claim.certificate.hidden.low > 0,
         "planted": int(planted.sum()),
         **(judged(cut(hidden, EPSILON, supported), planted, sign) if strength else {}),
         "size": float(np.abs(world.delta[world.regime == 1]).mean()) if (world.regime == 1).any() else None,
@@ -96,11 +98,18 @@ def show_cells(args: argparse.Namespace, draws: list[dict]) -> None:
             size = [f"{mean(own, 'size'):.3f}", f"{mean(own, 'planted'):.0f}", len(own)]
             seen = [f"{mean(own, 'claimed'):.2f}", f"{mean(own, 'found'):.2f}", f"{sum(signed)} of {len(signed)}"]
             rows.append(
-                [n, f"{share:g}", f"{a:g}", *size, *seen, f"{mean(own, 'certified'):.2f}", f"{mean(own, 'r'):.2f}"]
+                [
+                    n,
+                    f"{share:g}",
+                    f"{a:g}",
+                    *size,
+                    *seen,
+                    *(f"{mean(own, name):.2f}" for name in ("certified", "limit", "r")),
+                ]
             )
     head = ["n", "share", "a", "mean abs. delta in it", "planted rows that testify", "draws", "claimed", "found",
             "named right",
-            "certified", "r with truth"]  # fmt: skip
+            "certified", "limit", "r with truth"]  # fmt: skip
     title = f"a regime of a share of the rows, its log-odds shifted by a, {args.d} columns; shares of draws"
     show(args, args.cache.stem, title, head, rows)
 

@@ -19,6 +19,9 @@ below 0.05. Asked are
     limit        the lower limit of the size is above 0
 
 The fits are dear: they are made in the first --fits draws of a world, and the columns that need them are of these.
+
+The first --again draws of each world are also judged with four other seeds, which deal other folds and shuffles. A
+second table has the median distance between the p-values of two seeds, over draws and pairs of seeds.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 from scipy.special import expit
@@ -43,8 +47,8 @@ from miscal.evidence.kernel_score import kernel_score
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.synthetic.worlds import rare_regime
 
-FIELDS = ("world", "draw")
-FOLDS = 4
+FIELDS = ("world", "draw", "seed")
+FOLDS, SEEDS = 4, 5
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -79,17 +83,19 @@ TARGETS = {"16, 10 %, 1": 0.85, "16, 20 %, 0.5": 0.4, "384, 10 %, 1": 0.85, "3,0
            "3,000 rows: 384, 5 %, 1": 0.8, "3,000 rows: 384, 20 %, 0.5": 0.8}  # fmt: skip
 
 
-def one_draw(fits: int, world: str, draw: int) -> dict:
-    """Draw a world, and ask the tests."""
+def one_draw(fits: int, world: str, draw: int, seed: int) -> dict:
+    """Draw a world, and ask the tests, with one of several seeds."""
     limit_threads()
     start, rng = time.perf_counter(), np.random.default_rng((draw, list(WORLDS).index(world), 128))
     X, f, y, truth = WORLDS[world](1 if draw % 2 else -1, rng)
     rows = Triples.of(X, confidence=f, correct=y)
-    expected = expected_outcome(rows, draw)
-    score = kernel_score(rows.X, rows.correct, f, expected, random_state=draw)
-    found = {"world": world, "draw": draw, "score": score, "oracle": _oracle(rows, expected, truth, draw)}
+    state = draw + 10_000 * seed
+    expected = expected_outcome(rows, state)
+    score = kernel_score(rows.X, rows.correct, f, expected, random_state=state)
+    found = dict(zip(FIELDS, (world, draw, seed), strict=True))
+    found |= {"score": score, "oracle": _oracle(rows, expected, truth, state)}
     if draw < fits:
-        found |= _fitted(rows, expected, truth, score, draw)
+        found |= _fitted(rows, expected, truth, score, state)
     return {**found, "seconds": time.perf_counter() - start}
 
 
@@ -131,12 +137,31 @@ def share(draws: Sequence[dict], column: str) -> float:
     return mean([{"seen": one[column] < SIGNIFICANCE} for one in draws if one.get(column) is not None], "seen")
 
 
+def show_seeds(args: argparse.Namespace, records: Sequence[dict]) -> None:
+    """Show how far apart the p-values of two seeds are."""
+    rows = []
+    for world in args.worlds:
+        draws = [[one for one in records if (one["world"], one["draw"]) == (world, k)] for k in range(args.again)]
+        apart = {
+            name: [
+                abs(a[name] - b[name]) for draw in draws for a, b in combinations(draw, 2) if name in a and name in b
+            ]
+            for name in ("field", "score", "claim")
+        }
+        if any(apart.values()):
+            told = [f"{np.median(values):.3f}" if values else "" for values in apart.values()]
+            rows.append([world, len(draws), *told])
+    head = ["columns, share, shift", "draws", "field", "score", "claim"]
+    show(args, "sharpness-seeds", "median distance between the p-values of two seeds", head, rows)
+
+
 def main() -> None:
     """Draw, show, and compare with the targets."""
-    parser = options(__doc__, "sharpness", worlds=list(WORLDS), draws=200, fits=50)
+    parser = options(__doc__, "sharpness", worlds=list(WORLDS), draws=200, fits=50, again=0)
     args: argparse.Namespace = parser.parse_args()
-    keys = [(world, draw) for draw in range(args.draws) for world in args.worlds]
-    store = results(args, FIELDS, keys, partial(one_draw, args.fits))
+    keys = [(world, draw, 0) for draw in range(args.draws) for world in args.worlds]
+    more = [(world, draw, seed) for draw in range(args.again) for seed in range(1, SEEDS) for world in args.worlds]
+    store = results(args, FIELDS, [*keys, *more], partial(one_draw, args.fits))
     rows, missed = [], []
     for world in args.worlds:
         draws = store.of([key for key in keys if key[0] == world])
@@ -149,6 +174,8 @@ def main() -> None:
             missed.append(f"{world}: {share(fitted, 'claim'):.2f} of {TARGETS[world]:g}")
     head = ["columns, share, shift", "draws", "with fits", *COLUMNS, "limit above the truth"]
     show(args, "sharpness", "share of draws with a p-value below 5 %, and with a limit above 0", head, rows)
+    if args.again:
+        show_seeds(args, store.of([*keys, *more]))
     sys.exit(not target(f"claims below their targets: {'; '.join(missed) or 'none'}", not missed))
 
 

@@ -305,6 +305,20 @@ def test_the_claim_does_not_ask_whether_the_estimator_corrects_by_what_it_learne
     assert silent.certificate == found.summary.certificate
 
 
+def test_structure_that_the_field_does_not_see_is_found_and_not_located(monkeypatch):
+    monkeypatch.setattr(RidgeField, "structure_", False)
+    honest = RidgeField.estimate
+    monkeypatch.setattr(
+        RidgeField, "estimate", lambda self, X, f: replace(honest(self, X, f), hidden=np.zeros(len(X)), ungated=None)
+    )
+    told = discover(replace(triples(strength=0.25), text=None, metadata={}), map_method="pca").summary
+    proof = told.certificate
+    assert proof.p_field == 1.0
+    assert proof.p_value == proof.p_structure < 0.01
+    assert proof.lower_bound_hidden.interval[0] == 0
+    assert "could not be located yet" in told.verdict or "the estimated field as a whole was not" in told.verdict
+
+
 def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
     write_run(found, tmp_path / "run", report=False)
     check_seal(tmp_path / "run")

@@ -68,6 +68,8 @@ def content():
             "lower_bound_total": {"value": 0.05, "interval": [0.01, 1.0]},
             "lower_bound_hidden": {"value": 0.0, "interval": [0.0, 1.0]},
             "p_value": 1.0,
+            "p_field": 1.0,
+            "p_structure": 1.0,
             "p_value_total": 0.01,
         },
         "correction": {name: dict.fromkeys(("all", "over", "under", "good"), SCORE) for name in ("raw", "miscal")},

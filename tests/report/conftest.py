@@ -278,6 +278,8 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "lower_bound_total": {"value": 0.128, "interval": [0.106, 1.0]},
             "lower_bound_hidden": {"value": 0.117, "interval": [0.094, 1.0]},
             "p_value": 0.0002,
+            "p_field": 0.0002,
+            "p_structure": 0.0002,
             "p_value_total": 0.0002,
         },
         "verdict": "Hidden miscalibration was found, which no reliability diagram can show. On the "
@@ -353,6 +355,8 @@ def null_summary(summary: dict) -> dict:
             "lower_bound_total": {"value": 0.0, "interval": [0.0, 1.0]},
             "lower_bound_hidden": {"value": 0.0, "interval": [0.0, 1.0]},
             "p_value": 1.0,
+            "p_field": 1.0,
+            "p_structure": 1.0,
             "p_value_total": 1.0,
         },
         "verdict": "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to "

@@ -67,7 +67,12 @@ def run_of(name):
         n=120,
         global_=Global(**known, smece=SmoothEce(value=0.1, interval=(0.0, 0.2))),
         certificate=CertificateNumbers(
-            lower_bound_total=measure(0.2), lower_bound_hidden=measure(0.1), p_value=0.01, p_value_total=0.01
+            lower_bound_total=measure(0.2),
+            lower_bound_hidden=measure(0.1),
+            p_value=0.01,
+            p_field=0.01,
+            p_structure=None,
+            p_value_total=0.01,
         ),
         findings=2,
     )

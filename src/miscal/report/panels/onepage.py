@@ -30,9 +30,9 @@ TEMPLATE = """{% from "axes.html" import axes %}
 {% endif %}
 <p class="sheet-verdict">{{ view.sentence | short(view.longest) }}</p>
 <p class="sheet-limits">{% for limit in view.verdict.limits %}{{ limit.label }}: <b>{% if limit.size %}at least {{
-limit.low | size }} points{% else %}{{ "found" if limit.proven else "none proven" }}{% endif %}</b>. {% endfor %}{% if view.verdict.before is not none and
-view.verdict.after is not none %}Correction: calibration error <b>{{ view.verdict.before | size }} to {{
-view.verdict.after | size }} points</b>.{% endif %}</p>
+limit.low | size }} points{% elif limit.proven %}found{% else %}none proven{% endif %}</b>. {% endfor %}
+{% if view.verdict.before is not none and view.verdict.after is not none %}Correction: calibration error <b>{{
+view.verdict.before | size }} to {{ view.verdict.after | size }} points</b>.{% endif %}</p>
 {% if view.findings %}
 <h3>Groups that no reliability diagram shows</h3>
 <table class="sheet-findings">

@@ -170,9 +170,10 @@ class RunView:
 def run_view(run: RunNumbers) -> RunView:
     """Return a run's line: its data and condition, and its certified limit."""
     low = rounded_down(run.certificate.lower_bound_hidden)
+    without = "found, size unknown" if run.certificate.claims_hidden else "none proven"
     data = Path(run.data).name if run.data else "rows in memory"
     made = f"{data}, where {run.where}" if run.where else data
-    return RunView(run, made, "none proven" if not low else numbers.size(low))
+    return RunView(run, made, numbers.size(low) if low else without)
 
 
 def pair_view(pair: RunPair) -> PairView:
