@@ -304,7 +304,7 @@ class Restarts:
 
 
 def variance_proxy(confidence: Floats) -> Floats:
-    """Bound of the variance of an outcome, with which shifts of its log-odds up to 1 can be bet on as if it were normal.
+    """Bound of the variance of an outcome, with which shifts of its log-odds up to 1 are bet on as if it were normal.
 
     It is the least w with log E exp(t (y - p)) <= t^2 w / 2 at t = -1, 0 and 1.
 

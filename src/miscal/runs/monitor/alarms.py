@@ -44,7 +44,7 @@ def alarms_of(watch: Watch) -> tuple[AlarmNumbers, ...]:
 
 
 def _together(watch: Watch, every: Sequence[Line | Question], at: int) -> list[AlarmNumbers]:
-    """The lines that brought most of the evidence at the look of the alarm, the strongest first."""
+    """Tell the lines that brought most of the evidence at the look of the alarm, the strongest first."""
     held = [(log(one.share or 1.0) + one.course[at - 1], one) for one in every]
     for column, share in watch.together.items():
         values = [one for one in watch.lines if one.column == column]

@@ -111,7 +111,9 @@ class Reference:
     missing: str | None = None
 
 
-def reference_of(triples: Triples | None, missing: str | None, X: np.ndarray, confidence: Floats, seed: int) -> Reference:
+def reference_of(
+    triples: Triples | None, missing: str | None, X: np.ndarray, confidence: Floats, seed: int
+) -> Reference:
     """Take rows of a run as reference, and others for coordinates; without its data these are of the first new rows.
 
     Parameters

@@ -6,10 +6,10 @@ off by d h; so d is the shift along the line.
 
 No correction is exact, so that nothing is said of d itself: the hypothesis is that it is one number for all looks, of
 which the run measured a mean with a standard error, and that looks differ from each other by a little besides. A bet
-says that from a look on, d is another number. Its factor is the ratio of the likelihoods of the sums of h r, that of the
-hypothesis averaged over what d may be by the run and by the looks so far. So a change is counted from what the run knew
-and from what earlier looks showed, and the error of the run is in the error of the alarm: over runs and their new rows
-together, the capital is expected to be at most 1.
+says that from a look on, d is another number. Its factor is the ratio of the likelihoods of the sums of h r; that of
+the hypothesis is averaged over what d may be by the run and by the looks so far. So a change is counted from what the
+run knew and from what earlier looks showed, and the error of the run is in the error of the alarm: over runs and their
+new rows together, the capital is expected to be at most 1.
 
 One line is not about residuals: the log loss of the corrected confidences less that of the raw ones. There the
 hypothesis is that its mean is at most a bound, and the bet is on the mean of bounded values.
@@ -47,8 +47,8 @@ COLUMNS = (
     *("rows", "units", "right", "confidence", "corrected", "hidden"),
     *("moment", "information", "squares"),
 )
-"""What is kept of each line at each look: numbers of rows and groups of rows; sums over rows of outcomes and confidences;
-sums over groups of rows of the mean outcome less E[y | f], of h r, of its variance and of its square."""
+"""What is kept of each line at each look: numbers of rows and of groups of rows; sums over rows of outcomes and
+confidences; sums over groups of rows of the mean outcome less E[y | f], of h r, of its variance and of its square."""
 
 FURTHEST = 1.0
 """Differences of the log loss of a row beyond this, in nats, count as this: one outcome may not win or lose everything.
@@ -257,12 +257,10 @@ class Along:
             moment = h * (rows.correct - rows.corrected)
             information = h**2 * variance_proxy(rows.corrected)
         many = np.maximum(np.bincount(unit), 1)
-        return Along(
-            every, unit, np.bincount(unit, moment[every]) / many, np.bincount(unit, information[every]) / many
-        )
+        return Along(every, unit, np.bincount(unit, moment[every]) / many, np.bincount(unit, information[every]) / many)
 
     def sums(self, rows: NewLabelled) -> Floats:
-        """The columns of the history."""
+        """Return the columns of the history."""
         at, many = self.inside, np.bincount(self.unit)
         hidden = np.bincount(self.unit, (rows.correct - rows.visible)[at]) / np.maximum(many, 1)
         sums = [np.count_nonzero(at), len(many)]
@@ -283,7 +281,7 @@ def _direction(line: Line, rows: NewLabelled, z: Floats) -> Floats:
 
 
 def slope_of(kind: str, rows: NewLabelled) -> Floats:
-    """What a slope is along: the log-odds of the corrected confidences, or what the correction added to those as given.
+    """Return what a slope is along: log-odds of the corrected confidences, or what the correction added to them.
 
     Parameters
     ----------

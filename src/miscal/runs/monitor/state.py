@@ -142,7 +142,16 @@ def load(folder: Path) -> MonitorState:
     questions = tuple(_read(one) for one in kept.questions)
     lines = tuple(_line_read(one, own) for one, own in zip(kept.lines, history, strict=True))
     watch = Watch(
-        kept.alpha, kept.tolerance, questions, lines, kept.together, basis, reference, learned, kept.course, kept.crossed
+        kept.alpha,
+        kept.tolerance,
+        questions,
+        lines,
+        kept.together,
+        basis,
+        reference,
+        learned,
+        kept.course,
+        kept.crossed,
     )
     left_out, by_id = kept.left_out, kept.by_id
     return MonitorState(kept.model, kept.group, kept.given_tolerance, watch, kept.looks, left_out, by_id, seen)
@@ -162,7 +171,11 @@ def _read(one: KeptQuestion) -> Question:
 
 
 def _line_written(one: Line) -> dict[str, Any]:
-    known = {name: getattr(one, name) for name in KeptLine.model_fields if name not in ("log_active", "condition", "about", "course")}
+    known = {
+        name: getattr(one, name)
+        for name in KeptLine.model_fields
+        if name not in ("log_active", "condition", "about", "course")
+    }
     condition = None if one.condition is None else one.condition.to_dict()
     return {**known, "about": list(one.about), "course": list(one.course), "condition": condition,
             "log_active": one.capital.log_active.tolist()}  # fmt: skip

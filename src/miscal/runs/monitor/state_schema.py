@@ -173,7 +173,9 @@ def _require(true: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def check_arrays(kept: Kept, basis: Basis, learned: dict[str, DirectionSums], reference: NDArray, seen: Iterable[NDArray]) -> None:
+def check_arrays(
+    kept: Kept, basis: Basis, learned: dict[str, DirectionSums], reference: NDArray, seen: Iterable[NDArray]
+) -> None:
     """Refuse arrays that do not fit together.
 
     Parameters
@@ -221,10 +223,10 @@ def checked_history(history: NDArray, lines: int, looks: int) -> NDArray[np.floa
     _require(_numbers(history, (lines, looks, len(COLUMNS))), "the history of the lines")
     _require(bool(np.abs(history).max() <= _MOST), "the history of the lines")
     rows, units, right, confidence, corrected, hidden, moment, information, squares = np.moveaxis(history, -1, 0)
-    whole = (0 <= units) & (units <= rows) & (np.abs(hidden) <= units) & (np.abs(moment) <= units)
-    whole &= (0 <= information) & (information <= units) & (0 <= squares) & (squares <= units)
+    whole = (units >= 0) & (units <= rows) & (np.abs(hidden) <= units) & (np.abs(moment) <= units)
+    whole &= (information >= 0) & (information <= units) & (squares >= 0) & (squares <= units)
     for sums in (right, confidence, corrected):
-        whole &= (0 <= sums) & (sums <= rows)
+        whole &= (sums >= 0) & (sums <= rows)
     _require(bool(whole.all()), "the history of the lines")
     return history
 

@@ -47,8 +47,8 @@ ASKED = {
     "raw_total": "Are the outcomes what the raw confidences say?",
     "raw_hidden": "At equal raw confidence, are rows right alike, whatever the field of the run says of them?",
     "total": "Could a correction learned anew not be better, on average and at every confidence?",
-    "hidden": "At equal corrected confidence, do the outcomes not depend on the inputs, so that no new correction could "
-    "be better?",
+    "hidden": "At equal corrected confidence, do the outcomes not depend on the inputs, so that no new correction "
+    "could be better?",
     "inputs": "Do the new inputs come from where those of the run come from?",
     "unsupported": "Are rows without a local estimate as rare as in the run?",
 }

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from miscal.report.terminal import wrapped
 from miscal.report.numbers import points, signed
+from miscal.report.terminal import wrapped
 from miscal.runs.monitor.alarms import VALUES
 from miscal.runs.monitor.document import (
     AdviceNumbers,
@@ -53,8 +53,8 @@ def _calm(looks: Sequence[LookNumbers]) -> str:
     rows = sum(one.rows for one in looks)
     return (
         f"No alarm: in {_count(rows, 'row')} and {_count(len(looks), 'look')}, nothing shows that the correction is "
-        "worse than the raw confidences, or worse than when it was made. Few rows show little, and a small change takes "
-        "many rows to be seen."
+        "worse than the raw confidences, or worse than when it was made. Few rows show little, and a small change "
+        "takes many rows to be seen."
     )
 
 
@@ -133,8 +133,8 @@ def _worse(last: LookNumbers) -> Iterator[str]:
     ends = "" if last.lost.interval is None else f" ({' to '.join(_nats(end) for end in last.lost.interval)})"
     yield (
         f"At the last look, the corrected confidences scored worse than the raw ones: log loss {_nats(lost)}{ends}, "
-        f"Brier score {last.brier_corrected:.4f} against {last.brier_raw:.4f}. One look shows little: the interval is of "
-        "this look alone."
+        f"Brier score {last.brier_corrected:.4f} against {last.brier_raw:.4f}. One look shows little: the interval is "
+        "of this look alone."
     )
 
 
