@@ -82,7 +82,7 @@ class Line:
     sign : str or None
         Of a regime or finding, as it was found: "over" or "under".
     condition : Condition or None
-        Of a value.
+        Of a value of a column, which may be a finding too.
     about : (float, float)
         Mean and standard deviation of what a slope is along.
     capital : Restarts
@@ -117,7 +117,7 @@ class Line:
 
     @property
     def column(self) -> str | None:
-        """The column of a value."""
+        """The column of which this is a value; None for other lines."""
         return None if self.condition is None else self.condition.columns[0]
 
     @cached_property

@@ -21,7 +21,8 @@ GLOSSARY = (
         "Line",
         "The capital at which a question is answered with no. The alarm is raised when the mean of all capitals that "
         "can raise it, weighted by their shares of the error, reaches its line. While nothing changed, that ever "
-        "happens with a probability of at most 5 %. A group or feature that reaches its own line proves the change alone.",
+        "happens with a probability of at most 5 %. A group or feature that reaches its own "
+        "line proves the change alone.",
     ),
     ("Look", "One call of `miscal monitor`, with a batch of rows that came after those before it."),
     (

@@ -13,7 +13,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.betting import Restarts
-from miscal.findings.conditions import Frame
+from miscal.findings.conditions import Condition, Frame
 from miscal.runs.monitor.basis import Reference
 from miscal.runs.monitor.known_rows import KnownRows, known_rows
 from miscal.runs.monitor.lines import (
@@ -102,12 +102,12 @@ def plan_of(
     """
     known, left = known_rows(run, model, triples), []
     watched = list(_watched(run, model, known, reference, new, left))
-    columns = list(dict.fromkeys(line.column for line, _ in watched if line.kind == VALUE))
+    columns = list(dict.fromkeys(line.column for line, _ in watched if line.column is not None))
     counts = Counter(line.kind for line, _ in watched) | {UNSUPPORTED: 1}
     counts |= {INPUTS: 1} if reference.missing is None else {}
     shares = shares_of(counts, len(columns))
     together = {} if grouped else {str(name): shares[VALUE] / 2 for name in columns}
-    values = Counter(line.column for line, _ in watched)
+    values = Counter(line.column for line, _ in watched if line.kind == VALUE)
     # without the rows of the run there are no features, which alone ask for coordinates
     z = np.zeros((len(known.rows), 0))
     if triples is not None:
@@ -140,16 +140,21 @@ def _watched(
         left.append("findings, values and features: the rows of the run cannot be read, so nothing is known of them")
         return
     yield from _features(model, reference)
+    values = dict(_values(run, known.frame, new, left))
     for place, one in enumerate(run.summary.findings):
         lacking = one.condition.lacks(new) or one.condition.lacks(known.frame)
         inside = None if lacking else one.condition.rows(known.frame)
         if lacking is None and inside is not None and not inside.any():
             lacking = "no row of the run is told to belong to it"
         if lacking is None:
-            yield _line(FINDING, one.description, str(place), sign=one.sign, place=place), inside
+            # a finding that is a value of a column is one line, not two
+            known_as = one.condition if values.pop(one.condition, None) else None
+            line = _line(FINDING, one.description, str(place), sign=one.sign, place=place, condition=known_as)
+            yield line, inside
         else:
             left.append(f"finding {one.description!r}: {lacking}")
-    yield from _values(run, known.frame, new, left)
+    for condition, key in values.items():
+        yield _line(VALUE, condition.words, key, condition=condition), condition.rows(known.frame)
 
 
 def _features(model: SavedModel, reference: Reference) -> Iterator[tuple[Line, None]]:
@@ -161,7 +166,8 @@ def _features(model: SavedModel, reference: Reference) -> Iterator[tuple[Line, N
         yield _line(FEATURE, label, str(place), place=place), None
 
 
-def _values(run: Run, frame: Frame, new: Frame, left: list[str]) -> Iterator[tuple[Line, np.ndarray]]:
+def _values(run: Run, frame: Frame, new: Frame, left: list[str]) -> Iterator[tuple[Condition, str]]:
+    """List the values that can be watched, each with its place among those of its column."""
     for column, values, rest in values_of(frame, run.summary.data.columns.metadata):
         lacking = values[0].lacks(new)
         if lacking is not None:
@@ -169,8 +175,7 @@ def _values(run: Run, frame: Frame, new: Frame, left: list[str]) -> Iterator[tup
             continue
         if rest:
             left.append(f"values of {column!r}: {rest:,} are too rare in the run, or too many, to be watched")
-        for k, one in enumerate(values):
-            yield _line(VALUE, one.words, f"{column}:{k}", condition=one), one.rows(frame)
+        yield from ((one, f"{column}:{k}") for k, one in enumerate(values))
 
 
 def _line(kind: str, label: str, name: str | None = None, **more: object) -> Line:

@@ -130,7 +130,7 @@ class KeptLine(Part):
             and self.about[1] > 0
             and (named or self.kind not in (REGIME, FINDING))
             and (self.kind != FEATURE or (self.place is not None and self.place < coordinates))
-            and (self.condition is not None) == (self.kind == VALUE)
+            and (self.kind in (FINDING, VALUE) if self.condition else self.kind != VALUE)
         )
 
 

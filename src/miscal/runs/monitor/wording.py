@@ -63,9 +63,9 @@ def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[GroupNumbers]) -> I
     since = min(one.raised for one in alarms)
     broken = kinds - {INPUTS, UNSUPPORTED}
     if GAIN in kinds:
-        first = "the corrected confidences are worse than the raw ones"
+        first = "the correction does not hold; the corrected confidences are worse than the raw ones"
     elif broken:
-        first = "the correction is worse than when it was made"
+        first = "the correction does not hold; it is worse than when it was made"
     else:
         first = "the inputs are no longer those of the run"
     yield f"ALARM since look {since}: {first}."
