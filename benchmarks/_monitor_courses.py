@@ -88,8 +88,7 @@ def courses(
             past = (np.zeros_like(m), np.zeros_like(m))
             capital = Restarts(np.full((*m.shape, changes.shape[1]), -np.inf))
             lost = Restarts(np.full((len(m), len(gain), Line.bets(GAIN)), -np.inf))
-        known = precision + past[1]
-        capital = capital.after(shift_factors(m, i, changes, (precision * before + past[0]) / known, known))
+        capital = capital.after(shift_factors(m, i, *past, changes, before, precision))
         past = (past[0] + m, past[1] + i)
         held = np.zeros((len(m), len(lines)))
         held[:, other] = capital.log_value

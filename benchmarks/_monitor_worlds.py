@@ -13,7 +13,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import cut
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
-from miscal.runs.monitor.lines import CORRECTION, FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, Along, Line, slope_of
+from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, Along, Line
 from miscal.runs.monitor.plan import ORDINARY, Plan, measured
 from miscal.runs.monitor.questions import hidden_tolerance, questions_of, shares_of
 from miscal.runs.monitor.rows import NewLabelled
@@ -70,12 +70,12 @@ def hand_lines(world: str, draw: int, shares: dict[str, float]) -> tuple[Line, .
     known, members = rows_of(rng, RUN_ROWS, "calm" if world in NOT_OF_THE_RUN else world)
     z = np.column_stack([known.X, np.zeros(len(known))])
     lines = []
-    names = [GAIN, LEVEL, SLOPE, CORRECTION, *(f"{FEATURE}:{k}" for k in range(3)), *members]
+    names = [GAIN, LEVEL, SLOPE, *(f"{FEATURE}:{k}" for k in range(3)), *members]
     for key in names:
         kind, _, name = key.partition(":")
         about = (0.0, 1.0)
-        if kind in (SLOPE, CORRECTION):
-            along = slope_of(kind, known)
+        if kind == SLOPE:
+            along = clipped_logit(known.corrected)
             about = (float(along.mean()), float(along.std()))
         one = Line(key, kind, key, shares[kind], 0.0, 0.0, ORDINARY, Restarts.begin(Line.bets(kind)),
                    place=int(name) if kind in (FEATURE, FINDING) else None, about=about,
@@ -88,7 +88,7 @@ def hand_lines(world: str, draw: int, shares: dict[str, float]) -> tuple[Line, .
 
 def hand_shares() -> dict[str, float]:
     """Shares of the error of those lines."""
-    kinds = (GAIN, LEVEL, SLOPE, CORRECTION, FINDING, "inputs", "unsupported")
+    kinds = (GAIN, LEVEL, SLOPE, FINDING, "inputs", "unsupported")
     return shares_of({**dict.fromkeys(kinds, 1), FEATURE: 3, REGIME: 2}, 0)
 
 

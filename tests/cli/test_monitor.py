@@ -102,7 +102,17 @@ def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     assert [(one.rows, one.at) for one in found.looks] == [(200, "2026-01-05"), (150, "=1+1")]
     assert found.group == "who"
     keys = {one.key for one in (*found.questions, *found.lines)}
-    assert keys >= {"raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "gain", "level", "regime:over"}
+    assert keys >= {
+        "raw_total",
+        "raw_hidden",
+        "total",
+        "hidden",
+        "inputs",
+        "unsupported",
+        "gain",
+        "level",
+        "regime:over",
+    }
     assert share_of_alarms(found) == pytest.approx(1)
     assert sum(one.share for one in found.questions if one.side == "advice") == pytest.approx(1)
     assert found.groups[0].hidden.interval is not None

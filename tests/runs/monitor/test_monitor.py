@@ -17,14 +17,21 @@ from miscal.runs.monitor.basis import Basis, Reference, reference_of
 from miscal.runs.monitor.bets import Watch, blocks, conditional_log_factors
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys, many_alike, more_than_chance, order_digest, refuse_counted
-from miscal.runs.monitor.lines import GAIN, Line
+from miscal.runs.monitor.lines import Line
 from miscal.runs.monitor.plan import ORDINARY, Plan
 from miscal.runs.monitor.questions import ADVICE, BETS, CHANGE, RAW, Question
 from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
 
-SIDES = {"raw_total": RAW, "raw_hidden": RAW, "total": ADVICE, "hidden": ADVICE, "inputs": CHANGE, "unsupported": CHANGE}
+SIDES = {
+    "raw_total": RAW,
+    "raw_hidden": RAW,
+    "total": ADVICE,
+    "hidden": ADVICE,
+    "inputs": CHANGE,
+    "unsupported": CHANGE,
+}
 LINES = ("gain", "level", "regime:over", "regime:under")
 ALPHA = 0.05
 BY_ROW = ("correct", "confidence", "corrected", "visible", "regime", "supported")

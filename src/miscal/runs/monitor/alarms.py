@@ -79,5 +79,6 @@ def _dated(known: AlarmNumbers, lines: list[Line], at: int) -> AlarmNumbers:
             "accuracy": float(right / rows) if rows else None,
             "corrected": float(corrected / rows) if rows else None,
             "shift": None if shift is None else shift[0],
+            "before": lines[0].before if len(lines) == 1 else None,
         }
     )

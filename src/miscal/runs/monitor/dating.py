@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.evidence.betting import log_evidence
-from miscal.runs.monitor.lines import Line
+from miscal.runs.monitor.lines import Line, log_unchanged
 
 LEAST_LIKELY = 1 / 20
 """Looks whose likelihood is below this share of the largest are no candidates."""
@@ -18,8 +18,8 @@ LEAST_LIKELY = 1 / 20
 def likely_starts(lines: Sequence[Line], last: int) -> tuple[int, int, int]:
     """Say with which look a change began.
 
-    The sums of each look are taken as normal. Before the change, the shift of a line is what the run measured, give or
-    take its error; from it on, it is any, with a standard deviation of 1 in log-odds.
+    The sums of each look are taken as normal. Before the change, the shift of a line is one that counts as none;
+    from it on, it is any, with a standard deviation of 1 in log-odds.
 
     Parameters
     ----------
@@ -43,4 +43,4 @@ def _log_likelihoods(line: Line, last: int) -> NDArray[np.float64]:
     moment, information = (values[:last] for values in line.normal_sums())
     before = [np.r_[0.0, np.cumsum(values)[:-1]] for values in (moment, information)]
     after = [values.sum() - earlier for values, earlier in zip((moment, information), before, strict=True)]
-    return log_evidence(*before, line.before, line.precision) + log_evidence(*after, 0.0, 1.0)
+    return log_unchanged(*before, line.before, line.precision) + log_evidence(*after, 0.0, 1.0)

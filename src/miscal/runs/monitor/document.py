@@ -101,7 +101,8 @@ class AlarmNumbers(Part):
     ``raised`` is the look at which it was seen. ``proven`` says whether the line proves it alone; else it is one of
     those that brought most of the evidence together. ``since`` are the first and last look with which the change may
     have begun, ``start`` is the likeliest; ``n``, ``accuracy``, ``corrected`` and ``shift`` are of the rows of the line
-    from there to ``raised``. All of these are null for inputs, which are not dated.
+    from there to ``raised``, and ``before`` is the shift that the run measured. All of these are null for inputs, which
+    are not dated.
     """
 
     key: str
@@ -115,6 +116,7 @@ class AlarmNumbers(Part):
     accuracy: Number = None
     corrected: Number = None
     shift: Number = None
+    before: Number = None
 
 
 class AdviceNumbers(Part):

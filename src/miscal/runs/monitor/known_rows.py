@@ -13,6 +13,11 @@ from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
 from miscal.runs.monitor.rows import NewLabelled
 
+MOST_TRIED = 1_000
+"""Rows by which it is told whether the saved model corrects at all. Not tuned."""
+UNMOVED = 1e-9
+"""Correction of a confidence that is none."""
+
 
 @dataclass(frozen=True, eq=False)
 class KnownRows:
@@ -48,6 +53,9 @@ def known_rows(run: Run, model: SavedModel, triples: Triples | None) -> KnownRow
     table = run.table
     told = {name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible")}
     visible = np.clip(told["confidence"] + told["visible"], 0.0, 1.0)
+    if triples is not None and _idle(model, triples):
+        # the fits that told the rows may have corrected them where the saved one, from all rows, does not
+        told["corrected"] = told["confidence"]
     names = None if triples is None or triples.group is None else triples.group.astype(str)
     unit = np.arange(len(table)) if names is None else np.unique(names, return_inverse=True)[1]
     order = np.argsort(unit, kind="stable")
@@ -67,6 +75,13 @@ def known_rows(run: Run, model: SavedModel, triples: Triples | None) -> KnownRow
         text=None,
     )
     return KnownRows(rows, None if triples is None else _frame(run, model, triples, order))
+
+
+def _idle(model: SavedModel, triples: Triples) -> bool:
+    """Whether the saved model leaves confidences as they are."""
+    some = slice(0, MOST_TRIED)
+    told = model.estimator.fitted.correct(triples.X[some], triples.confidence[some])
+    return bool(np.all(np.abs(told.delta) < UNMOVED))
 
 
 def _frame(run: Run, model: SavedModel, triples: Triples, order: np.ndarray) -> Frame:

@@ -4,12 +4,12 @@ A line is a direction h in [-1, 1] of the rows: 1 for all rows, 1 inside a group
 residuals r = y - p of the corrected confidences p, the mean of h r tells by how much the log-odds of the outcomes are
 off by d h; so d is the shift along the line.
 
-No correction is exact, so that nothing is said of d itself: the hypothesis is that it is one number for all looks, of
-which the run measured a mean with a standard error, and that looks differ from each other by a little besides. A bet
-says that from a look on, d is another number. Its factor is the ratio of the likelihoods of the sums of h r; that of
-the hypothesis is averaged over what d may be by the run and by the looks so far. So a change is counted from what the
-run knew and from what earlier looks showed, and the error of the run is in the error of the alarm: over runs and their
-new rows together, the capital is expected to be at most 1.
+No correction is exact, so that nothing is said of d itself: the hypothesis is that it is one number for all looks,
+about what the run measured or about none, within the standard error of the run, and that looks differ from each other
+by a little besides. A bet says that from a look on, d is another number. Its factor is the ratio of the likelihoods of
+the sums of h r; that of the hypothesis is averaged over what d may be by the run and by the looks so far. So a change
+is counted from what the run knew and from what earlier looks showed, and the error of the run is in the error of the
+alarm: over runs and their new rows together, the capital is expected to be at most 1.
 
 One line is not about residuals: the log loss of the corrected confidences less that of the raw ones. There the
 hypothesis is that its mean is at most a bound, and the bet is on the mean of bounded values.
@@ -38,7 +38,7 @@ from miscal.runs.monitor.rows import NewLabelled
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-GAIN, LEVEL, SLOPE, CORRECTION, FEATURE = "gain", "level", "slope", "correction", "feature"
+GAIN, LEVEL, SLOPE, FEATURE = "gain", "level", "slope", "feature"
 REGIME, FINDING, VALUE = "regime", "finding", "value"
 GROUPS = (REGIME, FINDING, VALUE)
 """Lines of the rows of a group."""
@@ -84,7 +84,7 @@ class Line:
     condition : Condition or None
         Of a value of a column, which may be a finding too.
     about : (float, float)
-        Mean and standard deviation of what a slope is along.
+        Mean and standard deviation of the log-odds of the corrected confidences, which the slope is along.
     capital : Restarts
     course : tuple of float
         Logarithm of the capital after each look.
@@ -189,15 +189,19 @@ class Line:
         return mean_log_factors(seen.moment - self.most_lost, FURTHEST + self.most_lost).sum(0)
 
     def _shifted(self, seen: Along) -> Floats:
+        past = [values.sum() for values in self.normal_sums()]
         now = between_looks(seen.moment.sum(), seen.information.sum(), self.ordinary)
-        past_moment, past_information = (values.sum() for values in self.normal_sums())
-        precision = self.precision + past_information
-        mean = (self.precision * self.before + past_moment) / precision
-        return shift_factors(*now, self.changes, mean, precision)
+        return shift_factors(*now, *past, self.changes, self.before, self.precision)
 
 
 def shift_factors(
-    moment: Floats, information: Floats, changes: Floats, mean: Floats | float, precision: Floats | float
+    moment: Floats,
+    information: Floats,
+    past_moment: Floats,
+    past_information: Floats,
+    changes: Floats,
+    before: Floats | float,
+    precision: Floats | float,
 ) -> Floats:
     """Logarithms of the factors of bets that a shift has changed.
 
@@ -205,18 +209,40 @@ def shift_factors(
     ----------
     moment, information : (...) float64
         Of a look.
+    past_moment, past_information : (...) float64
+        Of all looks before it.
     changes : (..., k) float64
         Shifts that are bet on.
-    mean, precision : (...) float64
-        What is known of the shift if it has not changed.
+    before, precision : (...) float64
+        What the run measured of the shift. As likely as there, it is about none: a correction that is better than the
+        run could show has not changed for the worse.
 
     Returns
     -------
     (..., k) float64
     """
     moment, information = np.asarray(moment), np.asarray(information)
-    hypothesis = log_evidence(moment, information, mean, precision)
+    so_far = log_unchanged(past_moment, past_information, before, precision)
+    hypothesis = log_unchanged(past_moment + moment, past_information + information, before, precision) - so_far
     return changes * moment[..., None] - changes**2 * information[..., None] / 2 - hypothesis[..., None]
+
+
+def log_unchanged(moment: Floats, information: Floats, before: Floats | float, precision: Floats | float) -> Floats:
+    """Logarithm of the likelihood of sums where the shift is one of those that count as no change.
+
+    Parameters
+    ----------
+    moment, information : (...) float64
+    before, precision : (...) float64
+        As for :func:`shift_factors`.
+
+    Returns
+    -------
+    (...) float64
+        Relative to that of no shift.
+    """
+    about = [log_evidence(moment, information, mean, precision) for mean in (before, 0.0)]
+    return np.logaddexp(*about) - np.log(2)
 
 
 def between_looks(moment: Floats, information: Floats, ordinary: float) -> tuple[Floats, Floats]:
@@ -273,27 +299,11 @@ class Along:
 def _direction(line: Line, rows: NewLabelled, z: Floats) -> Floats:
     if line.kind == FEATURE:
         along = z[:, line.place or 0]
-    elif line.kind in (SLOPE, CORRECTION):
-        along = (slope_of(line.kind, rows) - line.about[0]) / line.about[1]
+    elif line.kind == SLOPE:
+        along = (clipped_logit(rows.corrected) - line.about[0]) / line.about[1]
     else:
         return np.ones(len(rows))
     return np.clip(along / WIDTH, -1.0, 1.0)
-
-
-def slope_of(kind: str, rows: NewLabelled) -> Floats:
-    """Return what a slope is along: log-odds of the corrected confidences, or what the correction added to them.
-
-    Parameters
-    ----------
-    kind : {"slope", "correction"}
-    rows : NewLabelled
-
-    Returns
-    -------
-    (n,) float64
-    """
-    odds = clipped_logit(rows.corrected)
-    return odds if kind == SLOPE else odds - clipped_logit(rows.confidence)
 
 
 def shift_of(moment: float, information: float, squares: float) -> tuple[float, float] | None:

@@ -12,12 +12,11 @@ from miscal.calibration.metrics import MIN_ROWS
 from miscal.data.triples import Triples
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
-from miscal.evidence.betting import Restarts
+from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.findings.conditions import Condition, Frame
 from miscal.runs.monitor.basis import Reference
 from miscal.runs.monitor.known_rows import KnownRows, known_rows
 from miscal.runs.monitor.lines import (
-    CORRECTION,
     FEATURE,
     FINDING,
     GAIN,
@@ -27,7 +26,6 @@ from miscal.runs.monitor.lines import (
     VALUE,
     Along,
     Line,
-    slope_of,
 )
 from miscal.runs.monitor.questions import (
     INPUTS,
@@ -127,10 +125,9 @@ def _watched(
     """List all lines, with the rows of the run that belong to each; what cannot be watched is told to `left`."""
     yield _line(GAIN, "corrected confidences, against the raw ones"), None
     yield _line(LEVEL, "corrected confidences, all rows"), None
-    for kind, label in ((SLOPE, "the corrected confidence"), (CORRECTION, "what the correction adds")):
-        along = slope_of(kind, known.rows)
-        if along.std() > FLAT:
-            yield _line(kind, label, about=(float(along.mean()), float(along.std()))), None
+    odds = clipped_logit(known.rows.corrected)
+    if odds.std() > FLAT:
+        yield _line(SLOPE, "the corrected confidence", about=(float(odds.mean()), float(odds.std()))), None
     for one in run.summary.regimes:
         inside = known.rows.regime == one.name
         # what was measured on a few rows is allowed to be off by so much that nothing would be seen

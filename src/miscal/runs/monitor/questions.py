@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from miscal.evidence.betting import Capital
-from miscal.runs.monitor.lines import CORRECTION, FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, VALUE
+from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, VALUE
 
 RAW_TOTAL, RAW_HIDDEN = "raw_total", "raw_hidden"
 TOTAL, HIDDEN, INPUTS, UNSUPPORTED = "total", "hidden", "inputs", "unsupported"
 CHANGE, ADVICE, RAW = "change", "advice", "raw"
 
-SHARES = {GAIN: 0.1, LEVEL: 0.2, SLOPE: 0.05, CORRECTION: 0.1, FEATURE: 0.1, "group": 0.15, VALUE: 0.15,
+SHARES = {GAIN: 0.1, LEVEL: 0.25, SLOPE: 0.05, FEATURE: 0.1, "group": 0.15, VALUE: 0.2,
           INPUTS: 0.1, UNSUPPORTED: 0.05}  # fmt: skip
 """Shares of the error of alarms by kind; "group" is all regimes and findings. Kinds that a run lacks leave theirs to
 the others. Not tuned."""

@@ -106,7 +106,7 @@ class KeptLine(Part):
     """A :class:`~.lines.Line`, as it is written, without its history."""
 
     key: str
-    kind: Literal["gain", "level", "slope", "correction", "feature", "regime", "finding", "value"]
+    kind: Literal["gain", "level", "slope", "feature", "regime", "finding", "value"]
     label: str
     share: _Error
     before: _Shift

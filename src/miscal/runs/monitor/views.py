@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from miscal.report.drawing import Scale, round_ticks
 from miscal.report.numbers import bounds, points, signed
 from miscal.runs.monitor.document import GroupNumbers, LineLook, LineNumbers, LookNumbers, Monitoring
-from miscal.runs.monitor.lines import CORRECTION, FEATURE, GAIN, GROUPS, LEVEL, SLOPE
+from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +30,6 @@ TITLES = {
     GAIN: "Corrected against raw",
     LEVEL: "Corrected confidences: level",
     SLOPE: "Corrected confidences: slope",
-    CORRECTION: "What the correction adds",
     "raw_total": "Raw confidences: all rows",
     "raw_hidden": "Raw confidences: the hidden field of the run",
     "total": "Corrected confidences: level and slope",
@@ -43,7 +42,6 @@ ASKED = {
     GAIN: "Are the corrected confidences no worse than the raw ones, by log loss?",
     LEVEL: "Are the outcomes, of all rows, as near to the corrected confidences as the run measured?",
     SLOPE: "Are they at every height of the corrected confidence?",
-    CORRECTION: "Are they wherever the correction adds much or takes much away?",
     "raw_total": "Are the outcomes what the raw confidences say?",
     "raw_hidden": "At equal raw confidence, are rows right alike, whatever the field of the run says of them?",
     "total": "Could a correction learned anew not be better, on average and at every confidence?",

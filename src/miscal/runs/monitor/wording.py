@@ -17,7 +17,7 @@ from miscal.runs.monitor.document import (
     Monitoring,
     QuestionNumbers,
 )
-from miscal.runs.monitor.lines import CORRECTION, FEATURE, GAIN, GROUPS, LEVEL, SLOPE
+from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
 from miscal.runs.monitor.questions import HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, TOTAL, UNSUPPORTED
 
 SHOWN = 5
@@ -99,6 +99,8 @@ def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
         f"in {span}, the corrected confidences are {one.corrected:.1%} on average, and {one.accuracy:.1%} of "
         f"{_count(one.n, 'outcome')} are 1"
     )
+    if one.shift is not None and one.before is not None:
+        numbers += f": a shift of {signed(one.shift, 2)} in log-odds, against {signed(one.before, 2)} in the run"
     if one.kind == GAIN:
         numbers = f"in {span}, they lose {one.shift or 0.0:.4f} nats of log loss for each of {_count(one.n, 'row')}"
     together = "" if one.proven else ", which brings most of the evidence and would not prove it alone"
@@ -113,7 +115,6 @@ def _where(one: AlarmNumbers, phrases: dict[str, str]) -> str:
         LEVEL: "Of all rows, the corrected confidences are off",
         GAIN: "The corrected confidences are worse than the raw ones",
         SLOPE: f"The higher the corrected confidence, the {side} often outcomes are 1 than it says,",
-        CORRECTION: f"Where the correction adds to the confidence, outcomes are 1 {side} often than it says,",
         FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than the corrected confidences say,",
         VALUES: f"Over the values of {one.about!r} together, the corrected confidences are off",
     }[one.kind]
