@@ -265,7 +265,7 @@ def dated(plan: Plan, pool: Pool, rows, draw: int) -> list:
 def keys_of(args: argparse.Namespace) -> list[tuple]:
     """Keys of all monitors."""
     shifts = [one for one in CHANGES if one[0] != "inputs"]
-    fits = {n: args.fits if n < SIZES[-1] else args.fits // 2 for n in SIZES}
+    fits = {n: args.fits if n < SIZES[-1] else args.fits // 4 for n in SIZES}
     return [
         *(("cusum", *one, after, 0) for one in shifts for after in (0, CALM_ROWS)),
         *(("change", *one, after, draw) for draw in range(args.changed) for one in shifts for after in (0, CALM_ROWS)),
