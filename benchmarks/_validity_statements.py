@@ -166,7 +166,8 @@ def hidden_tests(asked: Asked) -> Told:
     judged = unseen_rows(
         rows.correct[tested], rows.confidence[tested], 0 * field[tested], field[tested],
         expected=asked.expected[tested], block=block,
-        groups=take_groups(rows.group, tested), weights=take_groups(rows.weight, tested),
+        groups=None if rows.group is None else rows.group[tested],
+        weights=None if rows.weight is None else rows.weight[tested],
     )  # fmt: skip
     proof = certificate(judged, p_structure=structure, **known)
     told.p_value("hidden p-value", proof.p_value, hypothesis=True)

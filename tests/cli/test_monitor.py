@@ -12,9 +12,11 @@ import pytest
 
 import miscal
 from miscal.base import files
+from miscal.base.state_folder import load_state, save_state
 from miscal.cli import main
 from miscal.runs.monitor.command import MONITOR_FILES
 from miscal.runs.monitor.document import Monitoring
+from miscal.runs.monitor.state import FORM
 
 from .conftest import planted
 
@@ -62,6 +64,12 @@ def watch(made, tmp_path, capsys):
     return call
 
 
+def share_of_alarms(found):
+    """Share of the error of all that can raise an alarm."""
+    asked = [one for one in found.questions if one.side == "change"]
+    return sum(one.share for one in (*asked, *found.lines))
+
+
 def content(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
@@ -93,15 +101,26 @@ def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     assert ended.out == text == found.to_json()
     assert [(one.rows, one.at) for one in found.looks] == [(200, "2026-01-05"), (150, "=1+1")]
     assert found.group == "who"
-    keys = {one.key for one in found.questions}
-    assert keys >= {"raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "regime:over"}
-    assert sum(one.share or 0 for one in found.questions) == pytest.approx(1)
+    keys = {one.key for one in (*found.questions, *found.lines)}
+    assert keys >= {
+        "raw_total",
+        "raw_hidden",
+        "total",
+        "hidden",
+        "inputs",
+        "unsupported",
+        "gain",
+        "level",
+        "regime:over",
+    }
+    assert share_of_alarms(found) == pytest.approx(1)
+    assert sum(one.share for one in found.questions if one.side == "advice") == pytest.approx(1)
     assert found.groups[0].hidden.interval is not None
     lines = list(csv.DictReader((watch.folder / "course.csv").read_text().splitlines()))
-    assert len(lines) == 2 * len(found.questions)
+    assert len(lines) == 2 * (len(found.questions) + len(found.lines))
     assert {one["at"] for one in lines} == {"2026-01-05", "'=1+1"}
     last = {one["question"]: float(one["evidence"]) for one in lines if one["look"] == "2"}
-    assert last == pytest.approx({one.key: one.evidence for one in found.questions})
+    assert last == pytest.approx({one.key: one.evidence for one in (*found.questions, *found.lines)})
 
 
 @pytest.mark.promise("S1", "S2")
@@ -266,6 +285,41 @@ def test_another_place_is_another_monitor_and_a_foreign_folder_is_kept(watch, tm
     assert os.listdir(tmp_path / "mine") == ["letter.txt"]
 
 
+@pytest.mark.promise("C16")
+def test_a_monitor_that_asked_other_questions_is_refused_in_one_line_that_says_how_to_begin_anew(watch):
+    watch(with_groups(80, 1))
+    state = watch.folder / "state"
+    kept, tensors = load_state(state, FORM)
+    del kept["layout"]
+    save_state(state, FORM, kept, tensors)
+    before = content(watch.folder)
+    ended = watch(with_groups(80, 2))
+    assert (ended.status, ended.out) == (2, "")
+    assert len(ended.err.splitlines()) == 1
+    assert "another version of miscal began" in ended.err
+    assert "begin a new one with --out DIR" in ended.err
+    assert content(watch.folder) == before
+
+
+def test_every_look_shows_every_group_with_its_interval_and_says_where_the_correction_scored_worse(watch):
+    for seed in (1, 2):
+        watch(with_groups(200, seed))
+    found = Monitoring.model_validate_json((watch.folder / "monitor.json").read_text())
+    groups = [one for one in found.lines if one.kind in ("level", "regime", "finding", "value")]
+    values = {f"subject = {name}" for name in with_groups(200, 1)["subject"].unique()}
+    assert {one.about for one in groups} >= values
+    for one in groups:
+        assert [look.look for look in one.looks] == [1, 2]
+        for look in one.looks:
+            assert (look.residual.interval is None) == (look.n == 0)
+    # outcomes turned round: the correction, which is right, is now worse than none
+    turned = with_groups(300, 3).with_columns((1 - pl.col("correct")).alias("correct"))
+    ended = watch(turned)
+    assert ended.status == 3
+    assert "scored worse than the raw ones" in " ".join(ended.out.split())
+    assert "worse than raw" in (watch.folder / "monitor.html").read_text()
+
+
 def test_a_run_folder_with_a_monitor_is_not_replaced(watch, made, tmp_path, capsys):
     watch(with_groups(60, 1))
     data = str(made.parent / "data.parquet")
@@ -293,7 +347,9 @@ def test_without_the_data_of_the_run_inputs_are_left_out_and_it_is_said(made, tm
         (made.parent / "away.parquet").rename(data)
     assert "inputs" not in {one.key for one in found.questions}
     assert any("cannot be read" in one for one in found.left_out)
-    assert sum(one.share or 0 for one in found.questions) == pytest.approx(1)
+    assert any("findings, values and features" in one for one in found.left_out)
+    assert {"gain", "level", "slope"} <= {one.key for one in found.lines}
+    assert share_of_alarms(found) == pytest.approx(1)
 
 
 @pytest.mark.promise("C6")

@@ -20,6 +20,7 @@ from miscal.discovery.discover import discover
 from miscal.report import write_run
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.command import MONITOR_FILES, monitor
+from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, VALUE
 from miscal.runs.monitor.questions import BETS
 
 from ..cli.new_rows import rows
@@ -75,6 +76,7 @@ def test_the_run_has_what_is_to_be_kept(looked, made):
     """A state without regimes, findings or rows of the run would prove little."""
     kept = states.load(made / "after 3" / "run" / "monitor")
     assert {one.kind for one in kept.watch.questions} == set(BETS)
+    assert {one.kind for one in kept.watch.lines} >= {GAIN, LEVEL, FEATURE, FINDING, VALUE}
     assert len(kept.looks) == 3
     assert len(kept.seen.rows) == 300
     assert len(kept.watch.reference) > 0
@@ -244,6 +246,11 @@ def test_a_state_that_is_not_ours_is_refused_and_left_as_it_is(tmp_path, looked,
     assert not list(run.glob(".miscal-*"))
 
 
+def line_of(content, kind):
+    """The first line of a kind."""
+    return next(one for one in content["lines"] if one["kind"] == kind)
+
+
 CHANGES = {
     "no looks": lambda content: content["looks"].clear(),
     "a look less": lambda content: content["looks"].pop(),
@@ -256,10 +263,19 @@ CHANGES = {
     "a capital beyond all bounds": lambda content: content["questions"][0]["capital"].update(log_peak=1e300),
     "a course of texts": lambda content: content["questions"][0].update(course=["x", "y"]),
     "an alarm after the last look": lambda content: content["questions"][0].update(crossed=7),
-    "no sums": lambda content: content["sums"].clear(),
-    "more right than rows": lambda content: next(iter(content["sums"].values())).update(right=1e6),
+    "no lines": lambda content: content["lines"].clear(),
+    "a line less": lambda content: content["lines"].pop(),
+    "a line twice": lambda content: content["lines"].append(content["lines"][0]),
+    "a line of an unknown kind": lambda content: content["lines"][0].update(kind="odd"),
+    "a line with other bets": lambda content: content["lines"][0]["log_active"].pop(),
+    "a value of nothing": lambda content: content["lines"][-1].update(condition=None),
+    "a feature that the inputs have not": lambda content: line_of(content, FEATURE).update(place=99),
+    "a share over 1 of a line": lambda content: content["lines"][0].update(share=1.5),
+    "a column that has no values": lambda content: content["together"].update(other=0.1),
+    "a course of another length": lambda content: content["course"].pop(),
+    "the alarm after the last look": lambda content: content.update(crossed=7),
     "an unknown key": lambda content: content.update(other=1),
-    "a finding that the run has not": lambda content: content["questions"][-1].update(place=99),
+    "a finding that the run has not": lambda content: line_of(content, FINDING).update(place=99),
 }
 ARRAYS = {
     "no digests": lambda tensors: tensors.pop("seen.rows"),
@@ -273,6 +289,9 @@ ARRAYS = {
     "a scale of zero": lambda tensors: tensors.update({"basis.scale": np.zeros_like(tensors["basis.scale"])}),
     "rows of another width": lambda tensors: tensors.update(reference=tensors["reference"][:, :-1]),
     "nothing learned": lambda tensors: tensors.pop("gram.hidden"),
+    "no history": lambda tensors: tensors.pop("history"),
+    "a history of fewer looks": lambda tensors: tensors.update(history=tensors["history"][:, 1:].copy()),
+    "more right than rows": lambda tensors: tensors.update(history=tensors["history"] * np.r_[1, 1, 1e3, [1] * 6]),
 }
 
 

@@ -33,6 +33,9 @@ HORIZON = 1_000.0
 """Steps after which half of the reserve has been invested (a change that comes early against one that comes late).
 Not tuned."""
 
+STAKES = (0.125, 0.25, 0.5, 0.9)
+"""Shares of the capital that bets on a mean put at risk in a row. Not tuned."""
+
 INTERVAL_AT = 6.0
 """Variance at which intervals over time are about the narrowest: some 200 outcomes of variance below 1/4. Not tuned."""
 
@@ -214,6 +217,163 @@ class Capital:
 
 def _log_reserve(steps: float | Floats) -> Floats:
     return np.log((1 - INVESTED) * HORIZON) - np.log(HORIZON + np.asarray(steps))
+
+
+def mean_log_factors(excess: Floats, bound: float) -> Floats:
+    """Logarithms of the factors of bets that the mean of bounded values is above 0.
+
+    The factor of a stake s is 1 + s x / bound. Its expectation is at most 1 wherever that of x is at most 0, whatever
+    the distribution of x is (Waudby-Smith and Ramdas, 2024).
+
+    Parameters
+    ----------
+    excess : (n,) float64, at least -bound
+        Values less what the hypothesis allows for their mean.
+    bound : float > 0
+
+    Returns
+    -------
+    (n, 4) float64
+        One column for each stake.
+
+    Examples
+    --------
+    >>> np.exp(mean_log_factors(np.array([1.0, -1.0]), 1.0)).round(3).tolist()
+    [[1.125, 1.25, 1.5, 1.9], [0.875, 0.75, 0.5, 0.1]]
+    """
+    return np.log1p(np.array(STAKES) * np.maximum(excess[:, None] / bound, -1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Restarts:
+    """The capital of bets that begin anew at every look; logarithms throughout.
+
+    Before look t, of a capital of 1 the share 1 / log2(t + 1) - 1 / log2(t + 2) leaves the reserve and is bet from that
+    look on. These shares sum to 1 over all looks, so that the whole is a supermartingale for ever, and a change at look
+    t costs about a factor of t (a mixture over start times: Shin, Ramdas and Rinaldo, 2024, e-detectors).
+
+    Attributes
+    ----------
+    log_active : (..., k) float64
+        What each bet holds, of one or several capitals; minus infinity before the first look.
+    looks : int >= 0
+    """
+
+    log_active: Floats
+    looks: int = 0
+
+    @staticmethod
+    def begin(bets: int) -> Restarts:
+        """Keep a capital of 1 in reserve for so many bets.
+
+        Examples
+        --------
+        >>> float(Restarts.begin(3).log_value)
+        0.0
+        """
+        return Restarts(np.full(bets, -np.inf))
+
+    @property
+    def log_value(self) -> Floats:
+        """Logarithm of each whole capital, the reserve included."""
+        return np.logaddexp(np.logaddexp.reduce(self.log_active, axis=-1), np.log(_waiting(self.looks)))
+
+    def after(self, log_factors: Floats) -> Restarts:
+        """Bet on a look.
+
+        Parameters
+        ----------
+        log_factors : (..., k) float64
+            Logarithms of the factors of the whole look.
+
+        Returns
+        -------
+        Restarts
+
+        Examples
+        --------
+        >>> round(float(np.exp(Restarts.begin(1).after(np.log([2.0])).log_value)), 3)
+        1.369
+        """
+        added = np.log((_waiting(self.looks) - _waiting(self.looks + 1)) / self.log_active.shape[-1])
+        return Restarts(np.logaddexp(self.log_active, added) + log_factors, self.looks + 1)
+
+
+def variance_proxy(confidence: Floats) -> Floats:
+    """Bound of the variance of an outcome, with which shifts of its log-odds up to 1 are bet on as if it were normal.
+
+    It is the least w with log E exp(t (y - p)) <= t^2 w / 2 at t = -1, 0 and 1.
+
+    Parameters
+    ----------
+    confidence : (n,) float64 in [0, 1]
+
+    Returns
+    -------
+    (n,) float64
+        At least p (1 - p), and at most 1/4 where that is.
+
+    Examples
+    --------
+    >>> variance_proxy(np.array([0.5, 0.9])).round(3).tolist()
+    [0.25, 0.117]
+    """
+    up, down = (np.log1p(confidence * np.expm1(t)) - t * confidence for t in (1.0, -1.0))
+    return np.maximum(confidence * (1 - confidence), 2 * np.maximum(up, down))
+
+
+def log_evidence(moment: Floats, information: Floats, mean: Floats | float, precision: Floats | float) -> Floats:
+    """Logarithm of the likelihood of sums, averaged over what the shift may be; relative to that of no shift.
+
+    The likelihood of a shift d is exp(d moment - d^2 information / 2), and d is normal.
+
+    Parameters
+    ----------
+    moment, information : float64
+        Sum of what is shifted, and its variance.
+    mean, precision : float64
+        Of the shift.
+
+    Returns
+    -------
+    float64
+
+    Examples
+    --------
+    >>> round(float(log_evidence(np.float64(10.0), np.float64(25.0), 0.4, 1e9)), 3)  # the shift is known to be 0.4
+    2.0
+    """
+    whole = precision + information
+    # (precision mean + moment)^2 / whole - precision mean^2, without the difference of two large numbers
+    square = (moment**2 + 2 * precision * mean * moment - precision * mean**2 * information) / whole
+    return (square - np.log1p(information / precision)) / 2
+
+
+def _waiting(looks: int) -> float:
+    return float(1 / np.log2(looks + 2))
+
+
+def log_of_several(log_values: Floats) -> float:
+    """Logarithm of a capital that is bet on several streams at once, of which no row belongs to two.
+
+    Of each stream, half is kept and half is bet; the product over the streams is the mean over all sets of streams of
+    the product of their capitals, so that it grows when many streams grow a little.
+
+    Parameters
+    ----------
+    log_values : (m,) float64
+        Logarithms of the capitals. Each must be a supermartingale given all earlier rows of all streams.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(float(np.exp(log_of_several(np.log([3.0, 3.0, 3.0])))), 3)
+    8.0
+    """
+    return float(np.sum(np.logaddexp(log_values, 0.0) - np.log(2)))
 
 
 def running_interval(total: float, n: float, level: float = 0.95) -> tuple[float, float] | None:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,18 +11,28 @@ from scipy.special import expit
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.data.triples import Triples
-from miscal.evidence.betting import Capital, clipped_logit
+from miscal.evidence.betting import Capital, Restarts, clipped_logit
 from miscal.runs.monitor import state as states
-from miscal.runs.monitor.basis import Basis, reference_of
+from miscal.runs.monitor.basis import Basis, Reference, reference_of
 from miscal.runs.monitor.bets import Watch, blocks, conditional_log_factors
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys, many_alike, more_than_chance, order_digest, refuse_counted
-from miscal.runs.monitor.questions import BETS, SHARES, Question, tolerance_of
+from miscal.runs.monitor.lines import Line
+from miscal.runs.monitor.plan import ORDINARY, Plan
+from miscal.runs.monitor.questions import ADVICE, BETS, CHANGE, RAW, Question
 from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
 
-KINDS = ("raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "regime", "regime")
+SIDES = {
+    "raw_total": RAW,
+    "raw_hidden": RAW,
+    "total": ADVICE,
+    "hidden": ADVICE,
+    "inputs": CHANGE,
+    "unsupported": CHANGE,
+}
+LINES = ("gain", "level", "regime:over", "regime:under")
 ALPHA = 0.05
 BY_ROW = ("correct", "confidence", "corrected", "visible", "regime", "supported")
 
@@ -59,16 +68,22 @@ def both(rows, more):
     return NewLabelled(**arrays, unit=np.arange(len(rows) + len(more)), group=None, columns={}, text=None, id=ids)
 
 
+def line(key, *, before=0.0, error=0.02, share=0.15, **more):
+    kind, _, name = key.partition(":")
+    capital = Restarts.begin(Line.bets(kind))
+    return Line(key, kind, key, share, before, error, ORDINARY, capital, sign=name or None, **more)
+
+
 def begin(tolerance=0.25):
     run = rows_of(99, 2_000)
     questions = []
-    for kind, name in zip(KINDS, (None,) * 6 + ("over", "under"), strict=True):
-        share = None if kind.startswith("raw") else SHARES.get(kind, 0.125)
-        rate = {"unsupported": 0.02, "total": 0.1, "regime": 0.1}.get(kind, 0.0)
-        key = kind if name is None else f"{kind}:{name}"
-        questions.append(Question(key, kind, key, share, rate, Capital.begin(BETS[kind]), sign=name))
+    for kind, side in SIDES.items():
+        share = {RAW: None, ADVICE: 0.5, CHANGE: 0.2}[side]
+        rate = {"unsupported": 0.02, "total": 0.1}.get(kind, 0.0)
+        questions.append(Question(kind, kind, kind, side, share, rate, Capital.begin(BETS[kind])))
     basis = Basis.fit(run.X, run.confidence, 0)
-    return Watch.begin(ALPHA, tolerance, tuple(questions), basis, basis.of(run.X, run.confidence).astype(np.float32))
+    reference = Reference(basis, basis.of(run.X, run.confidence).astype(np.float32))
+    return Watch.begin(ALPHA, tolerance, Plan(tuple(questions), tuple(map(line, LINES))), reference)
 
 
 def inside(rows):
@@ -83,23 +98,24 @@ def looked(*batches, watch=None):
 
 
 def question(watch, key):
-    return next(one for one in watch.questions if one.key == key)
+    return next(one for one in (*watch.questions, *watch.lines) if one.key == key)
 
 
 def answered(watch):
-    return {one.key for one in watch.questions if one.crossed is not None}
+    return {one.key for one in (*watch.questions, *watch.lines) if one.crossed is not None}
 
 
 def test_nothing_is_seen_where_nothing_changed_and_what_was_found_is_still_there():
     watch = looked(*(rows_of(seed) for seed in range(6)))
     assert answered(watch) == {"raw_hidden"}
-    assert all(one.capital.log_value < 3 for one in watch.questions if one.share is not None)
+    assert max(watch.course) < np.log(5)
+    assert watch.crossed is None
 
 
 @pytest.mark.parametrize(
     ("changed", "seen"),
     [
-        ({"off": -0.7}, {"total", "regime:over", "regime:under"}),
+        ({"off": -0.7}, {"total", "level", "regime:over", "regime:under"}),
         ({"left": 1.0}, {"hidden"}),
         ({"move": 1.0}, {"inputs"}),
     ],
@@ -119,10 +135,12 @@ def test_rows_unlike_all_rows_of_the_run_are_seen():
 def test_bets_that_learn_nothing_do_not_depend_on_where_a_file_was_cut(cut):
     rows = rows_of(1)
     whole, halves = looked(rows), looked(part(rows, slice(0, cut)), part(rows, slice(cut, None)))
-    for key in ("regime:over", "regime:under", "unsupported"):
-        one, two = question(whole, key).capital, question(halves, key).capital
-        np.testing.assert_allclose(one.log_active, two.log_active, atol=1e-9)
-        assert one.log_peak == pytest.approx(two.log_peak)
+    one, two = question(whole, "unsupported").capital, question(halves, "unsupported").capital
+    np.testing.assert_allclose(one.log_active, two.log_active, atol=1e-9)
+    assert one.log_peak == pytest.approx(two.log_peak)
+    for key in LINES:
+        one, two = (question(watch, key).history.sum(0) for watch in (whole, halves))
+        np.testing.assert_allclose(one[[0, 2, 3, 4]], two[[0, 2, 3, 4]], atol=1e-9)
     fixed = slice(0, 10)  # all but the two that were learned
     one, two = question(whole, "total").capital, question(halves, "total").capital
     np.testing.assert_allclose(one.log_active[fixed], two.log_active[fixed], atol=1e-9)
@@ -132,7 +150,7 @@ def test_the_order_of_rows_within_a_group_is_irrelevant():
     rows = rows_of(2, units=80)
     mixed = part(rows, np.lexsort([np.random.default_rng(0).random(400), rows.unit]))
     one, two = looked(rows), looked(mixed)
-    for key in ("raw_total", "total", "raw_hidden", "hidden", "unsupported", "regime:over"):
+    for key in ("raw_total", "total", "raw_hidden", "hidden", "unsupported", *LINES):
         np.testing.assert_allclose(
             question(one, key).capital.log_active, question(two, key).capital.log_active, atol=1e-9
         )
@@ -164,12 +182,12 @@ def test_rows_of_the_run_are_compared_with_once_and_never_run_out():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [{}, {"units": 150}, {"off": 0.1}])
+@pytest.mark.parametrize("world", [{}, {"units": 150}, {"off": ORDINARY}])
 def test_few_monitors_ever_raise_an_alarm_where_nothing_changed(world):
     alarms = 0
     for seed in range(100):
         watch = looked(*(rows_of(1_000 * seed + k, 500, **world) for k in range(8)))
-        alarms += any(one.crossed is not None for one in watch.questions if one.share is not None)
+        alarms += watch.crossed is not None
     # the 99.9 % quantile of 100 draws at 5 %
     assert alarms <= 13
 
@@ -178,11 +196,10 @@ def test_directions_learned_from_rows_of_the_run_do_not_tell_the_others_apart():
     """Wide inputs without any direction: the components fit the rows that they were learned from, and no others."""
     rng = np.random.default_rng(0)
     known = Triples.of(rng.normal(size=(600, 64)), confidence=rng.uniform(0.2, 0.9, 600), correct=np.zeros(600))
-    run = SimpleNamespace(summary=SimpleNamespace(seed=0), triples=lambda: known)
-    reference = reference_of(run, known.X, known.confidence)
+    reference = reference_of(known, None, known.X, known.confidence, 0)
     assert len(reference.rows) == 400
     begun = begin()
-    watch = Watch.begin(ALPHA, 0.0, begun.questions, reference.basis, reference.rows)
+    watch = Watch.begin(ALPHA, 0.0, Plan(begun.questions, begun.lines), reference)
     for seed in range(8):
         rows = rows_of(seed, 200)
         wide = NewLabelled(**{**vars(rows), "X": rng.normal(size=(200, 64)).astype(np.float32)})
@@ -207,13 +224,6 @@ def test_what_was_learned_has_the_sign_of_what_was_seen():
     score = learned.score(Z)
     assert np.corrcoef(score, Z[:, 1])[0, 1] > 0.99
     assert 0 < score.max() < 0.8 / 1.0
-
-
-def test_more_rows_leave_less_tolerance_and_never_less_than_the_least():
-    widths = [tolerance_of(n, 0.7, None) for n in (30, 300, 3_000, 1e9)]
-    assert widths == sorted(widths, reverse=True)
-    assert widths[-1] == 0.1
-    assert tolerance_of(30, 0.7, 0.05) == 0.05
 
 
 # --- state --------------------------------------------------------------------------------------------------------
@@ -241,6 +251,11 @@ def test_a_state_comes_back_as_it_was(tmp_path):
     for a, b in zip(one.questions, two.questions, strict=True):
         np.testing.assert_array_equal(a.capital.log_active, b.capital.log_active)
         assert a.course == b.course
+    for a, b in zip(one.lines, two.lines, strict=True):
+        np.testing.assert_array_equal(a.capital.log_active, b.capital.log_active)
+        np.testing.assert_array_equal(a.history, b.history)
+        assert a.course == b.course
+    assert (one.course, one.crossed) == (two.course, two.crossed)
 
 
 def test_the_state_holds_new_rows_only_as_digests(tmp_path):

@@ -23,8 +23,8 @@ Tolerance = Annotated[
     typer.Option(
         metavar="T",
         parser=options.non_negative,
-        help="Shift in log-odds up to which a corrected confidence counts as right; fixed at the first look. Default: "
-        "0.1, or two standard errors of what the run knew if that is more (0.25 for single inputs).",
+        help="Shift in log-odds of the corrected confidences that counts as no change; fixed at the first look. "
+        "Default: what the run measured of its own rows, with its standard error.",
         show_default=False,
     ),
 ]
@@ -58,8 +58,8 @@ def command(
 ) -> int:
     """Look whether the correction of a run still holds on labelled rows that came after.
 
-    Each call adds a look at new rows. Looks may be as many as one likes: while nothing is wrong, the probability that
-    any of them ever raises an alarm is at most 5 %.
+    Each call adds a look at new rows. Looks may be as many as one likes: while nothing changes, the probability that
+    any of them ever raises an alarm is at most 5 %. That a correction learned anew could be better is advice only.
 
     Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
     """

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.errors import MiscalError
-from miscal.discovery.run import Run
+from miscal.data.triples import Triples
 from miscal.evidence.betting import clipped_logit
 
 Floats = NDArray[np.float64]
@@ -112,25 +111,29 @@ class Reference:
     missing: str | None = None
 
 
-def reference_of(run: Run, X: np.ndarray, confidence: Floats) -> Reference:
+def reference_of(
+    triples: Triples | None, missing: str | None, X: np.ndarray, confidence: Floats, seed: int
+) -> Reference:
     """Take rows of a run as reference, and others for coordinates; without its data these are of the first new rows.
 
     Parameters
     ----------
-    run : Run
+    triples : Triples or None
+        The rows of the run.
+    missing : str or None
+        Why they cannot be read, where they cannot.
     X, confidence : (n, d) and (n,)
         The first new rows.
+    seed : int
+        Of the run.
 
     Returns
     -------
     Reference
     """
-    seed = run.summary.seed
-    try:
-        triples = run.triples()
-    except MiscalError as error:
+    if triples is None:
         basis = Basis.fit(X, confidence, seed)
-        return Reference(basis, np.zeros((0, len(basis.spread) + 1), np.float32), str(error))
+        return Reference(basis, np.zeros((0, len(basis.spread) + 1), np.float32), missing or "not given")
     rng = np.random.default_rng((seed, _STREAM))
     one = np.arange(len(triples))
     if triples.group is not None:

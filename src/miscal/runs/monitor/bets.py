@@ -16,24 +16,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.evidence.assignments import tilted_log_factor
-from miscal.evidence.betting import Capital, clipped_logit, of_units, rate_log_factors, shift_log_factors
+from miscal.evidence.betting import (
+    Capital,
+    clipped_logit,
+    log_of_several,
+    of_units,
+    rate_log_factors,
+    shift_log_factors,
+)
 from miscal.evidence.conditional import strata
-from miscal.runs.monitor.basis import Basis
+from miscal.runs.monitor.basis import Basis, Reference
 from miscal.runs.monitor.direction_sums import DirectionSums
+from miscal.runs.monitor.lines import Line
+from miscal.runs.monitor.plan import Plan
 from miscal.runs.monitor.questions import (
-    FINDING,
+    CHANGE,
     HIDDEN,
     INPUTS,
     ODDS,
     RAW_HIDDEN,
     RAW_TOTAL,
-    REGIME,
     SHIFTS,
     SHRUNK,
     SLOPES,
     THETAS,
     TOTAL,
-    UNSUPPORTED,
     Question,
 )
 from miscal.runs.monitor.rows import NewLabelled
@@ -58,80 +65,55 @@ DRAWS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over the rows of a group so far.
-
-    Attributes
-    ----------
-    rows, units : int
-    right, confidence, corrected : float
-        Sums over rows.
-    hidden : float
-        Sum over units of the mean of y less E[y | f] by the run's global map.
-    """
-
-    rows: int = 0
-    units: int = 0
-    right: float = 0.0
-    confidence: float = 0.0
-    corrected: float = 0.0
-    hidden: float = 0.0
-
-    def after(self, rows: NewLabelled, inside: Mask) -> Sums:
-        """Add the rows inside."""
-        n = int(inside.sum())
-        if n == 0:
-            return self
-        unit = np.unique(rows.unit[inside], return_inverse=True)[1]
-        hidden = np.bincount(unit, (rows.correct - rows.visible)[inside]) / np.bincount(unit)
-        return Sums(
-            self.rows + n,
-            self.units + len(hidden),
-            self.right + float(rows.correct[inside].sum()),
-            self.confidence + float(rows.confidence[inside].sum()),
-            self.corrected + float(rows.corrected[inside].sum()),
-            self.hidden + float(hidden.sum()),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Watch:
     """Everything that a look starts from and leaves.
 
     Attributes
     ----------
     alpha : float
-        Error of all alarms together.
+        Error of all alarms together; that of advice is as large, and apart.
     tolerance : float >= 0
         Shift in log-odds of single inputs that is not bet on.
     questions : tuple of Question
+    lines : tuple of Line
+    together : dict of str to float
+        Share of the error of the values of a column together, by column.
     basis : Basis
     reference : (m, k) float32
         Coordinates of rows of the run that were not yet compared with.
     learned : dict of str to DirectionSums
         By question.
-    sums : dict of str to Sums
-        By question, of those about groups.
+    course : tuple of float
+        Logarithm of the mean capital of all that can raise an alarm, after each look.
+    crossed : int or None
+        The look at which it raised the alarm, from 1.
     """
 
     alpha: float
     tolerance: float
     questions: tuple[Question, ...]
+    lines: tuple[Line, ...]
+    together: dict[str, float]
     basis: Basis
     reference: NDArray[np.float32]
     learned: dict[str, DirectionSums]
-    sums: dict[str, Sums]
+    course: tuple[float, ...] = ()
+    crossed: int | None = None
 
     @staticmethod
-    def begin(
-        alpha: float, tolerance: float, questions: tuple[Question, ...], basis: Basis, reference: NDArray[np.float32]
-    ) -> Watch:
+    def begin(alpha: float, tolerance: float, plan: Plan, reference: Reference) -> Watch:
         """Start with nothing learned."""
-        k = len(basis.spread) + 1
+        k = len(reference.basis.spread) + 1
         columns = {RAW_TOTAL: 2, TOTAL: 2, HIDDEN: k + 2, INPUTS: 2 * k}
         learned = {key: DirectionSums.nothing(width) for key, width in columns.items()}
-        sums = {one.key: Sums() for one in questions if one.kind in (REGIME, FINDING)}
-        return Watch(alpha, tolerance, questions, basis, reference, learned, sums)
+        return Watch(
+            alpha, tolerance, plan.questions, plan.lines, plan.together, reference.basis, reference.rows, learned
+        )
+
+    @property
+    def log_line(self) -> float:
+        """Logarithm of the mean capital that raises the alarm."""
+        return -float(np.log(self.alpha))
 
     def after(self, rows: NewLabelled, members: Mapping[str, Mask]) -> Watch:
         """Look at new rows.
@@ -140,13 +122,29 @@ class Watch:
         ----------
         rows : NewLabelled
         members : mapping of str to (n,) bool
-            The rows of each question about a group.
+            The rows of each line about a group.
 
         Returns
         -------
         Watch
         """
         z = self.basis.of(rows.X, rows.confidence)
+        questions, learned, reference = self._asked(rows, z)
+        lines = tuple(one.after(rows, z, members.get(one.key), self.alpha) for one in self.lines)
+        mean = _mean_capital(questions, lines, self.together)
+        looks = len(self.course) + 1
+        raised = mean >= self.log_line or any(
+            one.crossed is not None for one in (*lines, *questions) if isinstance(one, Line) or one.side == CHANGE
+        )
+        crossed = self.crossed or (looks if raised else None)
+        return replace(
+            self, questions=questions, lines=lines, reference=reference, learned=learned,
+            course=(*self.course, mean), crossed=crossed,
+        )  # fmt: skip
+
+    def _asked(
+        self, rows: NewLabelled, z: Floats
+    ) -> tuple[tuple[Question, ...], dict[str, DirectionSums], NDArray[np.float32]]:
         learned, reference, found = dict(self.learned), self.reference, []
         for one in self.questions:
             if one.kind in (RAW_TOTAL, TOTAL):
@@ -158,14 +156,21 @@ class Watch:
                 capital, learned[HIDDEN] = hidden(one, rows, z, learned[HIDDEN], self.tolerance)
             elif one.kind == INPUTS:
                 capital, learned[INPUTS], reference = inputs(one, rows, z, learned[INPUTS], reference, self.tolerance)
-            elif one.kind == UNSUPPORTED:
+            else:
                 factors = rate_log_factors(~rows.supported, one.tolerance, np.array(ODDS))
                 capital, _ = one.capital.after(of_units(factors, rows.unit))
-            else:
-                capital = group(one, rows, members[one.key])
             found.append(one.seen(capital, self.alpha))
-        sums = {key: own.after(rows, members[key]) for key, own in self.sums.items()}
-        return replace(self, questions=tuple(found), reference=reference, learned=learned, sums=sums)
+        return tuple(found), learned, reference
+
+
+def _mean_capital(questions: tuple[Question, ...], lines: tuple[Line, ...], together: Mapping[str, float]) -> float:
+    """Logarithm of the mean of the capitals of all that can raise an alarm, weighted by their shares."""
+    held = [one.capital.log_value + np.log(one.share) for one in questions if one.side == CHANGE and one.share]
+    held += [one.course[-1] + np.log(one.share) for one in lines]
+    for column, share in together.items():
+        values = np.array([one.course[-1] for one in lines if one.column == column])
+        held.append(log_of_several(values) + np.log(share))
+    return float(np.logaddexp.reduce(held))
 
 
 def blocks(rows: NewLabelled) -> Iterator[slice]:
@@ -227,27 +232,6 @@ def total(asked: Question, rows: NewLabelled, p: Floats, learned: DirectionSums)
         capital, _ = capital.after(of_units(factors, rows.unit[at] - rows.unit[at.start]))
         learned = learned.after(columns[at], (rows.correct - p)[at], (p * (1 - p))[at])
     return capital, learned
-
-
-def group(asked: Question, rows: NewLabelled, inside: Mask) -> Capital:
-    """Bet that the outcomes of a group are shifted from its corrected confidences.
-
-    Parameters
-    ----------
-    asked : Question
-    rows : NewLabelled
-    inside : (n,) bool
-        The rows of the group; the others are not bet on.
-
-    Returns
-    -------
-    Capital
-    """
-    if not inside.any():
-        return asked.capital
-    shifts = beyond(SHIFTS, asked.tolerance)
-    factors = shift_log_factors(rows.correct[inside], rows.corrected[inside], shifts, asked.tolerance)
-    return asked.capital.after(of_units(factors, np.unique(rows.unit[inside], return_inverse=True)[1]))[0]
 
 
 def raw_hidden(asked: Question, rows: NewLabelled) -> Capital:

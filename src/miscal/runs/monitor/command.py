@@ -34,8 +34,8 @@ def monitor(
     """Look whether the correction of a run still holds on labelled rows that came after.
 
     Each call is a look at a batch of new rows, added to those before. Looks may be as many, as often and as large as
-    one likes, and stopped at any time: while nothing is wrong, the probability that any look ever raises an alarm is at
-    most 5 %.
+    one likes, and stopped at any time: while nothing changes, the probability that any look ever raises an alarm is at
+    most 5 %. That a correction learned anew could be better is advice, and no alarm.
 
     Parameters
     ----------
@@ -48,8 +48,9 @@ def monitor(
     at : str, optional
         What to call the look, for example its date. Nothing is computed from it.
     tolerance : float >= 0, optional
-        Shift in log-odds up to which a corrected confidence counts as right. By default 0.1, or two standard errors of
-        what the run itself knows of the rows in question if that is more; single inputs 0.25. Fixed at the first look.
+        Shift in log-odds of the corrected confidences that counts as no change. By default it is what the run measured
+        of its own rows, with its standard error, give or take 0.05; of advice 0.1, and of single inputs 0.25. Fixed at
+        the first look.
     group : str, optional
         Column of groups whose rows depend on each other; by default that of the run. Fixed at the first look.
     progress : callable, optional
@@ -78,7 +79,8 @@ def monitor(
     Notes
     -----
     Test martingales: capital that is bet against a hypothesis and that, while it holds, ever reaches 1 / alpha with a
-    probability of at most alpha (Ville, 1939; Shafer, 2021). docs/monitor.md says what is bet on and what is presumed.
+    probability of at most alpha (Ville, 1939; Shafer, 2021); they begin anew at every look (Shin, Ramdas and Rinaldo,
+    2024). docs/monitor.md says what is bet on and what is presumed.
 
     Examples
     --------

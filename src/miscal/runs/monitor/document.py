@@ -7,12 +7,16 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.discovery.summary import Document, Measure, Number, Part, Share
 from miscal.findings.conditions import Stored
 
-MONITOR_VERSION = 1
+MONITOR_VERSION = 2
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
 
 
 class LookNumbers(Part):
-    """One look: the rows that came, and their means."""
+    """One look: the rows that came, and their means.
+
+    ``lost`` is the mean log loss of the corrected confidences less that of the raw ones, in nats, differences of a row
+    cut at 1; its interval, at 95 %, is of this look alone. Above 0, the corrected confidences are worse.
+    """
 
     look: NonNegativeInt
     source: str
@@ -25,23 +29,25 @@ class LookNumbers(Part):
     corrected: Share
     brier_raw: FiniteFloat
     brier_corrected: FiniteFloat
+    lost: Measure
     unsupported: Share
     returning: NonNegativeInt
 
 
 class QuestionNumbers(Part):
-    """One hypothesis that is bet against, and the capital of the bets.
+    """One hypothesis that is bet against beside the lines, and the capital of the bets.
 
-    ``evidence`` is the decimal logarithm of the capital after the last look, ``peak`` the largest that it ever was,
-    ``line`` where it is answered, ``course`` the evidence after each look. ``answered`` is the look at which the line
-    was reached, from 1; ``alarm`` says whether reaching it raises an alarm. ``tolerance`` is what counts as none: a
-    shift in log-odds, or (of ``unsupported``) a rate of rows.
+    ``side`` is what its answer is for: ``change`` raises an alarm, ``advice`` advises to learn anew, ``raw`` is only
+    told. ``evidence`` is the decimal logarithm of the capital after the last look, ``peak`` the largest that it ever
+    was, ``line`` where it is answered, ``course`` the evidence after each look. ``answered`` is the look at which the
+    line was reached, from 1. ``tolerance`` is what counts as none: a shift in log-odds, or (of ``unsupported``) a rate
+    of rows.
     """
 
     key: str
     kind: str
     about: str
-    alarm: bool
+    side: Literal["change", "advice", "raw"]
     share: Number
     tolerance: FiniteFloat
     steps: FiniteFloat
@@ -52,13 +58,86 @@ class QuestionNumbers(Part):
     course: tuple[FiniteFloat, ...]
 
 
+class LineLook(Part):
+    """A line at one look: its rows, and the shift along it; of rows of a group, the residual too.
+
+    ``shift`` is in log-odds (of ``gain``: log loss lost, in nats), ``residual`` is the mean outcome less the mean
+    corrected confidence. Intervals are of this look alone, at 95 %.
+    """
+
+    look: NonNegativeInt
+    n: NonNegativeInt
+    accuracy: Number
+    corrected: Number
+    shift: Measure
+    residual: Measure
+
+
+class LineNumbers(Part):
+    """A line of outcomes that can raise an alarm.
+
+    ``before`` and ``error`` are the shift that the run measured among its own rows, and its standard error; ``allowed``
+    are the shifts that count as no change. ``evidence``, ``line``, ``answered`` and ``course`` are as of a question;
+    its bets begin anew at every look.
+    """
+
+    key: str
+    kind: str
+    about: str
+    share: FiniteFloat
+    before: FiniteFloat
+    error: FiniteFloat
+    allowed: tuple[FiniteFloat, FiniteFloat]
+    evidence: FiniteFloat
+    line: FiniteFloat
+    answered: NonNegativeInt | None
+    course: tuple[FiniteFloat, ...]
+    looks: tuple[LineLook, ...]
+
+
+class AlarmNumbers(Part):
+    """What raised the alarm, or came to it.
+
+    ``raised`` is the look at which it was seen. ``proven`` says whether the line proves it alone; else it is one of
+    those that brought most of the evidence together. ``since`` are the first and last look with which the change may
+    have begun, ``start`` is the likeliest; ``n``, ``accuracy``, ``corrected`` and ``shift`` are of the rows of the line
+    from there to ``raised``, and ``before`` is the shift that the run measured. All of these are null for inputs, which
+    are not dated.
+    """
+
+    key: str
+    kind: str
+    about: str
+    raised: NonNegativeInt
+    proven: bool
+    since: tuple[NonNegativeInt, NonNegativeInt] | None = None
+    start: NonNegativeInt | None = None
+    n: NonNegativeInt | None = None
+    accuracy: Number = None
+    corrected: Number = None
+    shift: Number = None
+    before: Number = None
+
+
+class AdviceNumbers(Part):
+    """Whether a correction that is learned anew could be better: ``since`` is the look that showed it.
+
+    ``rows`` is the number of new rows that it could be learned from, beside the old ones.
+    """
+
+    refit: bool
+    since: NonNegativeInt | None
+    rows: NonNegativeInt
+
+
 class GroupNumbers(Part):
-    """A regime or finding on all new rows so far.
+    """A regime, a finding or a value of a named column on all new rows so far.
 
     ``residual`` is the mean of outcome minus corrected confidence. ``hidden`` is the mean of the outcome minus
     E[y | f], with an interval that holds at all looks together; ``before`` is what the run found. ``still`` says
-    whether the interval of ``hidden`` lies on the side that was found (``yes``), on the other (``opposite``), or holds
-    0 (``unclear``). Of a finding, ``condition`` says which rows belong to it; ``phrase`` names them in a sentence.
+    whether what the run found is there (``yes``), there the other way round (``opposite``), or neither is shown
+    (``unclear``). Of a finding or value, ``condition`` says which rows belong to it; ``phrase`` names them in a
+    sentence.
     """
 
     key: str
@@ -81,10 +160,13 @@ class GroupNumbers(Part):
 class Monitoring(Document):
     """Everything that a monitor tells, as in ``monitor.json``.
 
+    ``evidence`` is the decimal logarithm of the mean capital of all that can raise the alarm, after each look, and
+    ``line`` where it does.
+
     Examples
     --------
     >>> Monitoring.model_fields["schema_version"].default
-    1
+    2
     """
 
     schema_version: int = MONITOR_VERSION
@@ -92,6 +174,11 @@ class Monitoring(Document):
     alpha: FiniteFloat
     group: str | None
     alarm: bool
+    raised: NonNegativeInt | None
+    evidence: tuple[FiniteFloat, ...]
+    line: FiniteFloat
+    alarms: tuple[AlarmNumbers, ...]
+    advice: AdviceNumbers
     verdict: tuple[str, ...]
     rows: NonNegativeInt
     accuracy: Share
@@ -101,6 +188,7 @@ class Monitoring(Document):
     brier_corrected: FiniteFloat
     looks: tuple[LookNumbers, ...]
     questions: tuple[QuestionNumbers, ...]
+    lines: tuple[LineNumbers, ...]
     groups: tuple[GroupNumbers, ...]
     left_out: tuple[str, ...]
     warnings: tuple[str, ...]

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import metadata
-from math import log
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MiscalError
 from miscal.base.threads import one_thread
-from miscal.discovery.json_values import clean_text, interval, number, plain
+from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run import Run
-from miscal.discovery.summary import Measure
-from miscal.evidence.betting import running_interval
+from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Frame
 from miscal.runs.monitor import state as states
+from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
-from miscal.runs.monitor.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
+from miscal.runs.monitor.document import Monitoring
 from miscal.runs.monitor.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
+from miscal.runs.monitor.lines import GROUPS, REGIME, Line
 from miscal.runs.monitor.membership import frame_of
-from miscal.runs.monitor.questions import FINDING, REGIME, Question, hidden_tolerance, questions_of
+from miscal.runs.monitor.plan import plan_of
+from miscal.runs.monitor.questions import hidden_tolerance
 from miscal.runs.monitor.rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
-from miscal.runs.monitor.wording import Again, undecided, verdict, warnings_of
+from miscal.runs.monitor.telling import (
+    TEN,
+    advice_numbers,
+    group_numbers,
+    line_numbers,
+    look_numbers,
+    question_numbers,
+)
+from miscal.runs.monitor.wording import Again, verdict, warnings_of
 
 LEAST_RATE = 0.01
 """Rate of unsupported rows that is no drift, whatever the run had. A convention."""
@@ -100,13 +109,11 @@ def look(
         rows = read.rows
         frame = frame_of(run, saved, rows)
         if before is None:
-            before = _begin(run, rows, frame, model, tolerance, group)
+            before = _begin(run, saved, rows, frame, model, tolerance, group)
         states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
         keys = RowKeys.of(rows, before.watch.basis)
         refuse_counted(before.looks, before.seen, keys, folder, rows)
-        inside = {
-            one.key: _inside(run, one, rows, frame) for one in before.watch.questions if one.kind in (REGIME, FINDING)
-        }
+        inside = {one.key: _inside(run, one, rows, frame) for one in before.watch.lines if one.kind in GROUPS}
         watch = before.watch.after(rows, inside)
     seen = _seen(read, data, keys.rows, repeated(keys.groups, before.seen.groups), at)
     after = states.extended(before, watch, seen, keys)
@@ -116,23 +123,31 @@ def look(
 
 
 def _begin(
-    run: Run, rows: NewLabelled, frame: Frame, model: tuple[str, ...], tolerance: float | None, group: str | None
+    run: Run,
+    model: SavedModel,
+    rows: NewLabelled,
+    frame: Frame,
+    digests: tuple[str, ...],
+    tolerance: float | None,
+    group: str | None,
 ) -> MonitorState:
-    """Fix everything that a monitor keeps: what it asks, and how inputs become coordinates."""
-    found, left = [], []
-    for place, one in enumerate(run.summary.findings):
-        lacking = one.condition.lacks(frame)
-        if lacking is None:
-            found.append(place)
-        else:
-            left.append(undecided(one.description, lacking))
-    reference = reference_of(run, rows.X, rows.confidence)
+    """Fix everything that a monitor keeps: what it watches, what is no change, and how inputs become coordinates."""
+    triples, missing = None, None
+    try:
+        triples = run.triples()
+    except MiscalError as error:
+        missing = str(error)
+    reference = reference_of(triples, missing, rows.X, rows.confidence, run.summary.seed)
+    plan = plan_of(
+        run, model, triples, reference, frame, unsupported=_unsupported(run), tolerance=tolerance,
+        grouped=group is not None,
+    )  # fmt: skip
+    left = list(plan.left_out)
     if reference.missing is not None:
         left.append(f"inputs: the rows of the run cannot be read ({reference.missing}), so new ones are not compared")
-    watched = questions_of(run.summary, found, _unsupported(run), reference.missing is None, tolerance)
-    watch = Watch.begin(SIGNIFICANCE, hidden_tolerance(tolerance), watched, reference.basis, reference.rows)
+    watch = Watch.begin(SIGNIFICANCE, hidden_tolerance(tolerance), plan, reference)
     said = tuple(clean_text(one) for one in left)
-    return MonitorState(model, group, tolerance, watch, (), said, rows.id is not None, RowKeys.none())
+    return MonitorState(digests, group, tolerance, watch, (), said, rows.id is not None, RowKeys.none())
 
 
 def _unsupported(run: Run) -> float:
@@ -146,17 +161,17 @@ def _unsupported(run: Run) -> float:
     return min(max(upper, LEAST_RATE), 1 - LEAST_RATE)
 
 
-def _inside(run: Run, one: Question, rows: NewLabelled, frame: Frame) -> np.ndarray:
+def _inside(run: Run, one: Line, rows: NewLabelled, frame: Frame) -> np.ndarray:
     if one.kind == REGIME:
         return rows.regime == one.sign
-    finding = run.summary.findings[one.place or 0]
-    lacking = finding.condition.lacks(frame)
+    condition = run.summary.findings[one.place or 0].condition if one.condition is None else one.condition
+    lacking = condition.lacks(frame)
     if lacking is not None:
         raise InputError(
-            f"the rows of the finding {finding.description!r} cannot be told in these data, as they could at the first "
-            f"look: {lacking}; give {', '.join(map(repr, finding.columns)) or 'the inputs'} in the same form"
+            f"the rows of {one.label!r} cannot be told in these data, as they could at the first look: {lacking}; give "
+            f"{', '.join(map(repr, condition.columns)) or 'the inputs'} in the same form"
         )
-    return finding.condition.rows(frame)
+    return condition.rows(frame)
 
 
 def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | None) -> Look:
@@ -181,85 +196,32 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
 
 def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monitoring:
     watch = state.watch
-    looks = tuple(_look(place, one) for place, one in enumerate(state.looks, start=1))
-    asked = tuple(_question(one, watch.alpha) for one in watch.questions)
-    groups = tuple(_group(run, one, watch) for one in watch.questions if one.kind in (REGIME, FINDING))
+    looks = tuple(look_numbers(place, one, watch) for place, one in enumerate(state.looks, start=1))
+    asked = tuple(question_numbers(one, watch) for one in watch.questions)
+    groups = tuple(group_numbers(run, one) for one in watch.lines if one.kind in GROUPS)
     rows = sum(one.rows for one in looks)
     mean = lambda name: sum(one.rows * getattr(one, name) for one in looks) / rows  # noqa: E731
     used = any(one.kind == "inputs" for one in watch.questions) and len(watch.reference) == 0
+    alarms, advice = alarms_of(watch), advice_numbers(watch, rows)
     return Monitoring(
         run=clean_text(run.path.resolve().name),
         alpha=watch.alpha,
         group=None if state.group is None else clean_text(state.group),
-        alarm=any(one.alarm and one.answered is not None for one in asked),
-        verdict=verdict(looks, asked, groups),
+        alarm=watch.crossed is not None,
+        raised=watch.crossed,
+        evidence=tuple(value / TEN for value in watch.course),
+        line=watch.log_line / TEN,
+        alarms=alarms,
+        advice=advice,
+        verdict=verdict(looks, asked, groups, alarms, advice),
         rows=rows,
         **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
         looks=looks,
         questions=asked,
+        lines=tuple(line_numbers(one, watch) for one in watch.lines),
         groups=groups,
         left_out=state.left_out,
         warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used)),
         columns=plain(read.columns),
         versions={name: metadata.version(name) for name in LIBRARIES},
     )
-
-
-def _look(place: int, one: Look) -> LookNumbers:
-    known = {name: getattr(one, name) for name in LookNumbers.model_fields if name != "look"}
-    return LookNumbers(look=place, **known)
-
-
-def _question(one: Question, alpha: float) -> QuestionNumbers:
-    ten = log(10)
-    return QuestionNumbers(
-        key=one.key,
-        kind=one.kind,
-        about=clean_text(one.label),
-        alarm=one.share is not None,
-        share=one.share,
-        tolerance=one.tolerance,
-        steps=one.capital.steps,
-        evidence=one.capital.log_value / ten,
-        peak=one.capital.log_peak / ten,
-        line=one.log_line(alpha) / ten,
-        answered=one.crossed,
-        course=tuple(value / ten for value in one.course),
-    )
-
-
-def _group(run: Run, one: Question, watch: Watch) -> GroupNumbers:
-    sums, summary = watch.sums[one.key], run.summary
-    finding = summary.findings[one.place or 0] if one.kind == FINDING else None
-    if finding is not None:
-        before = finding.hidden.value
-    else:
-        regime = next(regime for regime in summary.regimes if regime.name == one.sign)
-        before = None if regime.hidden is None else regime.hidden.value
-    ends = running_interval(sums.hidden, sums.units)
-    mean = lambda total: total / sums.rows if sums.rows else None  # noqa: E731
-    return GroupNumbers(
-        key=one.key,
-        description=clean_text(one.label),
-        condition=None if finding is None else finding.condition,
-        phrase=clean_text(one.label if finding is None else finding.phrase),
-        kind=one.kind,
-        sign=one.sign,
-        n=sums.rows,
-        units=sums.units,
-        accuracy=mean(sums.right),
-        confidence=mean(sums.confidence),
-        corrected=mean(sums.corrected),
-        residual=mean(sums.right - sums.corrected),
-        hidden=Measure(
-            value=number(sums.hidden / sums.units) if sums.units else None, interval=interval(*(ends or (None, None)))
-        ),
-        before=before,
-        still=_still(before, ends),
-    )
-
-
-def _still(before: float | None, ends: tuple[float, float] | None) -> str:
-    if not before or ends is None or ends[0] <= 0 <= ends[1]:
-        return "unclear"
-    return "yes" if (before > 0) == (ends[0] > 0) else "opposite"

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from miscal.report.frame import render_page
+from miscal.report.numbers import signed
 from miscal.report.source import printable
 from miscal.runs.monitor.document import Monitoring
-from miscal.runs.monitor.views import charts, group_rows
+from miscal.runs.monitor.views import charts, feature_rows, group_rows, worse
 
 STYLES = ("base.css", "tables.css", "figures.css", "print.css", "monitor.css")
 
@@ -18,14 +19,27 @@ GLOSSARY = (
     ),
     (
         "Line",
-        "The capital at which a question is answered with no. The lines of all questions that can raise an alarm are "
-        "set so that, while nothing is wrong, any of them is ever reached with a probability of at most 5 %.",
+        "The capital at which a question is answered with no. The alarm is raised when the mean of all capitals that "
+        "can raise it, weighted by their shares of the error, reaches its line. While nothing changed, that ever "
+        "happens with a probability of at most 5 %. A group or feature that reaches its own "
+        "line proves the change alone.",
     ),
     ("Look", "One call of `miscal monitor`, with a batch of rows that came after those before it."),
     (
-        "Corrected",
-        "The confidence after the correction that the run saved. It counts as right within a tolerance: what the run "
-        "could know of its own average, at least 0.1 in log-odds.",
+        "No change",
+        "What the run measured of its own rows, give or take its standard errors, and at least 0.05 in log-odds. A "
+        "correction is never exact; how far off it was when it was made is no change.",
+    ),
+    (
+        "Shift",
+        "By how much the log-odds of the outcomes differ from those of the corrected confidences: of a group, all its "
+        "rows; of a feature, where it is two standard deviations above its mean, and the opposite where it is as far "
+        "below. The interval of a look holds for this look alone, at 95 %.",
+    ),
+    (
+        "Advice",
+        "Whether a correction that is learned anew, from these rows too, could be better. It is no alarm: a correction "
+        "from few rows can be far from the best one and better than none.",
     ),
     (
         "Hidden residual",
@@ -56,9 +70,12 @@ def build(document: Monitoring) -> str:
         "monitor.html",
         STYLES,
         folder=Path(__file__).parent,
+        filters=(("nats", lambda value: "" if value is None else signed(value, 4)),),
         document=shown,
         charts=charts(shown),
         groups=group_rows(shown),
+        features=feature_rows(shown),
+        worse=worse,
         glossary=GLOSSARY,
         version=shown.versions.get("miscal"),
     )

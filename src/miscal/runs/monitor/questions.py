@@ -1,32 +1,35 @@
-"""What a monitor asks, the capital bet on each answer, and how the error is divided among the questions.
+"""What a monitor asks beside its lines, and how the error is divided.
 
-Each question that can raise an alarm has a share w of the error: it does so when its capital reaches 1 / (alpha w), so
-that the probability that any ever does, while nothing is wrong, is at most alpha (Ville, and Bonferroni over the
-questions). The mean of all capitals, weighted by the same shares, would raise an alarm at least as often at the same
-error, but could not say which question it answers.
+Two questions are kept apart. *Has something changed*: is the correction worse than the raw confidences, or worse than
+when it was made, or do the inputs come from elsewhere? This raises an alarm. *Is it as good as it could be*: would a
+correction that is learned anew, from these rows too, be better? This is advice. Each has an error of its own.
+
+Every line and question has a share w of the error of its side. What raises the alarm is the mean of all capitals,
+weighted by their shares, when it reaches 1 / alpha (Ville, 1939); a line that reaches 1 / (alpha w) proves it alone.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import Summary
 from miscal.evidence.betting import Capital
+from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, VALUE
 
 RAW_TOTAL, RAW_HIDDEN = "raw_total", "raw_hidden"
-TOTAL, HIDDEN, INPUTS, UNSUPPORTED, REGIME, FINDING = "total", "hidden", "inputs", "unsupported", "regime", "finding"
+TOTAL, HIDDEN, INPUTS, UNSUPPORTED = "total", "hidden", "inputs", "unsupported"
+CHANGE, ADVICE, RAW = "change", "advice", "raw"
 
-SHARES = {TOTAL: 0.3, HIDDEN: 0.2, INPUTS: 0.15, UNSUPPORTED: 0.1}
-"""Shares of the error; what is left is divided equally among regimes and findings. Not tuned."""
+SHARES = {GAIN: 0.1, LEVEL: 0.25, SLOPE: 0.05, FEATURE: 0.1, "group": 0.15, VALUE: 0.2,
+          INPUTS: 0.1, UNSUPPORTED: 0.05}  # fmt: skip
+"""Shares of the error of alarms by kind; "group" is all regimes and findings. Kinds that a run lacks leave theirs to
+the others. Not tuned."""
+ADVICE_SHARES = {TOTAL: 0.5, HIDDEN: 0.5}
+"""Shares of the error of advice. Not tuned."""
 
-LEAST_TOLERANCE = 0.1
-"""Shift in log-odds below which a corrected confidence counts as right: 2.5 points at 50 %, 0.9 at 90 %. A
-convention."""
-
-DEVIATIONS = 2.0
-"""Standard errors of the run's own estimate by which a corrected confidence may be off. A convention."""
+LEAST_ADVICE = 0.1
+"""Shift in log-odds of all rows that is not worth a new run: 2.5 points at 50 %, 0.9 at 90 %. A convention."""
 
 SHIFTS = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0)
 """Shifts in log-odds that are bet on, beyond the tolerance. Not tuned."""
@@ -46,8 +49,6 @@ BETS = {
     HIDDEN: len(THETAS),
     INPUTS: len(THETAS),
     UNSUPPORTED: len(ODDS),
-    REGIME: len(SHIFTS),
-    FINDING: len(SHIFTS),
 }
 
 
@@ -58,12 +59,13 @@ class Question:
     Attributes
     ----------
     key : str
-        ``total``, ``finding:0``, ...
     kind : str
     label : str
-        What it is about, in words: the description of a finding.
+        What it is about, in words.
+    side : {"change", "advice", "raw"}
+        What its answer is for: an alarm, advice, or only to be told.
     share : float or None
-        Of the error; None where it raises no alarm.
+        Of the error of its side; None where it is only told.
     tolerance : float >= 0
         Shift in log-odds, or rate of unsupported rows, up to which nothing is wrong.
     capital : Capital
@@ -71,22 +73,17 @@ class Question:
         Logarithm of the capital after each look.
     crossed : int or None
         The look at which it reached its line, from 1.
-    sign : str or None
-        Of a finding, as it was found: "over" or "under".
-    place : int or None
-        Of a finding in the ledger.
     """
 
     key: str
     kind: str
     label: str
+    side: str
     share: float | None
     tolerance: float
     capital: Capital
     course: tuple[float, ...] = ()
     crossed: int | None = None
-    sign: str | None = None
-    place: int | None = None
 
     def log_line(self, alpha: float) -> float:
         """Logarithm of the capital at which it is answered."""
@@ -100,84 +97,65 @@ class Question:
         return replace(self, capital=capital, course=(*self.course, capital.log_value), crossed=crossed)
 
 
-def questions_of(
-    summary: Summary, findings: list[int], unsupported: float, inputs: bool, tolerance: float | None
-) -> tuple[Question, ...]:
-    """Ask everything that can be asked of a run.
+def questions_of(tolerance: float | None, unsupported: float, shares: Mapping[str, float]) -> tuple[Question, ...]:
+    """Ask what is not asked by lines.
 
     Parameters
     ----------
-    summary : Summary
-    findings : list of int
-        Places in the ledger of the findings whose rows can be told.
-    unsupported : float in (0, 1)
-        The largest rate of unsupported rows that is no drift.
-    inputs : bool
-        Whether there are rows of the run to compare inputs with.
     tolerance : float >= 0 or None
-        Shift in log-odds that counts as none; None: 0.1, or two standard errors of the run's own estimate on as many
-        rows if that is more.
+        Shift in log-odds that the user takes for none.
+    unsupported : float in (0, 1)
+        The largest rate of unsupported rows that is no change.
+    shares : mapping of str to float
+        Of the error of alarms, for ``inputs`` (which is not asked where it has none) and ``unsupported``.
 
     Returns
     -------
     tuple of Question
     """
-    taught = summary.n_sample or summary.n - (summary.n_test or 0)
-    off = lambda share, accuracy: tolerance_of(share * taught, accuracy, tolerance)  # noqa: E731
-    whole = off(1.0, summary.global_.accuracy.value)
+    whole = LEAST_ADVICE if tolerance is None else tolerance
     asked = [
-        _asked(RAW_TOTAL, "raw confidences, all rows", 0.0),
-        _asked(RAW_HIDDEN, "raw confidences, rows of equal confidence", 0.0),
-        _asked(TOTAL, "corrected confidences, all rows", whole),
-        _asked(HIDDEN, "corrected confidences, rows of equal confidence", hidden_tolerance(tolerance)),
-        *([_asked(INPUTS, "inputs, against rows of the run", 0.0)] if inputs else []),
-        _asked(UNSUPPORTED, "rows unlike all rows of the run", unsupported),
+        _asked(RAW_TOTAL, "raw confidences, all rows", 0.0, RAW),
+        _asked(RAW_HIDDEN, "raw confidences, rows of equal confidence", 0.0, RAW),
+        _asked(TOTAL, "corrected confidences, all rows", whole, ADVICE),
+        _asked(HIDDEN, "corrected confidences, rows of equal confidence", hidden_tolerance(tolerance), ADVICE),
+        *([_asked(INPUTS, "inputs, against rows of the run", 0.0, CHANGE)] if INPUTS in shares else []),
+        _asked(UNSUPPORTED, "rows unlike all rows of the run", unsupported, CHANGE),
     ]
-    for one in summary.regimes:
-        # what was measured on a few rows is allowed to be off by so much that nothing would be seen
-        if one.name != "good" and one.n >= MIN_ROWS:
-            about = f"the {one.name}-confident regime"
-            asked.append(_asked(REGIME, about, off(one.share, one.accuracy), one.name, sign=one.name))
-    for place in findings:
-        one = summary.findings[place]
-        asked.append(
-            _asked(FINDING, one.description, off(one.share, one.accuracy), str(place), sign=one.sign, place=place)
-        )
-    return _shared(asked)
+    known = {**ADVICE_SHARES, **shares}
+    return tuple(replace(one, share=known.get(one.kind)) for one in asked)
 
 
-def _asked(
-    kind: str, about: str, tolerance: float, name: str | None = None, *, sign: str | None = None,
-    place: int | None = None,
-) -> Question:  # fmt: skip
-    key = kind if name is None else f"{kind}:{name}"
-    return Question(key, kind, about, None, tolerance, Capital.begin(BETS[kind]), sign=sign, place=place)
+def _asked(kind: str, about: str, tolerance: float, side: str) -> Question:
+    return Question(kind, kind, about, side, None, tolerance, Capital.begin(BETS[kind]))
 
 
-def tolerance_of(rows: float, accuracy: float | None, given: float | None) -> float:
-    """Shift in log-odds by which corrected confidences of a group may be off.
+def shares_of(counts: Mapping[str, int], columns: int) -> dict[str, float]:
+    """Divide the error of alarms.
 
     Parameters
     ----------
-    rows : float
-        That the correction learned from in the group.
-    accuracy : float or None
-    given : float or None
-        What the user said, for every group.
+    counts : mapping of str to int
+        How many lines and questions there are of each kind.
+    columns : int
+        Columns whose values are watched.
 
     Returns
     -------
-    float
+    dict of str to float
+        For one of each kind; of a value, for all values of a column together.
 
     Examples
     --------
-    >>> round(tolerance_of(400, 0.5, None), 3), tolerance_of(1e6, 0.5, None), tolerance_of(400, 0.5, 0.0)
-    (0.2, 0.1, 0.0)
+    >>> shares_of({"level": 1, "gain": 1, "regime": 2, "finding": 1}, 0)["finding"].__round__(3)
+    0.111
     """
-    if given is not None:
-        return given
-    rate = min(max(0.5 if accuracy is None else accuracy, 0.01), 0.99)
-    return max(LEAST_TOLERANCE, DEVIATIONS / math.sqrt(max(rows, 1.0) * rate * (1 - rate)))
+    grouped = counts.get(REGIME, 0) + counts.get(FINDING, 0)
+    many = {kind: counts.get(kind, 0) for kind in SHARES} | {"group": grouped, VALUE: columns}
+    whole = sum(share for kind, share in SHARES.items() if many[kind])
+    one = {kind: share / whole / many[kind] for kind, share in SHARES.items() if many[kind]}
+    group = one.pop("group", None)
+    return one if group is None else one | {REGIME: group, FINDING: group}
 
 
 LEAST_HIDDEN = 0.25
@@ -187,12 +165,3 @@ LEAST_HIDDEN = 0.25
 def hidden_tolerance(given: float | None) -> float:
     """Shift in log-odds of single inputs that is not bet on."""
     return LEAST_HIDDEN if given is None else given
-
-
-def _shared(asked: list[Question]) -> tuple[Question, ...]:
-    """Divide the error among the questions that can raise an alarm."""
-    groups = [one for one in asked if one.kind in (REGIME, FINDING)]
-    shares = {one.key: SHARES[one.kind] for one in asked if one.kind in SHARES}
-    shares |= {one.key: (1 - sum(SHARES.values())) / len(groups) for one in groups}
-    whole = sum(shares.values())
-    return tuple(replace(one, share=shares[one.key] / whole if one.key in shares else None) for one in asked)

@@ -205,8 +205,9 @@ def _roles(
             "data: give it, or begin a new monitor with --out"
         )
     identity = ID if by_id is not False and ID in columns and group != ID else None
-    # what findings are named by; a finding whose column is not there is left out and said
-    naming = dict.fromkeys(name for one in run.summary.findings for name in one.columns)
+    # what findings and values are named by; what asks for a column that is not there is left out and said
+    found = (name for one in run.summary.findings for name in one.columns)
+    naming = dict.fromkeys((*of_run.metadata, *found))
     text = of_run.text if of_run.text in columns else None
     return _Roles(outcome, group, identity, tuple(name for name in naming if name in columns), text)
 

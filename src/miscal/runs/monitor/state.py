@@ -15,15 +15,18 @@ from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import digest
 from miscal.base.state_folder import CONFIG, load_state, save_state, under, with_prefix
 from miscal.discovery.saved_model import model_folder
-from miscal.evidence.betting import Capital
+from miscal.evidence.betting import Capital, Restarts
 from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys
+from miscal.runs.monitor.lines import FINDING, Line
 from miscal.runs.monitor.questions import Question
-from miscal.runs.monitor.state_schema import Kept, KeptQuestion, Look, check_arrays
+from miscal.runs.monitor.state_schema import Kept, KeptLine, KeptQuestion, Look, check_arrays, checked_history
 
 FORM = "miscal-monitor"
+LAYOUT = 2
+"""Version of what the state of a monitor holds; raised whenever it asks something else."""
 FOLDER = "state"
 _REMEDY = "put the old file back, or begin a new monitor with --out"
 
@@ -83,13 +86,17 @@ def save(state: MonitorState, folder: Path) -> None:
     """Write a state into the folder of a monitor that nobody reads yet."""
     watch, basis = state.watch, state.watch.basis
     content = {
+        "layout": LAYOUT,
         "model": list(state.model),
         "group": state.group,
         "given_tolerance": state.tolerance,
         "alpha": watch.alpha,
         "tolerance": watch.tolerance,
         "questions": [_written(one) for one in watch.questions],
-        "sums": {key: asdict(one) for key, one in watch.sums.items()},
+        "lines": [_line_written(one) for one in watch.lines],
+        "together": watch.together,
+        "course": list(watch.course),
+        "crossed": watch.crossed,
         "looks": [asdict(one) for one in state.looks],
         "left_out": list(state.left_out),
         "by_id": state.by_id,
@@ -99,6 +106,7 @@ def save(state: MonitorState, folder: Path) -> None:
         **with_prefix("gram", {key: one.gram for key, one in watch.learned.items()}),
         **with_prefix("moment", {key: one.moment for key, one in watch.learned.items()}),
         "reference": watch.reference,
+        "history": np.stack([one.history for one in watch.lines]),
         **with_prefix("seen", vars(state.seen)),
     }
     save_state(folder / FOLDER, FORM, content, tensors)
@@ -115,18 +123,36 @@ def load(folder: Path) -> MonitorState:
     if not (folder / FOLDER / CONFIG).is_file():
         raise CorruptFile(f"{folder / FOLDER / CONFIG} is missing: {_REMEDY}")
     content, tensors = load_state(folder / FOLDER, FORM, remedy=_REMEDY)
+    if content.get("layout") != LAYOUT:
+        raise MismatchError(
+            f"{folder} is a monitor that another version of miscal began, which asked other questions: begin a new one "
+            "with --out DIR, and give it the new rows from the first look on"
+        )
     try:
         kept, seen = Kept.model_validate(content), RowKeys(**under("seen", tensors))
         gram, moment = under("gram", tensors), under("moment", tensors)
         learned = {key: DirectionSums(gram[key], moment[key]) for key in gram}
         basis, reference = Basis(**under("basis", tensors)), tensors["reference"]
-        check_arrays(basis, learned, reference, vars(seen).values())
+        check_arrays(kept, basis, learned, reference, vars(seen).values())
+        history = checked_history(tensors["history"], len(kept.lines), len(kept.looks))
     except (KeyError, TypeError, ValueError) as error:
         # of a list of what is wrong, the first
         told = " ".join(str(error).split("\n")[:3])
         raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({told}): {_REMEDY}") from None
     questions = tuple(_read(one) for one in kept.questions)
-    watch = Watch(kept.alpha, kept.tolerance, questions, basis, reference, learned, kept.sums)
+    lines = tuple(_line_read(one, own) for one, own in zip(kept.lines, history, strict=True))
+    watch = Watch(
+        kept.alpha,
+        kept.tolerance,
+        questions,
+        lines,
+        kept.together,
+        basis,
+        reference,
+        learned,
+        kept.course,
+        kept.crossed,
+    )
     left_out, by_id = kept.left_out, kept.by_id
     return MonitorState(kept.model, kept.group, kept.given_tolerance, watch, kept.looks, left_out, by_id, seen)
 
@@ -142,6 +168,23 @@ def _read(one: KeptQuestion) -> Question:
     known = {name: getattr(one, name) for name in KeptQuestion.model_fields if name != "capital"}
     held = one.capital
     return Question(**known, capital=Capital(np.array(held.log_active), held.steps, held.log_peak))
+
+
+def _line_written(one: Line) -> dict[str, Any]:
+    known = {
+        name: getattr(one, name)
+        for name in KeptLine.model_fields
+        if name not in ("log_active", "condition", "about", "course")
+    }
+    condition = None if one.condition is None else one.condition.to_dict()
+    return {**known, "about": list(one.about), "course": list(one.course), "condition": condition,
+            "log_active": one.capital.log_active.tolist()}  # fmt: skip
+
+
+def _line_read(one: KeptLine, history: np.ndarray) -> Line:
+    known = {name: getattr(one, name) for name in KeptLine.model_fields if name != "log_active"}
+    capital = Restarts(np.array(one.log_active), len(one.course))
+    return Line(**known, capital=capital, history=history)
 
 
 def refuse_other(state: MonitorState, model: tuple[str, ...], tolerance: float | None, group: str | None) -> None:
@@ -177,7 +220,7 @@ def refuse_unfit(state: MonitorState, n_findings: int, n_features: int) -> None:
     ------
     CorruptFile
     """
-    places = [one.place for one in state.watch.questions if one.place is not None]
+    places = [one.place for one in state.watch.lines if one.kind == FINDING and one.place is not None]
     if max(places, default=-1) >= n_findings or state.watch.basis.mean.size != n_features:
         raise CorruptFile(f"the state of the monitor asks for what the run has not: {_REMEDY}")
 

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from miscal.discovery.summary import Part, Share
+from miscal.findings.conditions import Stored
 from miscal.runs.monitor.basis import Basis
-from miscal.runs.monitor.bets import Sums
 from miscal.runs.monitor.direction_sums import DirectionSums
-from miscal.runs.monitor.questions import BETS, FINDING, HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, REGIME, TOTAL
+from miscal.runs.monitor.lines import COLUMNS, FEATURE, FINDING, GAIN, LEVEL, REGIME, VALUE, Line
+from miscal.runs.monitor.questions import BETS, HIDDEN, INPUTS, RAW, RAW_HIDDEN, RAW_TOTAL, TOTAL
 
 _MOST = 1e15
 """Beyond it, sums of squares could overflow; no monitor comes near."""
@@ -28,6 +29,7 @@ _Positive = Annotated[float, Field(ge=0, le=_MOST)]
 _Count = Annotated[int, Field(ge=0, le=int(_MOST))]
 _Some = Annotated[int, Field(ge=1, le=int(_MOST))]
 _Error = Annotated[float, Field(gt=0, le=1)]
+_Shift = Annotated[float, Field(ge=-100, le=100)]
 
 
 @dataclass(frozen=True)
@@ -80,25 +82,55 @@ class KeptQuestion(Part):
     """A :class:`~.questions.Question`, as it is written."""
 
     key: str
-    kind: Literal["raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported", "regime", "finding"]
+    kind: Literal["raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported"]
     label: str
+    side: Literal["change", "advice", "raw"]
     share: _Error | None
     tolerance: _Positive
     course: tuple[_Bounded, ...]
     crossed: _Some | None
-    sign: Literal["over", "under"] | None
-    place: _Count | None
     capital: KeptCapital
 
     def fits(self, looks: int) -> bool:
         """Whether the parts of the question fit together, and the number of looks."""
-        named = self.sign is not None and (self.kind != FINDING or self.place is not None)
         return (
             len(self.capital.log_active) == BETS[self.kind]
             and len(self.course) == looks
             and (self.crossed or 0) <= looks
-            and (named or self.kind not in (REGIME, FINDING))
+            and (self.share is None) == (self.side == RAW)
             and (self.kind != "unsupported" or 0 < self.tolerance < 1)
+        )
+
+
+class KeptLine(Part):
+    """A :class:`~.lines.Line`, as it is written, without its history."""
+
+    key: str
+    kind: Literal["gain", "level", "slope", "feature", "regime", "finding", "value"]
+    label: str
+    share: _Error
+    before: _Shift
+    error: _Positive
+    ordinary: Annotated[float, Field(ge=0, le=10)]
+    place: _Count | None
+    sign: Literal["over", "under"] | None
+    condition: Stored | None
+    about: tuple[_Bounded, _Positive]
+    course: tuple[_Bounded, ...]
+    crossed: _Some | None
+    log_active: tuple[_Bounded, ...]
+
+    def fits(self, looks: int, coordinates: int) -> bool:
+        """Whether the parts of the line fit together, and the numbers of looks and coordinates."""
+        named = self.sign is not None and (self.kind != FINDING or self.place is not None)
+        return (
+            len(self.log_active) == Line.bets(self.kind)
+            and len(self.course) == looks
+            and (self.crossed or 0) <= looks
+            and self.about[1] > 0
+            and (named or self.kind not in (REGIME, FINDING))
+            and (self.kind != FEATURE or (self.place is not None and self.place < coordinates))
+            and (self.kind in (FINDING, VALUE) if self.condition else self.kind != VALUE)
         )
 
 
@@ -111,27 +143,29 @@ class Kept(Part):
     alpha: _Error
     tolerance: _Positive
     questions: tuple[KeptQuestion, ...]
-    sums: dict[str, Sums]
+    layout: Literal[2]
+    lines: Annotated[tuple[KeptLine, ...], Field(min_length=1)]
+    together: dict[str, _Error]
+    course: tuple[_Bounded, ...]
+    crossed: _Some | None
     looks: Annotated[tuple[Look, ...], Field(min_length=1)]
     left_out: tuple[str, ...]
     by_id: bool
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        keys = [one.key for one in self.questions]
-        groups = {one.key for one in self.questions if one.kind in (REGIME, FINDING)}
+        keys = [one.key for one in (*self.questions, *self.lines)]
+        looks = len(self.looks)
         _require(len(set(keys)) == len(keys), "a question is there twice")
         _require({RAW_TOTAL, RAW_HIDDEN, TOTAL, HIDDEN} <= set(keys), "a question is missing")
         _require(all(one.kind in (one.key, one.key.partition(":")[0]) for one in self.questions), "a question is wrong")
-        _require(all(one.fits(len(self.looks)) for one in self.questions), "a question does not fit the looks")
-        _require(set(self.sums) == groups, "sums and questions differ")
-        _require(all(map(_sums_fit, self.sums.values())), "sums do not fit together")
+        _require(all(one.fits(looks) for one in self.questions), "a question does not fit the looks")
+        _require({GAIN, LEVEL} <= set(keys), "a line is missing")
+        _require(all(one.kind == one.key.partition(":")[0] for one in self.lines), "a line is wrong")
+        _require(len(self.course) == looks and (self.crossed or 0) <= looks, "the course does not fit the looks")
+        columns = {one.condition.columns[0] for one in self.lines if one.condition is not None}
+        _require(set(self.together) <= columns, "columns and values differ")
         return self
-
-
-def _sums_fit(one: Sums) -> bool:
-    whole = 0 <= one.units <= one.rows <= _MOST and abs(one.hidden) <= one.units
-    return whole and all(0 <= total <= one.rows for total in (one.right, one.confidence, one.corrected))
 
 
 def _require(true: bool, otherwise: str) -> None:
@@ -139,11 +173,15 @@ def _require(true: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def check_arrays(basis: Basis, learned: dict[str, DirectionSums], reference: NDArray, seen: Iterable[NDArray]) -> None:
+def check_arrays(
+    kept: Kept, basis: Basis, learned: dict[str, DirectionSums], reference: NDArray, seen: Iterable[NDArray]
+) -> None:
     """Refuse arrays that do not fit together.
 
     Parameters
     ----------
+    kept : Kept
+        What goes with them.
     basis : Basis
     learned : dict of str to DirectionSums
         By question.
@@ -168,9 +206,29 @@ def check_arrays(basis: Basis, learned: dict[str, DirectionSums], reference: NDA
         both = learned[key].gram, learned[key].moment
         _require(_numbers(both[0], (width, width)) and _numbers(both[1], (width,)), f"what was learned of {key}")
         _require(max(np.abs(one).max() for one in both) <= _MOST, f"what was learned of {key}")
+    _require(all(one.fits(len(kept.looks), k) for one in kept.lines), "a line that does not fit the looks")
     for keys in seen:
         _require(keys.dtype == np.uint64 and keys.ndim == 1, "digests of rows")
         _require(bool((keys[1:] >= keys[:-1]).all()), "digests of rows that are out of order")
+
+
+def checked_history(history: NDArray, lines: int, looks: int) -> NDArray[np.float64]:
+    """Return the histories of all lines, unless they do not fit together.
+
+    Raises
+    ------
+    ValueError
+        Naming what does not fit.
+    """
+    _require(_numbers(history, (lines, looks, len(COLUMNS))), "the history of the lines")
+    _require(bool(np.abs(history).max() <= _MOST), "the history of the lines")
+    rows, units, right, confidence, corrected, hidden, moment, information, squares = np.moveaxis(history, -1, 0)
+    whole = (units >= 0) & (units <= rows) & (np.abs(hidden) <= units) & (np.abs(moment) <= units)
+    whole &= (information >= 0) & (information <= units) & (squares >= 0) & (squares <= units)
+    for sums in (right, confidence, corrected):
+        whole &= (sums >= 0) & (sums <= rows)
+    _require(bool(whole.all()), "the history of the lines")
+    return history
 
 
 def _numbers(array: NDArray, shape: tuple[int, ...], kind: type = np.float64) -> bool:

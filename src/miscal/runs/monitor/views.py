@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING
 
-from miscal.report.drawing import Scale, round_ticks, whisker
-from miscal.report.numbers import points
-from miscal.runs.monitor.document import GroupNumbers, Monitoring, QuestionNumbers
+from miscal.report.drawing import Scale, round_ticks
+from miscal.report.numbers import bounds, points, signed
+from miscal.runs.monitor.document import GroupNumbers, LineLook, LineNumbers, LookNumbers, Monitoring
+from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
 
 if TYPE_CHECKING:
     import polars as pl
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 322.0, 8.0, 118.0
-LEAST_SPAN = 0.1
-"""Half-width of the axis of hidden residuals at least, so that small differences do not look large."""
+STRIP_LEFT, STRIP_RIGHT, STRIP_TOP, STRIP_BOTTOM = 30.0, 252.0, 4.0, 52.0
+STRIP_LOOKS = 24
+"""Looks that a strip shows at most: the last ones."""
+STRIP_SPAN = (0.5, 2.0)
+"""Least and largest half-width of the axis of strips, in log-odds: small differences do not look large, and one wild
+look does not flatten the others."""
 
+MEAN = "mean"
 TITLES = {
+    MEAN: "All lines together",
+    GAIN: "Corrected against raw",
+    LEVEL: "Corrected confidences: level",
+    SLOPE: "Corrected confidences: slope",
     "raw_total": "Raw confidences: all rows",
     "raw_hidden": "Raw confidences: the hidden field of the run",
-    "total": "Corrected confidences: all rows",
+    "total": "Corrected confidences: level and slope",
     "hidden": "Corrected confidences: rows of equal confidence",
     "inputs": "Inputs: told from those of the run",
     "unsupported": "Inputs: unlike all rows of the run",
 }
 ASKED = {
+    MEAN: "Has nothing changed for the worse? The mean of all lines and of both questions about inputs.",
+    GAIN: "Are the corrected confidences no worse than the raw ones, by log loss?",
+    LEVEL: "Are the outcomes, of all rows, as near to the corrected confidences as the run measured?",
+    SLOPE: "Are they at every height of the corrected confidence?",
     "raw_total": "Are the outcomes what the raw confidences say?",
     "raw_hidden": "At equal raw confidence, are rows right alike, whatever the field of the run says of them?",
-    "total": "Are the outcomes what the corrected confidences say, on average and at every confidence?",
-    "hidden": "At equal corrected confidence, do the outcomes not depend on the inputs?",
+    "total": "Could a correction learned anew not be better, on average and at every confidence?",
+    "hidden": "At equal corrected confidence, do the outcomes not depend on the inputs, so that no new correction "
+    "could be better?",
     "inputs": "Do the new inputs come from where those of the run come from?",
     "unsupported": "Are rows without a local estimate as rare as in the run?",
-    "regime": "Are the outcomes what the corrected confidences say?",
-    "finding": "Are the outcomes what the corrected confidences say?",
 }
 STILL = {"yes": "still there", "unclear": "not shown", "opposite": "the other way round"}
+SIDES = {"change": "ALARM: ", "advice": "Advice to refit: ", "raw": ""}
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,7 @@ class Chart:
         Ticks.
     answered : bool
     alarm : bool
+        Whether an answer raises an alarm.
     """
 
     title: str
@@ -70,39 +86,43 @@ class Chart:
 
 
 def charts(document: Monitoring) -> list[Chart]:
-    """Draw the course of every question, over rows on one axis; alarms first, then the order of the document."""
+    """Draw the course of everything but groups and features, over rows on one axis; alarms first."""
     ends = [0, *accumulate(one.rows for one in document.looks)]
     x = Scale(0, ends[-1], LEFT, RIGHT)
-    drawn = [_chart(one, ends, x) for one in document.questions]
+    drawn = [_chart(MEAN, "change", document.evidence, document.line, document.raised, ends, x)]
+    drawn += [
+        _chart(one.kind, "change", one.course, one.line, one.answered, ends, x)
+        for one in document.lines
+        if one.kind in TITLES
+    ]
+    asked = sorted(document.questions, key=lambda one: list(SIDES).index(one.side))
+    drawn += [_chart(one.kind, one.side, one.course, one.line, one.answered, ends, x) for one in asked]
     return sorted(drawn, key=lambda one: not (one.alarm and one.answered))
 
 
-def _chart(one: QuestionNumbers, ends: list[int], x: Scale) -> Chart:
-    values = [0.0, *one.course]
-    y = Scale(min(-1.0, *values), max(one.line * 1.25, *values), BOTTOM, TOP)
+def _chart(
+    kind: str, side: str, course: Sequence[float], line: float, answered: int | None, ends: list[int], x: Scale
+) -> Chart:
+    values = [0.0, *course]
+    # a question can be answered within a look, and its capital be lower at the end of it
+    y = Scale(min(-1.0, *values), max(line * 1.25, *values), BOTTOM, TOP)
     dots = [(x(end), y(value)) for end, value in zip(ends, values, strict=True)]
     path = "".join(f"{'L' if place else 'M'}{across} {up}" for place, (across, up) in enumerate(dots))
     step = max(1, round((y.high - y.low) / 5))
     whole = range(ceil(y.low / step) * step, int(y.high) + 1, step)
+    now = f"capital now {capital(values[-1])}, line at {capital(line)}"
     return Chart(
-        title=TITLES.get(one.kind) or one.about[:1].upper() + one.about[1:],
-        question=ASKED[one.kind],
-        told=_told(one),
+        title=TITLES[kind],
+        question=ASKED[kind],
+        told=f"Not answered: {now}." if answered is None else f"{SIDES[side]}No, since look {answered}: {now}.",
         path=path,
         dots=dots[1:],
-        line=y(one.line),
+        line=y(line),
         across=[(x(tick), f"{tick:,.0f}") for tick in round_ticks(0, ends[-1], 4)],
         up=[(y(tick), _power(tick)) for tick in whole],
-        answered=one.answered is not None,
-        alarm=one.alarm,
+        answered=answered is not None,
+        alarm=side == "change",
     )
-
-
-def _told(one: QuestionNumbers) -> str:
-    now = f"capital now {capital(one.evidence)}, at most {capital(one.peak)}, line at {capital(one.line)}"
-    if one.answered is None:
-        return f"Not answered: {now}."
-    return f"{'ALARM: ' if one.alarm else ''}No, since look {one.answered}: {now}."
 
 
 def capital(evidence: float) -> str:
@@ -123,60 +143,123 @@ def _power(tick: int) -> str:
 
 
 @dataclass(frozen=True)
-class GroupRow:
-    """A line of the table of groups.
+class StripLook:
+    """A look on the strip of a line.
 
     Attributes
     ----------
-    group : GroupNumbers
-    question : QuestionNumbers
-    still : str
-    at : float or None
-        Where the hidden residual stands.
-    whisker : (float, float) or None
-    before : float or None
-        Where that of the run stands.
-    spoken : str
-    ticks : list of (float, str)
-    zero : float
+    x, y, low, high : float
+    off : bool
+        Whether the interval of this look alone is clear of what counts as no change.
     """
 
-    group: GroupNumbers
-    question: QuestionNumbers
+    x: float
+    y: float
+    low: float
+    high: float
+    off: bool
+
+
+@dataclass(frozen=True)
+class LineRow:
+    """A line of the tables of groups and features.
+
+    Attributes
+    ----------
+    line : LineNumbers
+    group : GroupNumbers or None
+        Of a group.
+    last : str
+        The last look: the residual in points with its interval, or the shift of a feature.
+    still : str
+    looks : list of StripLook
+    band : (float, float)
+        Heights of what counts as no change.
+    ticks : list of (float, str)
+    zero : float
+    first, latest : int
+        Numbers of the looks at both ends.
+    spoken : str
+    """
+
+    line: LineNumbers
+    group: GroupNumbers | None
+    last: str
     still: str
-    at: float | None
-    whisker: tuple[float, float] | None
-    before: float | None
-    spoken: str
+    looks: list[StripLook]
+    band: tuple[float, float]
     ticks: list[tuple[float, str]]
     zero: float
+    first: int
+    latest: int
+    spoken: str
 
 
-def group_rows(document: Monitoring) -> list[GroupRow]:
-    """Draw regimes and findings on one axis; those with an alarm first."""
-    known = [abs(value) for one in document.groups for value in (one.hidden.value, one.before) if value is not None]
-    span = max([LEAST_SPAN, *known])
-    axis = Scale(-1.3 * span, 1.3 * span, 8.0, 252.0)
-    questions = {one.key: one for one in document.questions}
-    rows = [
-        GroupRow(
-            group=one,
-            question=questions[one.key],
-            still=STILL[one.still],
-            at=None if one.hidden.value is None else axis.inside(one.hidden.value),
-            whisker=whisker(one.hidden.interval, axis),
-            before=None if one.before is None else axis.inside(one.before),
-            spoken=f"Hidden residual of {one.description}: {points(one.hidden.value)}, in the run {points(one.before)}",
-            ticks=[(axis(tick), points(tick, 0)) for tick in round_ticks(axis.low, axis.high)],
-            zero=axis(0.0),
-        )
-        for one in document.groups
-    ]
-    return sorted(rows, key=lambda row: row.question.answered is None)
+def group_rows(document: Monitoring) -> list[LineRow]:
+    """Draw regimes, findings and values look by look; those with an alarm first."""
+    groups = {one.key: one for one in document.groups}
+    return _rows([(one, groups[one.key]) for one in document.lines if one.kind in GROUPS])
+
+
+def feature_rows(document: Monitoring) -> list[LineRow]:
+    """Draw features look by look; those with an alarm first."""
+    return _rows([(one, None) for one in document.lines if one.kind == FEATURE])
+
+
+def _rows(lines: list[tuple[LineNumbers, GroupNumbers | None]]) -> list[LineRow]:
+    shown = [look.shift.value for one, _ in lines for look in one.looks[-STRIP_LOOKS:]]
+    widest = max([STRIP_SPAN[0], *(abs(value) for value in shown if value is not None)])
+    axis = Scale(-min(widest, STRIP_SPAN[1]), min(widest, STRIP_SPAN[1]), STRIP_BOTTOM, STRIP_TOP)
+    return sorted((_row(one, group, axis) for one, group in lines), key=lambda row: row.line.answered is None)
+
+
+def _row(one: LineNumbers, group: GroupNumbers | None, axis: Scale) -> LineRow:
+    looks = one.looks[-STRIP_LOOKS:]
+    across = Scale(0, len(looks), STRIP_LEFT, STRIP_RIGHT)
+    low, high = (axis.inside(end) for end in one.allowed)
+    last = _last(one)
+    return LineRow(
+        line=one,
+        group=group,
+        last=last,
+        still="" if group is None or group.before is None else STILL[group.still],
+        looks=[drawn for k, look in enumerate(looks) if (drawn := _strip_look(look, one, across(k + 0.5), axis))],
+        band=(high, low),
+        ticks=[(axis(tick), signed(tick, 1)) for tick in round_ticks(axis.low, axis.high, 3)],
+        zero=axis(0.0),
+        first=looks[0].look,
+        latest=looks[-1].look,
+        spoken=f"Shift of {one.about} from the corrected confidence at each look; at the last one {last}",
+    )
+
+
+def _strip_look(look: LineLook, one: LineNumbers, x: float, axis: Scale) -> StripLook | None:
+    value, ends = look.shift.value, look.shift.interval
+    if value is None or ends is None or ends[0] is None or ends[1] is None:
+        return None
+    off = ends[0] > one.allowed[1] or ends[1] < one.allowed[0]
+    return StripLook(x, axis.inside(value), axis.inside(ends[0]), axis.inside(ends[1]), off)
+
+
+def _last(one: LineNumbers) -> str:
+    look = one.looks[-1]
+    told, form = (look.residual, "points") if one.kind in GROUPS else (look.shift, "metric")
+    if told.value is None:
+        return "no rows"
+    value = points(told.value) if form == "points" else signed(told.value, 2)
+    ends = told.interval
+    if ends is None or ends[0] is None or ends[1] is None:
+        return value
+    return f"{value} ({bounds(ends) if form == 'points' else f'{signed(ends[0], 2)} to {signed(ends[1], 2)}'})"
+
+
+def worse(look: LookNumbers) -> bool:
+    """Whether the corrected confidences of a look scored worse than the raw ones."""
+    return look.brier_corrected > look.brier_raw or (look.lost.value or 0.0) > 0
 
 
 def course_table(document: Monitoring) -> pl.DataFrame:
-    """List the evidence of each question after each look.
+    """List the evidence of each question and line after each look.
 
     Parameters
     ----------
@@ -204,7 +287,7 @@ def course_table(document: Monitoring) -> pl.DataFrame:
             one.answered is not None and one.answered <= look.look,
         )
         for place, (look, total) in enumerate(zip(document.looks, so_far, strict=True))
-        for one in document.questions
+        for one in (*document.questions, *document.lines)
     ]
     schema = {
         "look": pl.Int64,

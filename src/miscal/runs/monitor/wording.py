@@ -6,12 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from miscal.report.numbers import points, signed
 from miscal.report.terminal import wrapped
-from miscal.runs.monitor.document import GroupNumbers, LookNumbers, Monitoring, QuestionNumbers
-from miscal.runs.monitor.questions import FINDING, HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, REGIME, TOTAL
+from miscal.runs.monitor.alarms import VALUES
+from miscal.runs.monitor.document import (
+    AdviceNumbers,
+    AlarmNumbers,
+    GroupNumbers,
+    LookNumbers,
+    Monitoring,
+    QuestionNumbers,
+)
+from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
+from miscal.runs.monitor.questions import HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, TOTAL, UNSUPPORTED
 
 SHOWN = 5
-"""Groups that are named on a terminal."""
+"""Groups and alarms that are named on a terminal."""
 
 _REFIT = "run `miscal discover` again, with rows of this kind"
 
@@ -20,12 +30,14 @@ def verdict(
     looks: Sequence[LookNumbers],
     questions: Sequence[QuestionNumbers],
     groups: Sequence[GroupNumbers],
+    alarms: Sequence[AlarmNumbers],
+    advice: AdviceNumbers,
 ) -> tuple[str, ...]:
-    """Say whether the correction still holds, and what to do if it does not.
+    """Say whether something changed for the worse, how the last look went, and whether to learn anew.
 
     Parameters
     ----------
-    looks, questions, groups
+    looks, questions, groups, alarms, advice
         Of the document.
 
     Returns
@@ -33,57 +45,118 @@ def verdict(
     tuple of str
         Sentences, of which the first is the verdict.
     """
-    raised = [one for one in questions if one.alarm and one.answered is not None]
-    said = list(_alarms(raised, groups, looks[-1])) if raised else [_calm(looks)]
-    return (*said, *_raw(questions))
+    said = list(_alarms(alarms, groups)) if alarms else [_calm(looks)]
+    return (*said, *_worse(looks[-1]), _advice(advice, questions), *_raw(questions))
 
 
 def _calm(looks: Sequence[LookNumbers]) -> str:
     rows = sum(one.rows for one in looks)
     return (
-        f"No alarm: in {_count(rows, 'row')} and {_count(len(looks), 'look')}, nothing shows that the correction does "
-        "not hold. Few rows show little, and a small change takes many rows to be seen."
+        f"No alarm: in {_count(rows, 'row')} and {_count(len(looks), 'look')}, nothing shows that the correction is "
+        "worse than the raw confidences, or worse than when it was made. Few rows show little, and a small change "
+        "takes many rows to be seen."
     )
 
 
-def _alarms(raised: Sequence[QuestionNumbers], groups: Sequence[GroupNumbers], last: LookNumbers) -> Iterator[str]:
-    kinds = {one.kind for one in raised}
-    since = min(one.answered or 0 for one in raised)
-    broken = kinds - {INPUTS, "unsupported"}
-    first = "the correction does not hold" if broken else "the inputs are no longer those of the run"
+def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[GroupNumbers]) -> Iterator[str]:
+    kinds = {one.kind for one in alarms}
+    since = min(one.raised for one in alarms)
+    broken = kinds - {INPUTS, UNSUPPORTED}
+    if GAIN in kinds:
+        first = "the correction does not hold; the corrected confidences are worse than the raw ones"
+    elif broken:
+        first = "the correction does not hold; it is worse than when it was made"
+    else:
+        first = "the inputs are no longer those of the run"
     yield f"ALARM since look {since}: {first}."
-    for one in raised:
-        yield _alarm(one, {group.key: group for group in groups}, last)
-    if not broken:
+    phrases = {group.key: group.phrase for group in groups}
+    for one in alarms[:SHOWN]:
+        yield f"{_alarm(one, phrases)}."
+    if len(alarms) > SHOWN:
+        yield f"{_count(len(alarms) - SHOWN, 'more line')} changed: see the page."
+    if broken:
+        yield f"What to do: find out what changed, and {_REFIT}."
+    else:
         yield (
             "It is not shown that the corrected confidences are wrong on these inputs, but the correction was not "
             f"learned from their like: {_REFIT}."
         )
 
 
-def _alarm(one: QuestionNumbers, groups: dict[str, GroupNumbers], last: LookNumbers) -> str:
-    at = f"(since look {one.answered})"
-    if one.kind == TOTAL:
-        return (
-            f"Of all rows, the corrected confidences are off {at}: at the last look they are {last.corrected:.1%} on "
-            f"average, and {last.accuracy:.1%} of the outcomes are 1; {_REFIT}."
-        )
-    if one.kind == HIDDEN:
-        return (
-            f"Rows of equal corrected confidence are right at different rates, depending on their inputs {at}: the "
-            f"correction misses something that newer rows show; {_REFIT}."
-        )
+def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
+    """Say what a line raised, without a full stop: where, since when, and the numbers of these looks."""
     if one.kind == INPUTS:
-        return f"The inputs can be told from those of the run {at}."
-    if one.kind in (REGIME, FINDING):
-        group = groups[one.key]
-        if group.accuracy is None or group.corrected is None:
-            return f"In {group.phrase}, the corrected confidences are off {at}; {_REFIT}."
+        return f"The inputs can be told from those of the run (since look {one.raised})"
+    if one.kind == UNSUPPORTED:
         return (
-            f"In {group.phrase}, the corrected confidences are off {at}: over all looks they are {group.corrected:.1%} "
-            f"on average, and {group.accuracy:.1%} of {_count(group.n, 'outcome')} are 1; {_REFIT}."
+            f"More rows are unlike all rows of the run than before (since look {one.raised}): they get the global "
+            "correction only"
         )
-    return f"More rows are unlike all rows of the run than before {at}: they get the global correction only."
+    if one.since is None or one.accuracy is None or one.corrected is None or one.n is None:
+        return f"{_where(one, phrases)} (since look {one.raised})"
+    span = f"look {one.start}" if one.start == one.raised else f"looks {one.start} to {one.raised}"
+    numbers = (
+        f"in {span}, the corrected confidences are {one.corrected:.1%} on average, and {one.accuracy:.1%} of "
+        f"{_count(one.n, 'outcome')} are 1"
+    )
+    if one.shift is not None and one.before is not None:
+        numbers += f": a shift of {signed(one.shift, 2)} in log-odds, against {signed(one.before, 2)} in the run"
+    if one.kind == GAIN:
+        numbers = f"in {span}, they lose {one.shift or 0.0:.4f} nats of log loss for each of {_count(one.n, 'row')}"
+    together = "" if one.proven else ", which brings most of the evidence and would not prove it alone"
+    return f"{_where(one, phrases)} {_since(one)}{together}: {numbers}"
+
+
+def _where(one: AlarmNumbers, phrases: dict[str, str]) -> str:
+    if one.kind in GROUPS:
+        return f"In {phrases.get(one.key, one.about)}, the corrected confidences are off"
+    side = "less" if (one.shift or 0.0) < 0 else "more"
+    return {
+        LEVEL: "Of all rows, the corrected confidences are off",
+        GAIN: "The corrected confidences are worse than the raw ones",
+        SLOPE: f"The higher the corrected confidence, the {side} often outcomes are 1 than it says,",
+        FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than the corrected confidences say,",
+        VALUES: f"Over the values of {one.about!r} together, the corrected confidences are off",
+    }[one.kind]
+
+
+def _since(one: AlarmNumbers) -> str:
+    first, last = one.since or (one.raised, one.raised)
+    began = f"with look {first}" if first == last else f"with one of the looks {first} to {last}"
+    return f"(seen at look {one.raised}; it began {began})"
+
+
+def _worse(last: LookNumbers) -> Iterator[str]:
+    """Say that the corrected confidences of the last look scored worse than the raw ones, where they did."""
+    lost, worse = last.lost.value, last.brier_corrected > last.brier_raw
+    if lost is None or (lost <= 0 and not worse):
+        return
+    ends = "" if last.lost.interval is None else f" ({' to '.join(_nats(end) for end in last.lost.interval)})"
+    yield (
+        f"At the last look, the corrected confidences scored worse than the raw ones: log loss {_nats(lost)}{ends}, "
+        f"Brier score {last.brier_corrected:.4f} against {last.brier_raw:.4f}. One look shows little: the interval is "
+        "of this look alone."
+    )
+
+
+def _nats(value: float | None) -> str:
+    return "?" if value is None else signed(value, 4)
+
+
+def _advice(advice: AdviceNumbers, questions: Sequence[QuestionNumbers]) -> str:
+    rows = _count(advice.rows, "new row")
+    if not advice.refit:
+        return f"Advice: none. In {rows}, nothing shows that a correction learned anew would be better."
+    answered = {one.kind: one.answered for one in questions}
+    why = []
+    if answered[HIDDEN] is not None:
+        why.append(
+            "rows of equal corrected confidence are right at different rates, depending on their inputs "
+            f"(since look {answered[HIDDEN]})"
+        )
+    if answered[TOTAL] is not None:
+        why.append(f"level or slope of the corrected confidences could be better (since look {answered[TOTAL]})")
+    return f"Advice: refit. You have {rows}, and {' and '.join(why)}. This alone is no alarm."
 
 
 def _raw(questions: Sequence[QuestionNumbers]) -> Iterator[str]:
@@ -166,17 +239,6 @@ def _again(again: Again, look: LookNumbers) -> Iterator[str]:
         )
 
 
-def undecided(description: str, why: str) -> str:
-    """Say that a finding cannot be watched.
-
-    Examples
-    --------
-    >>> undecided("year = 2001", "the rows have no column 'year'")
-    "finding 'year = 2001': the rows have no column 'year'"
-    """
-    return f"finding {description!r}: {why}"
-
-
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
@@ -194,7 +256,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: the verdict, rows, means, findings that changed, what is left out, warnings, the page.
+        Lines to print: the verdict, rows, means, groups of the last look, what is left out, warnings, the page.
     """
     last = found.looks[-1]
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
@@ -203,6 +265,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
         f"outcomes    {found.accuracy:.1%} are 1; mean confidence {found.corrected:.1%} corrected, "
         f"{found.confidence:.1%} raw",
         f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
+        *_farthest(found),
         *(f"not watched {one}" for one in found.left_out[:SHOWN]),
         *_more(len(found.left_out) - SHOWN),
         *(f"warning     {one}" for one in found.warnings),
@@ -214,6 +277,27 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
         # a path is never broken: it is there to be copied
         f"page        {out / 'monitor.html'}",
     ]
+
+
+def _farthest(found: Monitoring) -> Iterator[str]:
+    """Name the groups whose corrected confidences are clearly off at the last look, the farthest off first."""
+    last = [(one, one.looks[-1].residual) for one in found.lines if one.kind in GROUPS]
+    off = [
+        (abs(told.value), one.about, told)
+        for one, told in last
+        if told.value is not None and told.interval is not None and _clear(told.interval)
+    ]
+    for _, about, told in sorted(off, key=lambda each: -each[0])[:SHOWN]:
+        low, high = told.interval or (None, None)
+        yield (
+            f"this look   {about}: outcomes less corrected confidence {points(told.value)} points "
+            f"({points(low)} to {points(high)}, this group and look alone)"
+        )
+
+
+def _clear(ends: tuple[float | None, float | None]) -> bool:
+    low, high = ends
+    return low is not None and high is not None and not low <= 0 <= high
 
 
 def _dropped(n: int) -> str:

@@ -1,0 +1,96 @@
+"""The rows of a run as a monitor sees new ones: with the corrected confidences that the run told them honestly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miscal.data.triples import Triples
+from miscal.discovery.run import Run
+from miscal.discovery.saved_model import SavedModel
+from miscal.findings.conditions import Frame
+from miscal.findings.ledger import with_features
+from miscal.runs.monitor.rows import NewLabelled
+
+MOST_TRIED = 1_000
+"""Rows by which it is told whether the saved model corrects at all. Not tuned."""
+UNMOVED = 1e-9
+"""Correction of a confidence that is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """Rows of a run.
+
+    Attributes
+    ----------
+    rows : NewLabelled
+        Corrected by fits that had not seen their outcomes; without columns of inputs where the data cannot be read.
+    frame : Frame or None
+        What findings and values ask of them; None where the data cannot be read.
+    """
+
+    rows: NewLabelled
+    frame: Frame | None
+
+
+def known_rows(run: Run, model: SavedModel, triples: Triples | None) -> KnownRows:
+    """Put together the rows of a run.
+
+    Parameters
+    ----------
+    run : Run
+    model : SavedModel
+        Of the run.
+    triples : Triples or None
+        Its rows as read again; None where they cannot be.
+
+    Returns
+    -------
+    KnownRows
+    """
+    table = run.table
+    told = {name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible")}
+    visible = np.clip(told["confidence"] + told["visible"], 0.0, 1.0)
+    if triples is not None and _idle(model, triples):
+        # the fits that told the rows may have corrected them where the saved one, from all rows, does not
+        told["corrected"] = told["confidence"]
+    names = None if triples is None or triples.group is None else triples.group.astype(str)
+    unit = np.arange(len(table)) if names is None else np.unique(names, return_inverse=True)[1]
+    order = np.argsort(unit, kind="stable")
+    # a row that was told nothing testifies to nothing
+    order = order[np.isfinite(told["corrected"][order]) & np.isfinite(visible[order])]
+    rows = NewLabelled(
+        X=(np.zeros((len(table), 0)) if triples is None else triples.X)[order],
+        correct=told["correct"][order],
+        confidence=told["confidence"][order],
+        corrected=np.clip(told["corrected"][order], 0.0, 1.0),
+        visible=visible[order],
+        regime=table["regime"].to_numpy()[order],
+        supported=table["supported"].to_numpy()[order],
+        unit=np.unique(unit[order], return_inverse=True)[1],
+        group=None,
+        columns={},
+        text=None,
+    )
+    return KnownRows(rows, None if triples is None else _frame(run, model, triples, order))
+
+
+def _idle(model: SavedModel, triples: Triples) -> bool:
+    """Whether the saved model leaves confidences as they are."""
+    some = slice(0, MOST_TRIED)
+    told = model.estimator.fitted.correct(triples.X[some], triples.confidence[some])
+    return bool(np.all(np.abs(told.delta) < UNMOVED))
+
+
+def _frame(run: Run, model: SavedModel, triples: Triples, order: np.ndarray) -> Frame:
+    taken = triples.take(order)
+    return Frame(
+        n=len(order),
+        columns=with_features(taken.metadata, taken.X, getattr(model.encoder, "names", None)),
+        text=taken.text,
+        X=taken.X,
+        clusters=run.load_clusters(),
+        hidden=run.table["hidden"].cast(float).to_numpy()[order],
+    )
