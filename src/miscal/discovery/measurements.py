@@ -147,9 +147,7 @@ def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) 
 
 
 def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, seed: int | None) -> Regime:
-    own, smece = rows.take(inside), SmoothEce(value=None)
-    if len(own) and seed is not None:
-        smece = _stored(smece_of(own, DRAWS, seed), SmoothEce)
+    own = rows.take(inside)
 
     def mean(values: np.ndarray) -> float | None:
         return average(values, own.weight) if len(own) else None
@@ -161,9 +159,14 @@ def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, s
         accuracy=mean(own.correct),
         confidence=mean(own.confidence),
         **judged.to_dict(),
-        smece=smece,
+        smece=SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
         brier=mean((own.correct - own.confidence) ** 2),
     )
+
+
+def smooth_ece(rows: LabelledRows, *, seed: int) -> SmoothEce:
+    """Measure smECE with its interval, noise floor and p-value; all null where there are no rows."""
+    return _stored(smece_of(rows, DRAWS, seed), SmoothEce) if len(rows) else SmoothEce(value=None)
 
 
 def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime: np.ndarray) -> dict[str, Comparison]:

@@ -34,7 +34,9 @@ def check_rows(correct: Any, confidence: Any, sample_weight: Any = None, groups:
     ([0.5, 0.9], [0.25, 0.75], None)
     """
     n = check_lengths(correct=correct, confidence=confidence, sample_weight=sample_weight)
-    y, f = check_correct(correct, copy=False), check_confidence(confidence, copy=False)
+    # sums over strided views differ in the last bit
+    y = np.ascontiguousarray(check_correct(correct, copy=False))
+    f = np.ascontiguousarray(check_confidence(confidence, copy=False))
     weight = None if sample_weight is None else check_weight(sample_weight, n)
     group = check_groups(groups, n)
     if weight is not None and not weight.all():

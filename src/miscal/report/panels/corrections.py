@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miscal.calibration.metrics import Metric, correction_metrics
-from miscal.discovery.summary import Comparison, Gain, Measure
+from miscal.discovery.summary import Comparison, Measure
 from miscal.report.legend import CORRECTIONS, SLICE_LABELS
 from miscal.report.panel import Panel
 from miscal.report.rows import slices
@@ -36,7 +36,7 @@ rows</span></h3>
 <thead><tr><th scope="col">Correction</th>{% for metric in view.metrics %}
 <th scope="col" class="number">{{ metric.label }}{{ ", points" if metric.name in
 view.in_points }}{{ " (higher is better)" if metric.lower_is_better == false }}</th>\
-{% endfor %}{% if table.compared %}<th scope="col" class="number">Log loss less miscal's</th>{% endif %}</tr></thead>
+{% endfor %}</tr></thead>
 <tbody>
 {% for line in table.lines %}
 <tr{% if line.method == "miscal" %} class="ours"{% endif %}>
@@ -45,23 +45,35 @@ view.in_points }}{{ " (higher is better)" if metric.lower_is_better == false }}<
 <td class="number"{% if cell.value is none %} title="not defined on these rows"{% endif %}>{{ cell.value | size
 if cell.in_points else cell.value | metric }}</td>
 {% endfor %}
-{% if table.compared %}
-<td class="number">{% if line.lost %}{{ line.lost.value | change }} <span class="aside">{{ line.lost.interval
-| bounds("change") }}</span>{% else %}–{% endif %}</td>
-{% endif %}
 </tr>
 {% endfor %}
 </tbody>
 </table>
 </div>
 {% endfor %}
+{% if view.gains %}
+<div class="slice all">
+<h3><span class="mark" aria-hidden="true"></span>Against miscal, row by row <span class="aside">all
+{{ words.rows }}</span></h3>
+<table class="scores">
+<thead><tr><th scope="col">Correction</th><th scope="col" class="number">Log loss less that of miscal</th></tr></thead>
+<tbody>
+{% for gain in view.gains %}
+<tr><th scope="row">{{ gain.label }}</th>
+<td class="number">{{ gain.lost.value | change }}
+<span class="aside">{{ gain.lost.interval | bounds("change") }}</span></td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endif %}
 </div>
 <p class="caption">smECE is the smooth calibration error. The Brier score is the mean squared error of the confidence.
 The
 log loss is computed with probabilities kept between 0.0001 and 0.9999. {% if view.floor is not none %}A perfectly
-calibrated model would show a smECE of {{ view.floor | size }} points by chance on all these rows. {% endif %}The last
-column of the first table is the mean difference, row by row, with its 95&nbsp;% interval: a correction is proven worse
-than miscal's where the whole interval is above zero.</p>
+calibrated model would show a smECE of {{ view.floor | size }} points by chance on all these rows. {% endif %}The
+last table holds mean differences with their 95&nbsp;% intervals: a correction is proven worse than miscal's where the
+whole interval is above zero.</p>
 """
 
 
@@ -75,12 +87,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """The scores of one correction, and its log loss less miscal's."""
+    """The scores of one correction."""
 
     method: str
     label: str
     cells: list[Cell]
-    lost: Measure | None
+
+
+@dataclass(frozen=True)
+class GainRow:
+    """The log loss of a correction less miscal's, row by row."""
+
+    label: str
+    lost: Measure
 
 
 @dataclass(frozen=True)
@@ -91,11 +110,6 @@ class CorrectionTable:
     label: str
     n: int
     lines: list[Line]
-
-    @property
-    def compared(self) -> bool:
-        """Whether any line has its difference from miscal's correction."""
-        return any(line.lost for line in self.lines)
 
 
 @dataclass(frozen=True)
@@ -108,6 +122,7 @@ class CorrectionsView:
     repeated_share: float
     few: tuple[str, ...]
     floor: float | None
+    gains: tuple[GainRow, ...]
     in_points: frozenset[str] = IN_POINTS
 
 
@@ -118,21 +133,21 @@ def view(source: Source) -> CorrectionsView:
     metrics, sliced, names = correction_metrics(), slices(source.summary), {**SLICE_LABELS, **source.regime_names}
     return CorrectionsView(
         tables=[
-            _table(dict(found), name, names[name], metrics, source.summary.gains if name == "all" else {})
-            for name in SLICE_LABELS
-            if name in ("all", *sliced.shown)
+            _table(dict(found), name, names[name], metrics) for name in SLICE_LABELS if name in ("all", *sliced.shown)
         ],
         metrics=metrics,
         repeated=names[sliced.whole].lower() if sliced.whole else "",
         repeated_share=sliced.share,
         few=tuple(names[name].lower() for name in sliced.few),
         floor=source.summary.corrected_smece.floor,
+        gains=tuple(
+            GainRow(CORRECTIONS.get(name, name), source.summary.gains[name].log_loss)
+            for name in sorted(source.summary.gains, key=lambda name: order.get(name, len(order)))
+        ),
     )
 
 
-def _table(
-    comparisons: dict[str, Comparison], name: str, label: str, metrics: Sequence[Metric], gains: dict[str, Gain]
-) -> CorrectionTable:
+def _table(comparisons: dict[str, Comparison], name: str, label: str, metrics: Sequence[Metric]) -> CorrectionTable:
     scores = {method: getattr(comparison, name) for method, comparison in comparisons.items()}
     return CorrectionTable(
         name=name,
@@ -144,7 +159,6 @@ def _table(
                 CORRECTIONS.get(method, method),
                 # a run from before a metric was registered has no value of it
                 [Cell(getattr(score, metric.name, None), metric.name in IN_POINTS) for metric in metrics],
-                gains[method].log_loss if method in gains else None,
             )
             for method, score in scores.items()
         ],
