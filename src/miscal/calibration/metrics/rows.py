@@ -38,21 +38,20 @@ def check_rows(correct: Any, confidence: Any, sample_weight: Any = None, groups:
     y = np.ascontiguousarray(check_correct(correct, copy=False))
     f = np.ascontiguousarray(check_confidence(confidence, copy=False))
     weight = None if sample_weight is None else check_weight(sample_weight, n)
-    group = check_groups(groups, n)
-    if weight is not None and not weight.all():
-        keep = weight > 0
-        y, f, weight, group = y[keep], f[keep], weight[keep], None if group is None else group[keep]
-    return labelled(y, f, group, weight)
+    return labelled(y, f, check_groups(groups, n), weight)
 
 
 def labelled(correct: np.ndarray, confidence: np.ndarray, group: Any, weight: np.ndarray | None) -> LabelledRows:
-    """Put together checked arrays of shape (n,), of which no rate is known beside the confidence.
+    """Put together checked arrays of shape (n,), of which no rate is known beside the confidence; drop weights of 0.
 
     Examples
     --------
     >>> labelled(np.ones(3), np.ones(3), ["a", "b", "a"], None).group
     array([0, 1, 0])
     """
+    if weight is not None and not weight.all():
+        keep = weight > 0
+        return labelled(correct[keep], confidence[keep], take_rows(group, keep), weight[keep])
     number = None if group is None else np.unique(group, return_inverse=True)[1]
     design = None if number is None and weight is None else SurveyDesign(number, 0.0, weight)
     return LabelledRows(correct, confidence, confidence, design=design)

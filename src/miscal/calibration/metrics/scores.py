@@ -301,11 +301,8 @@ def mean_interval(
     v = _check_values(values, "values")
     # the values stand in for outcomes, which nothing here looks at
     weight = None if sample_weight is None else check_weight(sample_weight, len(v))
-    group = check_groups(groups, len(v))
-    if weight is not None and not weight.all():
-        keep = weight > 0
-        v, weight, group = v[keep], weight[keep], None if group is None else group[keep]
-    return mean_of_values(labelled(v, v, group, weight), v, null=null, unit=unit)
+    rows = labelled(v, v, check_groups(groups, len(v)), weight)
+    return mean_of_values(rows, rows.correct, null=null, unit=unit)
 
 
 def mean_of_values(rows: LabelledRows, values: np.ndarray, *, null: float = 0.0, unit: float = 0.0) -> MeanEstimate:
