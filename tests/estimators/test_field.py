@@ -128,6 +128,30 @@ def test_no_structure_means_exactly_nothing():
     assert (e.delta == 0).all()
 
 
+def test_what_corrects_nothing_is_there_for_tests_and_not_in_a_saved_model(tmp_path):
+    # before, tests were given a field of 0, and their p-value was 1
+    rng = np.random.default_rng(0)
+    X, f = rng.normal(size=(600, 2)), rng.uniform(0.1, 0.9, 600)
+    field = MiscalibrationField().fit(X, rng.random(600) < f, confidence=f)
+    e = field.estimate(X, f)
+    assert not field.structure_
+    assert np.ptp(e.ungated) > 0
+    assert (np.abs(f + e.ungated - 0.5) <= 0.5).all()
+    assert (field.calibrate(X, f) == f).all()
+    field.save(tmp_path / "field")
+    again = MiscalibrationField.load(tmp_path / "field")
+    assert (again.estimate(X, f).ungated == 0).all()
+    assert (again.calibrate(X, f) == f).all()
+
+
+def test_a_field_that_is_claimed_is_the_one_that_is_tested():
+    X, y, f, _ = planted(400)
+    field = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
+    e = field.estimate(X, f)
+    assert field.structure_
+    assert (e.ungated == e.hidden).all()
+
+
 @pytest.mark.promise("V4")
 def test_honest_values_never_see_their_own_outcome():
     X, y, f, _ = planted(300)
