@@ -284,7 +284,7 @@ def limits(count: int, n: int) -> str:
 
 def too_many(count: int, n: int) -> bool:
     """Whether alarms are more than 5 %, beyond chance."""
-    return binomtest(count, n, SIGNIFICANCE, alternative="greater").pvalue < LEAST_P
+    return bool(binomtest(count, n, SIGNIFICANCE, alternative="greater").pvalue < LEAST_P)
 
 
 def show_fitted(args: argparse.Namespace, records: list[dict]) -> list[str]:
@@ -294,7 +294,8 @@ def show_fitted(args: argparse.Namespace, records: list[dict]) -> list[str]:
         if not own:
             continue
         alarms, monitors = (sum(one[name] for one in own) for name in ("alarms", "monitors"))
-        missed += [f"fitted, {n}"] * too_many(alarms, monitors)
+        if too_many(alarms, monitors):
+            missed.append(f"fitted, {n}")
         rows.append([n, len(own), monitors, CALM_LOOKS, alarms, limits(alarms, monitors)])
         for name in FITTED_CHANGES:
             waits = [np.inf if one is None else one for record in own for one in record["delays"][name]]

@@ -18,7 +18,7 @@ import pandas as pd
 
 # it reports its use to its makers unless it is told not to
 os.environ["NML_DISABLE_USAGE_LOGGING"] = "True"
-import nannyml
+import nannyml  # pyrefly: ignore
 
 RUN_ROWS, CHUNK, CALM, MOST = 7_500, 100, 100_000, 20_000
 

@@ -41,6 +41,7 @@ def likely_starts(lines: Sequence[Line], last: int) -> tuple[int, int, int]:
 def _log_likelihoods(line: Line, last: int) -> NDArray[np.float64]:
     """Log-likelihood for each look as the first after a change, up to a constant; (last,)."""
     moment, information = (values[:last] for values in line.normal_sums())
-    before = [np.r_[0.0, np.cumsum(values)[:-1]] for values in (moment, information)]
-    after = [values.sum() - earlier for values, earlier in zip((moment, information), before, strict=True)]
-    return log_unchanged(*before, line.before, line.precision) + log_evidence(*after, 0.0, 1.0)
+    moment_before, information_before = (np.r_[0.0, np.cumsum(values)[:-1]] for values in (moment, information))
+    calm = log_unchanged(moment_before, information_before, line.before, line.precision)
+    changed = log_evidence(moment.sum() - moment_before, information.sum() - information_before, 0.0, 1.0)
+    return calm + changed

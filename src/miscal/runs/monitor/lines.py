@@ -189,9 +189,11 @@ class Line:
         return mean_log_factors(seen.moment - self.most_lost, FURTHEST + self.most_lost).sum(0)
 
     def _shifted(self, seen: Along) -> Floats:
-        past = [values.sum() for values in self.normal_sums()]
-        now = between_looks(seen.moment.sum(), seen.information.sum(), self.ordinary)
-        return shift_factors(*now, *past, self.changes, self.before, self.precision)
+        past_moment, past_information = (values.sum() for values in self.normal_sums())
+        moment, information = between_looks(seen.moment.sum(), seen.information.sum(), self.ordinary)
+        return shift_factors(
+            moment, information, past_moment, past_information, self.changes, self.before, self.precision
+        )
 
 
 def shift_factors(
@@ -241,8 +243,9 @@ def log_unchanged(moment: Floats, information: Floats, before: Floats | float, p
     (...) float64
         Relative to that of no shift.
     """
-    about = [log_evidence(moment, information, mean, precision) for mean in (before, 0.0)]
-    return np.logaddexp(*about) - np.log(2)
+    about_before = log_evidence(moment, information, before, precision)
+    about_none = log_evidence(moment, information, 0.0, precision)
+    return np.logaddexp(about_before, about_none) - np.log(2)
 
 
 def between_looks(moment: Floats, information: Floats, ordinary: float) -> tuple[Floats, Floats]:
