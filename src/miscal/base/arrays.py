@@ -1,4 +1,4 @@
-"""Arrays of every make, turned into numpy exactly or refused by name; and the phrases that error messages share."""
+"""Turn arrays of every kind into numpy exactly, or refuse them by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may come in: every array is checked once, here, at the border.
+"""Check the arrays and options that users pass in, once, so that the code behind can trust them.
 
 The functions accept lists, numpy arrays (masked, read-only, any byte order or strides), pandas and polars
 series and frames (nullable too), pyarrow and torch tensors. Nothing is changed in place, nothing is broadcast,

@@ -1,4 +1,4 @@
-"""The packages that miscal does without unless they are asked for, and the one sentence that asks for them."""
+"""Import optional packages, and say which extra to install where one is missing."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Files and folders that are never half there: locked, written beside their final place, renamed when whole.
+"""Write files and folders so that nobody ever sees half of one: lock, write beside the final place, rename.
 
 Everything is written to a hidden sibling, flushed to disk and renamed in one step. A failure of any kind, a signal
 included, removes the sibling; what a killed process left is removed by the next one.

@@ -1,4 +1,4 @@
-"""Folds that keep equal inputs, or named groups, together."""
+"""Cut rows into folds that keep equal inputs, or named groups, together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which inputs single precision holds well enough, and which must stay in double precision until they are centred.
+"""Decide which inputs single precision can hold, and which must stay in double precision until they are centred.
 
 Single precision has 24 bits: of 3,000 seconds around 1.7e9 it keeps 29 values. Whoever computes with inputs therefore
 centres and scales them first, in the precision that they have here, and narrows afterwards.

@@ -1,4 +1,4 @@
-"""How far long work has come, told to whoever listens, without a parameter in every function in between."""
+"""Report the progress of long work to a listener, without passing it through every function in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved learned values: a folder of JSON and safetensors, checked by sha256, and nothing that could run code.
+"""Save learned values as a folder of JSON and safetensors files with checksums, none of which can run code.
 
 ::
 

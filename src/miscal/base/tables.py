@@ -1,4 +1,4 @@
-"""Parquet tables, read by the exact name of their file.
+"""Read Parquet tables by the exact name of their file.
 
 polars takes ``*``, ``?`` and ``[`` in a path for a pattern unless it is told not to: a run under ``exp[1]`` would read
 the tables of its neighbour ``exp1``. So every Parquet file is opened here, and a test refuses any other way.

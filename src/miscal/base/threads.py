@@ -1,4 +1,4 @@
-"""How many threads and processes to use: one thread where more would lose, processes where they are allowed."""
+"""Choose how many threads and processes to use."""
 
 from __future__ import annotations
 

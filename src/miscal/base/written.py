@@ -1,4 +1,4 @@
-"""Numbers in sentences: rounded, but never to a zero that is not one."""
+"""Write numbers in sentences: rounded, but never to a zero that is not one."""
 
 from __future__ import annotations
 

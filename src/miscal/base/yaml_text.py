@@ -1,4 +1,4 @@
-"""YAML as users write it: read by the safe loader, and refused where a key is given twice."""
+"""Read YAML with the safe loader, and refuse a key that is given twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What depends on the confidence alone: maps that correct it, and metrics that say how well calibrated it is.
+"""Maps that correct a confidence without looking at the input, and metrics of how well calibrated it is.
 
 - To measure: :mod:`miscal.calibration.metrics`, for instance ``smece(correct, confidence)`` for the number alone,
   ``measure_smece`` for its interval and p-value, and ``global_scores`` for every metric.

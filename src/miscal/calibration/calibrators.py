@@ -1,4 +1,4 @@
-"""Global maps of the confidence: what can be corrected without looking at the input.
+"""Global calibration maps: isotonic regression, temperature, Platt and beta scaling.
 
 Each class maps a confidence f to a probability, and a larger f never to a smaller one. They share one protocol:
 ``fit(correct, confidence, sample_weight=None)`` returns self, ``predict(confidence)`` gives (n,) in [0, 1],

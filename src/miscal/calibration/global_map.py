@@ -1,4 +1,4 @@
-"""The global map of the confidence: the simplest of a few that none of the others clearly beats.
+"""Choose the simplest global calibration map that no other clearly beats.
 
 What it corrects is the visible miscalibration, which a reliability diagram shows; what it leaves is hidden.
 """

@@ -1,4 +1,4 @@
-"""The command line: it parses, calls the library and prints. It computes nothing, and nothing imports it.
+"""The command line: it parses arguments, calls the library and prints. Nothing is computed here.
 
 A command is one module in ``commands`` and its line in ``app.COMMANDS``.
 Heavy modules are imported by the commands that need them, so that ``miscal --help`` answers at once.

@@ -1,4 +1,4 @@
-"""How a command ends: the exit status, and one plain line on standard error when it did not end well."""
+"""End a command with an exit status, and with one plain line on standard error if it failed."""
 
 import contextlib
 import os

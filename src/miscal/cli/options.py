@@ -1,4 +1,4 @@
-"""Options that several commands share, named as in the contract."""
+"""Options that several commands share."""
 
 import json
 from collections.abc import Callable

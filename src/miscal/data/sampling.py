@@ -1,4 +1,4 @@
-"""Samples of rows to learn from, where there are more rows than a field needs or memory holds."""
+"""Draw a sample of rows to learn from where there are more than needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How triples are split into rows to learn from, to choose by and to test on: what belongs together stays together."""
+"""Split triples into training, validation and test rows, and keep what belongs together on one side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triples (x, f, y): the data of every part of miscal, checked once."""
+"""Triples (x, f, y): the checked data that every part of miscal works on."""
 
 from __future__ import annotations
 

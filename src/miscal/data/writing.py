@@ -1,4 +1,4 @@
-"""Tables that people open: written whole or not at all, and harmless in a spreadsheet."""
+"""Write tables that people open: whole or not at all, and harmless in a spreadsheet."""
 
 import io
 import re

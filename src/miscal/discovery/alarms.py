@@ -1,4 +1,4 @@
-"""What is so unlike a model that knows its confidence that the data should be looked at before anything is concluded.
+"""Raise an alarm where the confidences are so far from the outcomes that the data should be checked first.
 
 Alarms are of all rows: nothing is learned for them.
 """

@@ -1,4 +1,4 @@
-"""The steps of a discovery that learn: the field, honest estimates of every row, and which rows may testify to what."""
+"""Fit the field, estimate every row without its own outcome, and decide which rows may testify."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace

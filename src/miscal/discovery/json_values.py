@@ -1,4 +1,4 @@
-"""From computed values to what JSON can hold: finite numbers, intervals, plain containers, valid text."""
+"""Turn computed values into what JSON can hold: finite numbers, intervals, lists and valid text."""
 
 import math
 import re

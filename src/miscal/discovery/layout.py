@@ -1,4 +1,4 @@
-"""Two-dimensional maps of the rows, for the eye only: nothing is computed from them.
+"""Two-dimensional maps of the rows for the report; nothing else is computed from them.
 
 A layout may cost at most a fifth of the fit. Counts decide what is drawn, never a stopwatch, so that the same seed
 gives the same map. Seconds of processor time, on made embeddings of 384 columns, for the two maps of a run together

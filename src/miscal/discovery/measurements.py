@@ -1,4 +1,4 @@
-"""Numbers of a run, measured on rows that nothing has learned from: rows in, parts of the summary out.
+"""Measure the numbers of a run on rows that nothing was learned from.
 
 `rows` are those that testify, and `regime` is an array of object of shape (n,): ``"over"``, ``"good"``, ``"under"``, or
 None where the field is no local estimate. `seed` is that of the bootstrap and of the null draws.

@@ -1,4 +1,4 @@
-"""How far a discovery has come: its stages, the time that is left, and what was found so far."""
+"""Report which stage a discovery is in, how long it will take and what was found so far."""
 
 from __future__ import annotations
 

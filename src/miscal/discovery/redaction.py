@@ -1,4 +1,4 @@
-"""Leaving texts out of what a run tells: the texts themselves, and the terms that were made of them.
+"""Leave texts, and the terms made of them, out of a run.
 
 Groups of rows with a term are tested as ever, and keep their numbers; only what they are called is left out. The saved
 model is a matter of its own: texts that were counted by their words are counted by the same words again.

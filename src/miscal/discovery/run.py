@@ -1,4 +1,4 @@
-"""A run: what a discovery leaves on disk, written into its folder and read back."""
+"""Write a discovery into its folder, and read it back."""
 
 from dataclasses import dataclass
 from pathlib import Path

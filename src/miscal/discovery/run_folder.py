@@ -1,4 +1,4 @@
-"""The folder of a run: made whole or not at all, sealed with a manifest, and refused where anything in it changed.
+"""Make the folder of a run whole or not at all, seal it with a manifest, and refuse it if a file was changed.
 
 Nothing here imports what discovers, so that a folder that is taken is refused at once.
 """

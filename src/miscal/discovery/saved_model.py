@@ -1,4 +1,4 @@
-"""A fitted field saved with the step that makes its x: what `miscal calibrate` needs to correct new rows."""
+"""Save a fitted field together with the encoder that makes its x, for `miscal calibrate`."""
 
 from dataclasses import dataclass
 from functools import cached_property

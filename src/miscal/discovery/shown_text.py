@@ -1,4 +1,4 @@
-"""Texts cut to a length at which they can still be told apart, although they begin alike."""
+"""Shorten texts that begin alike so that they can still be told apart."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Putting the numbers of a run together into its summary: numbers are of the rows that testify."""
+"""Put the numbers of a run together into its summary."""
 
 import platform
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The sentences of a summary, written from its values."""
+"""Write the sentences of a summary from its values."""
 
 from miscal.discovery.summary import CertificateNumbers, Interval, PlaceNumbers, Summary
 from miscal.evidence.certificates import Certificate

@@ -1,4 +1,4 @@
-"""Honest estimates: values of the field at rows whose outcome nothing in the fit has seen."""
+"""Estimate the field at rows whose outcome the fit has not seen."""
 
 from __future__ import annotations
 

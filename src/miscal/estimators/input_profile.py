@@ -1,4 +1,4 @@
-"""What the inputs of a fit looked like, so that those of another model are noticed before they are corrected with.
+"""Describe the inputs of a fit, so that inputs of another model are noticed before they are used.
 
 Half of a sample of the rows tells their means, scales and leading directions. The other half, which had no part in
 that, is measured along them, and its measures are kept. New rows are measured alike, and the two distributions of each

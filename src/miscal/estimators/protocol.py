@@ -1,4 +1,4 @@
-"""What an estimator of the miscalibration field offers. It trusts its rows: they were checked where they came in."""
+"""The interface that every estimator of the miscalibration field implements."""
 
 from __future__ import annotations
 

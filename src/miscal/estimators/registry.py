@@ -1,4 +1,4 @@
-"""The estimators by name. One is imported when it is first asked for."""
+"""The list of estimators; each is imported when it is first asked for."""
 
 from __future__ import annotations
 

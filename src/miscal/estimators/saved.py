@@ -1,4 +1,4 @@
-"""Fitted estimators on disk, without what scikit-learn brings along: serving a saved field needs none of it."""
+"""Save fitted estimators and load them without scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bets on which rows of a stratum the outcomes 1 fall on, given how many there are.
+"""Bet on which rows of a stratum have outcome 1, given how many do.
 
 Where the outcomes do not depend on anything but an offset, the probability of an assignment of m ones to the n rows of
 a stratum is the product of the weights exp(offset) of the rows that have them, divided by the m-th elementary symmetric

@@ -1,4 +1,4 @@
-"""Bets against a hypothesis, whose capital may be looked at any time.
+"""Bet against a hypothesis with a capital that may be looked at at any time.
 
 Capital starts at 1 and is multiplied by a factor for each row, of expectation at most 1 where the hypothesis holds,
 given the past. So it is a supermartingale, and the probability that it ever reaches 1 / alpha is at most alpha (Ville,

@@ -1,4 +1,4 @@
-"""From an estimate to a claim: what may be said of a field after one look at rows that nothing was learned from.
+"""Decide what may be claimed of a field after one look at rows that nothing was learned from.
 
 Hidden miscalibration is claimed where the p-value of the certificate is below 0.05, and by nothing else: whether the
 estimator takes what it learned for more than noise decides what is corrected, not what is claimed, and the lower limit

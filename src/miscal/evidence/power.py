@@ -1,4 +1,4 @@
-"""How much hidden miscalibration a set of rows would have detected.
+"""Compute how much hidden miscalibration a set of rows could have detected.
 
 A field leads to a claim if shuffling it within strata of near-equal confidence gives a small p-value. The power of
 that is by the normal law. It counts what the test loses: centring within a stratum of m rows costs one row in m, and

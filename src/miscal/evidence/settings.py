@@ -1,4 +1,4 @@
-"""Every number that the certificates and the audits were set to, with what it trades and where it comes from."""
+"""The constants of certificates and audits: what each of them trades, and where its value comes from."""
 
 from __future__ import annotations
 

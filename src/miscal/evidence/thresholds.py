@@ -1,4 +1,4 @@
-"""How much of what is found depends on epsilon."""
+"""Measure how much of what is found depends on epsilon."""
 
 from __future__ import annotations
 

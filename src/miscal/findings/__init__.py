@@ -1,4 +1,4 @@
-"""What is told of a field: its regimes, their named parts, the places where something is hidden, the verdict.
+"""Describe a field: its regimes, their named parts, findings, and the verdict.
 
 What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows`, a :class:`~miscal.evidence.claim.Claim` and a
 frozen :class:`~miscal.findings.settings.FindingsSettings`; what leaves is frozen results and sentences. Parts,

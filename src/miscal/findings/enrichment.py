@@ -1,4 +1,4 @@
-"""Which values of the metadata are more common in a part than elsewhere.
+"""Find the metadata values that are more common in a part than elsewhere.
 
 Metadata never enter the cut, so these tests are fair: given the counts, membership and value are independent under
 the null, and Fisher's exact test applies.

@@ -1,4 +1,4 @@
-"""Where inputs lie, and the centres of the clusters that a run cut them into: what it takes to place a new row."""
+"""Clusters of inputs: centres, and the scaling that is needed to place a new row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judging regions: is the mean residual zero, is its visible part, and is its hidden part.
+"""Test for each region whether its mean residual, its visible part and its hidden part are zero.
 
 The residual of a region, mean of y - f, is the sum of what a reliability diagram shows of its rows, mean of
 E[y | f] - f, and of what none shows, mean of y - E[y | f]. Each is tested against zero, over all regions of a family.

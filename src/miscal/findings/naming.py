@@ -1,4 +1,4 @@
-"""Names for parts, from what sets them apart from other rows: their metadata, their texts or their features.
+"""Name parts by what sets them apart from other rows: metadata, texts or features.
 
 A part is named only by what most of its rows have in common and few others do. Where there is no such thing, it is
 called mixed, and the name says how mixed: a list of words that fits many rows outside would be worse than none.

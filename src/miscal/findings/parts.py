@@ -1,4 +1,4 @@
-"""Cutting rows of one regime into parts: a geometry, k-means in it, and how many parts would be found again.
+"""Cut the rows of one regime into parts that would be found again.
 
 Formulas only: arrays in, arrays out. Rows are expected in an order of their own (see :func:`canonical_order`), so that
 the order in which they arrived changes nothing.

@@ -1,4 +1,4 @@
-"""Where something is hidden: regions that are right more or less often than rows of like confidence.
+"""Choose the regions that the verdict names: those that are right more or less often than rows of equal confidence.
 
 This differs from being over- or under-confident. Where all rows are over-confident, a region that is exactly as
 over-confident as the others hides nothing, and a region that is less so does.

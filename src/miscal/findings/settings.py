@@ -1,4 +1,4 @@
-"""Every number that regimes, parts, names and enrichment were set to, with what it trades and where it comes from."""
+"""The constants of regimes, parts, names and enrichment: what each trades, and where its value comes from."""
 
 from dataclasses import dataclass
 

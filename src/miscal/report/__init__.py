@@ -1,4 +1,4 @@
-"""From a run folder to one self-contained page; computes nothing, everything comes from the summary.
+"""Draw a run folder as one self-contained page; every number comes from the summary.
 
 A panel is one module in :mod:`miscal.report.panels` and its line in the list there. What enters draws: numbers are
 made in :mod:`miscal.discovery`.

@@ -1,4 +1,4 @@
-"""From data to SVG coordinates: scales, ticks, bars, dots. Formulas only; the templates write the tags."""
+"""Turn data into SVG coordinates: scales, ticks, bars and dots."""
 
 import math
 from collections.abc import Mapping, Sequence

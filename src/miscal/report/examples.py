@@ -1,4 +1,4 @@
-"""Rows shown as examples: their texts from where they differ, or their most telling columns."""
+"""Choose and shorten the rows that are shown as examples."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What may stand inside a page: escaped templates, data that cannot end its element, hashes that let our code run."""
+"""Escape templates, data and scripts so that they can stand inside a page, and hash the code that may run."""
 
 import base64
 import hashlib

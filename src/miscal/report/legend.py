@@ -1,4 +1,4 @@
-"""What things are called on the page and the colours they are drawn in: the only list, for panels, styles and program.
+"""The names and colours of everything on the page, in one list.
 
 Panels read the names, :func:`colour_rules` writes the colours as CSS variables, and :func:`for_program` hands both to
 the page's own program.

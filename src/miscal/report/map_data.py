@@ -1,4 +1,4 @@
-"""The map as compact numbers: what the page's own program draws, and what print shows.
+"""The map as compact numbers, for the page's own program and for print.
 
 Rows travel column by column, positions as integers on a grid, categories as codes, so that thousands of rows with
 their texts fit on the page.

@@ -1,4 +1,4 @@
-"""Numbers as a reader sees them: sensible digits, units, never ``None`` or ``NaN``.
+"""Write numbers for readers: sensible digits, units, never ``None`` or ``NaN``.
 
 Probabilities are shown as percentages, differences of probabilities (the field, residuals, certificates) as signed
 percentage points, scores (smECE, Brier, log loss) as plain numbers with three decimals.

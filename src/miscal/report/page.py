@@ -1,4 +1,4 @@
-"""The page: panels, styles and programs put together, and written in one step."""
+"""Put panels, styles and programs together into the page, and write it."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -1,4 +1,4 @@
-"""What a panel is: a section of the page, in one object."""
+"""A panel: one section of the page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

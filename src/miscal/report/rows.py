@@ -1,4 +1,4 @@
-"""What the rows behind the numbers are called: with test rows set apart, and with all rows testifying.
+"""Name the rows behind the numbers: all rows, or the test rows.
 
 The only place that tells the two apart: every template writes ``words.rows`` and its like.
 """

@@ -1,4 +1,4 @@
-"""The run folder as the report reads it: one summary, two tables."""
+"""Read what the report needs from a run folder: one summary and two tables."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Texts of the data and values of the settings as a page can carry them: printable, and no longer than fits."""
+"""Shorten and clean texts and settings so that a page can show them."""
 
 import re
 from collections.abc import Mapping, Sequence

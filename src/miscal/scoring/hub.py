@@ -1,4 +1,4 @@
-"""Benchmarks of the hub: one commit of each, fetched, or read from the cache where there is no network."""
+"""Fetch benchmarks from the Hugging Face hub, one commit of each, or read them from the cache without a network."""
 
 from __future__ import annotations
 

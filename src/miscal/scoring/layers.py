@@ -1,4 +1,4 @@
-"""Which hidden state of a language model becomes x: of which layer, at which tokens."""
+"""Choose the hidden state of a language model that becomes x: its layer and its tokens."""
 
 from __future__ import annotations
 

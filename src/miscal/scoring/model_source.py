@@ -1,4 +1,4 @@
-"""Where a model comes from: hub id, folder or .gguf file, pinned to a revision, and refused if it brings code."""
+"""Find a model by hub id, folder or .gguf file, pin its revision, and refuse one that brings code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the weights of a model go: on the device they are asked on, or spread where one GPU is too small for them."""
+"""Choose the devices that hold the weights of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a checkpoint holds the weights of its model, all of them and no others.
+"""Check that a checkpoint holds all weights of its model and no others.
 
 What a checkpoint lacks is left at random numbers by transformers, with a warning; the answers then change with the seed
 of torch. Tensors without a place in the model mean that another model was saved than the configuration says.

@@ -1,4 +1,4 @@
-"""Say what a study would do: its cells one by one, sizes on disk, and hours by :mod:`miscal.study.expected_time`."""
+"""Say what a study would do and cost, without doing it."""
 
 from __future__ import annotations
 

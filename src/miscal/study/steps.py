@@ -1,4 +1,4 @@
-"""What each kind of cell does: from files and results of earlier cells to rows of tables."""
+"""Compute one cell of a study: from files and earlier cells to rows of tables."""
 
 from __future__ import annotations
 
@@ -125,14 +125,14 @@ def fit(job: Job) -> CellResult:
 
 
 def measure(job: Job) -> CellResult:
-    """Take the numbers that every pair has."""
+    """Compute the numbers that every pair has."""
     from miscal.study.measures import MEASURES
 
     return CellResult(_measured(job, MEASURES))
 
 
 def interpret(job: Job) -> CellResult:
-    """Take the numbers that cost much."""
+    """Compute the numbers that take long, which a plan has to ask for."""
     from miscal.study.measures import INTERPRETING
 
     return CellResult(_measured(job, INTERPRETING))

@@ -1,4 +1,4 @@
-"""What a study says as a whole: how many pairs are miscalibrated unevenly, and for how many that is proved."""
+"""Write what a study says as a whole."""
 
 from __future__ import annotations
 

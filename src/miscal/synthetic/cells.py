@@ -1,4 +1,4 @@
-"""Cells: which fits an experiment rests on, and what each left."""
+"""The fits that an experiment consists of, and the results of each."""
 
 from __future__ import annotations
 

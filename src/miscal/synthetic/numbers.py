@@ -1,4 +1,4 @@
-"""Numbers in words."""
+"""Write numbers in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What recovery and choice are measured by: correlation, rank agreement, spread and regret."""
+"""Measure recovery and choice: correlation, rank agreement, spread and regret."""
 
 from __future__ import annotations
 

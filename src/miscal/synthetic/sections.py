@@ -1,4 +1,4 @@
-"""What the page says of each experiment: tables, figures, and the paper's result beside ours in words and numbers."""
+"""Write what the page says of each experiment, with the paper's result beside ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds whose miscalibration field is known, to measure recovery by.
+"""Made-up data whose miscalibration field is known.
 
 In each, log-odds l give the confidence f = sigmoid(l), a shift D gives the true probability
 eta = sigmoid(l + D), outcomes are Bernoulli(eta), and the field is delta = eta - f: negative where the shift is

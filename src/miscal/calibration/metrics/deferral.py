@@ -1,4 +1,4 @@
-"""Deferral: how often the answers that are kept are wrong, where the least confident ones are handed to someone else.
+"""Measure how often the kept answers are wrong when the least confident ones are handed to someone else.
 
 Rows are ranked by a score, and the k of n rows with the largest are kept: a coverage of k / n. The risk is the share of
 wrong answers among them (El-Yaniv & Wiener, JMLR 11, 2010). Which rows of equal score are kept is left to chance, and

@@ -1,4 +1,4 @@
-"""The bandwidth sigma at which smECE_sigma = sigma: what the search brackets, proposes and stops at.
+"""Find the bandwidth sigma at which smECE_sigma equals sigma.
 
 S(sigma) = smECE_sigma does not increase with sigma and lies between |mean residual| and mean |residual|, so S(sigma)
 = sigma has one root. The search converges because

@@ -1,4 +1,4 @@
-"""The worst-slice gap: by how much the smECE of the worse of the over and under regimes exceeds that of all rows.
+"""The worst-slice gap: how much the smECE of the worse regime exceeds that of all rows.
 
 It is a difference and can be negative, where all rows together are further off than those of either regime. Where the
 residual curves seen have a gap above 0, its interval is found by `invert`. Below 0, `invert` is no guide: it tries the

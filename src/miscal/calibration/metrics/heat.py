@@ -1,4 +1,4 @@
-"""Residuals smoothed by the reflected Gaussian, at any bandwidth: bin once, transform once, damp and transform back.
+"""Smooth residuals by the reflected Gaussian kernel at any bandwidth, with one cosine transform.
 
 The Gaussian kernel reflected at 0 and 1 is the heat kernel of [0, 1] with insulated ends, so cosines diagonalise it::
 

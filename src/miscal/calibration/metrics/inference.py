@@ -1,4 +1,4 @@
-"""How certain a calibration error is: bootstrap, noise floor, p-value and an interval that covers.
+"""Uncertainty of a calibration error: bootstrap, noise floor, p-value and an interval that covers.
 
 SmoothECE and binned ECE are sums of absolute values, so noise makes them larger on average.
 Percentile intervals of the bootstrap add the noise a second time: for a calibrated model they never cover 0. The

@@ -1,4 +1,4 @@
-"""The metrics of all rows: one entry each, and whatever lists metrics goes through the entries.
+"""The list of metrics; whatever computes or shows metrics goes through it.
 
 To add a metric, write its function beside those like it (`scores.py` for means over rows) and its entry in `METRICS`.
 It then appears in :func:`global_scores`, under ``global`` in ``summary.json`` and, with ``compares_corrections=True``,

@@ -1,4 +1,4 @@
-"""The rows that every metric takes: outcomes, confidences and weights, checked once."""
+"""Check the outcomes, confidences and weights that every metric takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where x comes from: embeddings as they are, feature columns, or text.
+"""Make x from what a file holds: embeddings, feature columns or text.
 
 An encoder is fitted once, on train and validation rows, and kept with the model, so that new rows are put into
 numbers in the same way. Its saved form is a JSON-able dictionary and named arrays; there is no pickle. None of the

@@ -1,4 +1,4 @@
-"""What every encoder offers."""
+"""The interface that every encoder implements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The encoders: which there are, which of them a column of text gets, and how one comes back from its saved form."""
+"""The list of encoders, and which of them a column of text gets."""
 
 from __future__ import annotations
 

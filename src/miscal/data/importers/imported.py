@@ -1,4 +1,4 @@
-"""The whole way from the logs of a tool to one parquet file."""
+"""Convert the logs of a tool into one parquet file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which token of an Inspect sample is the answer, how probable each letter was there, and what it was scored.
+"""Find the answer of an Inspect sample, the probability of each letter, and the score.
 
 Everything here works on letters as they were sent to the model; `sent_order` leads back to the order of the choices.
 """

@@ -1,4 +1,4 @@
-"""JSON as logs hold it: whole files, lines, and the first character that tells them apart."""
+"""Read logs as JSON or as lines of JSON."""
 
 from __future__ import annotations
 

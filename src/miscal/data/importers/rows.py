@@ -1,4 +1,4 @@
-"""What every importer returns: rows, and what was left out."""
+"""What every importer returns: the rows, and how many samples were left out and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which column plays which part: names given, names guessed, names that are nearly right."""
+"""Find the columns: named by the user, guessed by name, or suggested where a name is nearly right."""
 
 from __future__ import annotations
 

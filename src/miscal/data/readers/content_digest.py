@@ -1,4 +1,4 @@
-"""A digest of what was read, so that rows which have changed since are noticed."""
+"""Compute a digest of what was read, so that rows which have changed since are noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large inputs: rows that stay on disk, mapped, or that are written to a temporary file block by block."""
+"""Keep large inputs on disk: mapped into memory, or written to a temporary file block by block."""
 
 from __future__ import annotations
 

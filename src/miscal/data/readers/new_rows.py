@@ -1,4 +1,4 @@
-"""New rows for a saved model, read piece by piece: x, confidence, and in words what is wrong with a row."""
+"""Read new rows for a saved model piece by piece, and say what is wrong with a row."""
 
 from __future__ import annotations
 

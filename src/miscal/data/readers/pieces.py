@@ -1,4 +1,4 @@
-"""Sources of rows that are read piece by piece: any number of rows in bounded memory, from any piece on.
+"""Read any number of rows piece by piece in bounded memory, starting at any piece.
 
 Where the pieces begin is found by one pass over a text file, or from the number of rows of any other source, so that
 every piece can be read by itself, again, or by another process.

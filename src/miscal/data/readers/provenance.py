@@ -1,4 +1,4 @@
-"""Which files were read, with which options: enough to read the same rows again, and to notice that they changed."""
+"""Record which files were read with which options, so that the same rows can be read again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a file or table to triples: the whole way in."""
+"""Read a file or a table into triples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the records of a csv file end, found without its parser; wrong quotation marks and wrong numbers of fields."""
+"""Find the records of a csv file without its parser, and refuse wrong quotation marks and missing fields."""
 
 from __future__ import annotations
 

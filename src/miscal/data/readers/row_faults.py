@@ -1,4 +1,4 @@
-"""What is wrong with new rows, in words: noted row by row, or refused as a whole where a column is in another unit."""
+"""Say what is wrong with new rows: row by row, or once where a whole column has another unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows chosen from an opened table: columns resolved, condition applied, embeddings beside them."""
+"""Choose rows of an opened table: find the columns, apply the condition, attach the embeddings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every reader returns, and what every reader needs: checks of paths, of size, of damage."""
+"""The table that every reader returns, and the checks of paths, size and damage that every reader needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding of text files, with the line of the first fault."""
+"""Decode text files, and name the line of the first fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions on rows: ``model == 'gpt-4o' and n > 3``. SQL expressions of one row, parsed by polars; nothing is run."""
+"""Filter rows by SQL conditions such as ``model == 'gpt-4o' and n > 3``; polars parses them."""
 
 from __future__ import annotations
 

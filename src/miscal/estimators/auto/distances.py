@@ -1,4 +1,4 @@
-"""Squared distances of rows to the rows that kernels stand on, computed once for all kernels that need them."""
+"""Squared distances from rows to the points that kernels stand on, computed once for all kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scores see of a row: scaled inputs, leading components, and two views of the confidence."""
+"""The inputs of the scores: scaled columns, leading components, and two views of the confidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scores of the default estimator have in common: the rows they learn from, and the two forms of a score.
+"""What all members of the portfolio share: the rows they learn from, and the two forms of a score.
 
 A *recipe* is a score that is still to be fitted: it cross-fits itself on :class:`LearningRows`. What it leaves is a
 *member*: it tells the logit shift of new rows, and can be saved. A new score is one module with both and a

@@ -1,4 +1,4 @@
-"""Every number that the default estimator was given rather than learned, with what it trades and where it comes from.
+"""The constants of the default estimator: what each of them trades, and where its value comes from.
 
 "Set by hand" means that the number was chosen when its part was written and has not been tuned by any committed command
 since. None was chosen on a test row of the real sets. What all of them together are worth is measured by

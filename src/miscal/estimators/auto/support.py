@@ -1,4 +1,4 @@
-"""Where there are rows learned from: near enough to one of them, an estimate is a local one."""
+"""Decide whether a row is near enough to the rows learned from for a local estimate."""
 
 from __future__ import annotations
 

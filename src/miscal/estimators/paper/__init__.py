@@ -1,1 +1,1 @@
-"""The estimator of arXiv 2605.13484, to the letter: representation, grid of (sigma, lambda), field, correction."""
+"""The estimator of arXiv 2605.13484: representation, grid of (sigma, lambda), field and correction."""

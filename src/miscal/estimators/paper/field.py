@@ -1,4 +1,4 @@
-"""The paper's estimator, to the letter (arXiv 2605.13484), so that its tables can be reproduced.
+"""The estimator of arXiv 2605.13484, kept as published so that its tables can be reproduced.
 
 phi and (sigma, lambda) come from :mod:`miscal.estimators.paper.grid`; the field is the kernel average of the residuals
 of a bank of training rows (equation 2, :mod:`miscal.estimators.paper.readout`); the correction is the range-aware map

@@ -1,4 +1,4 @@
-"""The paper's choice of (sigma, lambda): a grid, each setting trained, the smallest validation proxy wins.
+"""Choose (sigma, lambda) as the paper does: train each setting of a grid, and keep the smallest validation proxy.
 
 The proxy is the validation Brier score of f + delta_hat, unclipped (arXiv 2605.13484, appendix A). Settings are
 trained in rounds of epochs; settings whose lambda has not mattered yet, no row having lacked mass, share one run.

@@ -1,4 +1,4 @@
-"""What every kind of condition offers, and how conditions are stored."""
+"""The interface of every kind of condition, and how conditions are stored as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every number that the ledger of findings was given rather than learned, with what it trades."""
+"""The constants of the ledger of findings, and what each of them trades."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is so wrong that it comes before everything else."""
+"""The alarms, which come before everything else on the page."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a person who prints the page gets first: one sheet with the verdict, the findings, the regimes, one diagram."""
+"""The first printed sheet: the verdict, the findings, the regimes and one diagram."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the reader must know before trusting the numbers."""
+"""The warnings that a reader should know before trusting the numbers."""
 
 from miscal.report.panel import Panel
 from miscal.report.source import Source

@@ -1,1 +1,1 @@
-"""A run audited: what the same steps find under a null, with other seeds, other thresholds and resampled rows."""
+"""Audit a run: fit it again under nulls, with other seeds and thresholds, and resample its rows."""

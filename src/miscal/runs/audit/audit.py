@@ -1,4 +1,4 @@
-"""Auditing a run: what the same steps find where there is nothing, with other seeds, thresholds and rows."""
+"""Audit a run: find out what the same steps find where there is nothing to find, or with other seeds and rows."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The door to audits: a run folder is audited, and ``audit.json`` written into it."""
+"""Audit a run folder, and write ``audit.json`` into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of an audit: what ``audit.json`` holds."""
+"""The content of ``audit.json``."""
 
 import json
 from dataclasses import asdict, dataclass

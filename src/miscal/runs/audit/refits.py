@@ -1,4 +1,4 @@
-"""Learning the field of a run again: on outcomes of a null, and with other seeds."""
+"""Fit the field of a run again, on null outcomes and with other seeds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

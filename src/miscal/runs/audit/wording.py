@@ -1,4 +1,4 @@
-"""What an audit found, in lines for a terminal."""
+"""Write what an audit found as lines for a terminal."""
 
 import textwrap
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Runs beside each other: rows are matched (``rows``), differences estimated (``estimates``, ``groups``) and worded."""
+"""Compare finished runs: match their rows, estimate differences, and put them into words."""

@@ -1,4 +1,4 @@
-"""The door to comparisons: a comparison written as a folder, together with its page."""
+"""Compare runs, and write the comparison as a folder with its page."""
 
 from collections.abc import Callable
 from pathlib import Path

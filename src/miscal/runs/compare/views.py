@@ -1,4 +1,4 @@
-"""What the page of a comparison shows: numbers of the document, and where they stand on the axes."""
+"""Arrange the numbers of a comparison for its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a comparison says, in sentences: the first one first."""
+"""Write what a comparison found as sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinates of inputs for a monitor: few, standardised, the same at every look; and rows of the run to compare with.
+"""Reduce inputs to a few standardised coordinates that stay the same at every look of a monitor.
 
 They are fixed before the first outcome is bet on, so whatever they are, a bet on them is fair.
 """

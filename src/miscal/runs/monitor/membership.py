@@ -1,4 +1,4 @@
-"""New rows as the conditions of findings see them: the same columns and inputs as those of the run."""
+"""Decide which new rows meet the conditions of a run's findings."""
 
 from __future__ import annotations
 

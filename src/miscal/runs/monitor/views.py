@@ -1,4 +1,4 @@
-"""What the page of a monitor shows: courses of the evidence as drawn, and groups as told."""
+"""Arrange the numbers of a monitor for its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a monitor says in sentences: the verdict first, then what to do."""
+"""Write what a monitor found as sentences, the verdict first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What audits say, a row per pair, from the tables ``nulls``, ``seeds`` and ``seed_pairs``."""
+"""Summarise audits, one row for each pair."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _panel(axes: Axes, found: pl.DataFrame, name: str) -> None:
 
 FIGURE = StudyFigure(
     name="nulls",
-    title="Would as much be found if labels were shuffled?",
+    title="What is found when labels are shuffled",
     place="table 2",
     lesson="For the null called permuted, the whole search is run again after the labels of training and validation "
     "rows were shuffled, while test rows keep theirs. The grey range is one standard deviation of the refits and no "

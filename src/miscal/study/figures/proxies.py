@@ -57,7 +57,7 @@ def _panel(axes: Axes, curves: pl.DataFrame) -> None:
 
 FIGURE = StudyFigure(
     name="proxies",
-    title="Does learning go on as long if labels are shuffled?",
+    title="How long learning goes on, on the data and with shuffled labels",
     place="appendix F.3",
     lesson="The proxy is the validation Brier score of confidence plus field, by which the paper's method chooses; "
     "each line starts at 0 so that they can be compared. A line that keeps falling has found structure that helps on "

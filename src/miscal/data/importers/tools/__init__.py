@@ -1,4 +1,4 @@
-"""One module per tool whose logs can be imported; nothing else is to be done to add one.
+"""One module per tool whose logs can be imported; adding one needs nothing else.
 
 A module offers ``LOOKED_FOR`` (what its logs are called, for messages), ``logs(folder)`` (their paths in a folder) and
 ``read(path)`` (a :class:`~miscal.data.importers.rows.Log`). Its name, with hyphens, is what the tool is called.
