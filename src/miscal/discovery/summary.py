@@ -451,14 +451,7 @@ def read_summary(path: str | Path) -> Summary:
 
 
 def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
-    """Parse the text of a summary.
-
-    Parameters
-    ----------
-    text : str
-        JSON.
-    name : str
-        What to call it in messages.
+    """Parse the JSON text of a summary; messages call it `name`.
 
     Raises
     ------
