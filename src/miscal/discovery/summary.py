@@ -429,12 +429,7 @@ class Summary(Document):
 
 
 def read_summary(path: str | Path) -> Summary:
-    """Read ``summary.json``.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, or the run folder that holds it.
+    """Read ``summary.json``, given by its path or by the run folder that holds it.
 
     Raises
     ------
