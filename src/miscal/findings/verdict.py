@@ -65,7 +65,8 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     >>> print(verdict(Claim(False, silent), evidence="all"))
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
-    been found with 80 % power, presuming one size on all rows, in both directions, and a field with the right signs.
+    been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
+    had its direction right on every row.
     >>> unlocated = Certificate(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
     >>> print(verdict(Claim(False, unlocated)))
     There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
@@ -175,6 +176,6 @@ def _power(claim: Claim, basis: str) -> str:
         return f"As many rows as these, {claim.certificate.n:,}, cannot tell such miscalibration from chance"
     size = f"{100 * claim.detectable:.1f} points"
     return (
-        f"On {basis}, an average of {size} or more would have been found with 80 % power, presuming one size on all "
-        "rows, in both directions, and a field with the right signs"
+        f"On {basis}, an average of {size} or more would have been found with 80 % power at best: if it were of one "
+        "size on all rows, in both directions, and the estimated field had its direction right on every row"
     )
