@@ -14,11 +14,11 @@ from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.dating import likely_starts
+from miscal.runs.monitor.document_numbers import rate_interval, still
 from miscal.runs.monitor.lines import COLUMNS, GAIN, Line, between_looks, shift_factors
 from miscal.runs.monitor.plan import ORDINARY, Plan
 from miscal.runs.monitor.questions import LEAST_ADVICE, questions_of, shares_of
 from miscal.runs.monitor.rows import NewLabelled
-from miscal.runs.monitor.telling import rate_interval, still
 from miscal.runs.monitor.values import values_of
 
 ALPHA = 0.05

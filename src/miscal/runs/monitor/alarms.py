@@ -1,4 +1,4 @@
-"""What raised an alarm, since when and where."""
+"""Say what raised an alarm, when it began and where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A look of a monitor from the run folder to its own: state, document, table and page, all of them or none."""
+"""Take one look: from the run folder to state, document, table and page, all of them or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between which looks lines began to change."""
+"""Date a change: between which looks lines began to change."""
 
 from __future__ import annotations
 

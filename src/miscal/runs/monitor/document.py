@@ -1,4 +1,4 @@
-"""What a monitor tells: one typed document, written as ``monitor.json``."""
+"""The content of ``monitor.json``."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The rows of a run as a monitor sees new ones: with the corrected confidences that the run told them honestly."""
+"""Read the rows of a run with the corrected confidences that were honest for each of them."""
 
 from __future__ import annotations
 

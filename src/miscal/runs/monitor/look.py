@@ -1,4 +1,4 @@
-"""One look of a monitor: read, refuse what was counted before, bet, tell."""
+"""Take one look at new rows: read them, refuse rows that were counted before, and bet."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.document import Monitoring
+from miscal.runs.monitor.document_numbers import (
+    TEN,
+    advice_numbers,
+    group_numbers,
+    line_numbers,
+    look_numbers,
+    question_numbers,
+)
 from miscal.runs.monitor.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
 from miscal.runs.monitor.lines import GROUPS, REGIME, Line
 from miscal.runs.monitor.membership import frame_of
@@ -29,14 +37,6 @@ from miscal.runs.monitor.questions import hidden_tolerance
 from miscal.runs.monitor.rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
-from miscal.runs.monitor.telling import (
-    TEN,
-    advice_numbers,
-    group_numbers,
-    line_numbers,
-    look_numbers,
-    question_numbers,
-)
 from miscal.runs.monitor.wording import Again, verdict, warnings_of
 
 LEAST_RATE = 0.01

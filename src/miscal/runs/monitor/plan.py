@@ -1,4 +1,4 @@
-"""What a monitor watches of a run, and what counts as no change: fixed before the first new outcome is looked at."""
+"""Plan what a monitor watches of a run, and what counts as no change, before the first new outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of named columns that a monitor watches: values where they are few, quarters where they are many."""
+"""Choose the values of named columns that a monitor watches: each value, or quarters where there are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a monitor holds, as numbers of its document."""
+"""Turn the state of a monitor into the numbers of its document."""
 
 from __future__ import annotations
 
