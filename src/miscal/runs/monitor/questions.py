@@ -148,7 +148,7 @@ def shares_of(counts: Mapping[str, int], columns: int) -> dict[str, float]:
     Examples
     --------
     >>> shares_of({"level": 1, "gain": 1, "regime": 2, "finding": 1}, 0)["finding"].__round__(3)
-    0.111
+    0.1
     """
     grouped = counts.get(REGIME, 0) + counts.get(FINDING, 0)
     many = {kind: counts.get(kind, 0) for kind in SHARES} | {"group": grouped, VALUE: columns}
