@@ -299,10 +299,16 @@ class Restarts:
         return Restarts(np.logaddexp(self.log_active, added) + log_factors, self.looks + 1)
 
 
+_TILTS = tuple(sign * k / 8 for sign in (-1, 1) for k in range(1, 9))
+"""Between these, the bound changes by less than 2 parts in 10,000."""
+
+
 def variance_proxy(confidence: Floats) -> Floats:
     """Bound of the variance of an outcome, with which shifts of its log-odds up to 1 are bet on as if it were normal.
 
-    It is the least w with log E exp(t (y - p)) <= t^2 w / 2 at t = -1, 0 and 1.
+    It is the least w with log E exp(t (y - p)) <= t^2 w / 2 at every t from -1 to 1, up to a thousandth: the largest on
+    a grid, enlarged by more than any t between its points needs, and never above 1/4, which is enough for all t
+    (Hoeffding, 1963).
 
     Parameters
     ----------
@@ -311,15 +317,17 @@ def variance_proxy(confidence: Floats) -> Floats:
     Returns
     -------
     (n,) float64
-        At least p (1 - p), and at most 1/4 where that is.
+        At least p (1 - p), and at most 1/4.
 
     Examples
     --------
     >>> variance_proxy(np.array([0.5, 0.9])).round(3).tolist()
     [0.25, 0.117]
     """
-    up, down = (np.log1p(confidence * np.expm1(t)) - t * confidence for t in (1.0, -1.0))
-    return np.maximum(confidence * (1 - confidence), 2 * np.maximum(up, down))
+    least = confidence * (1 - confidence)
+    for t in _TILTS:
+        least = np.maximum(least, 2 * (np.log1p(confidence * np.expm1(t)) - t * confidence) / t**2)
+    return np.minimum(1.001 * least, 0.25)
 
 
 def log_evidence(moment: Floats, information: Floats, mean: Floats | float, precision: Floats | float) -> Floats:
