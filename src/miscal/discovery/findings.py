@@ -95,9 +95,8 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     evidence = TEST if own_split else ALL
     witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
-    names = getattr(triples.encoder, "names", None)
-    columns = with_features(triples.metadata, triples.X, names, settings)
-    clusters = clusters_of(triples.X, own_units=readable(names, settings), seed=seed, settings=settings)
+    columns = with_features(triples.metadata, triples.X, triples.encoder)
+    clusters = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     field, witnesses = _sequential(rows, witness), rows.testified
     if evidence != rows.evidence:

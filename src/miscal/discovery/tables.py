@@ -92,7 +92,7 @@ def map_table(
     """
     triples = rows.triples
     shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
-    raw = lay_out(triples.X[shown], method=method, seed=seed)
+    raw = lay_out(triples.places[shown], method=method, seed=seed)
     # of very many rows no coordinates are kept
     kept = rows.sample is None
     coordinates = rows.estimate.coordinates[shown] if kept else rows.model.transform(triples.X[shown])
@@ -125,8 +125,8 @@ def _positions(name: str, layout: Layout) -> list["pl.Series"]:
 
 def _explaining(some: Triples) -> list["pl.Series"]:
     """Text and metadata of the rows shown, and their inputs where these have names, as text or numbers."""
-    names = getattr(some.encoder, "names", None)
-    inputs = {name: values for name, values in with_features({}, some.X, names).items() if name not in some.metadata}
+    named = with_features({}, some.X, some.encoder)
+    inputs = {name: values for name, values in named.items() if name not in some.metadata}
     return [
         _texts(some),
         *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),

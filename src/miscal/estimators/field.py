@@ -210,7 +210,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         MiscalibrationField
             self.
         """
-        inputs = learn_profile(rows.X, weight=rows.weight, groups=rows.group, seed=seed)
+        inputs = learn_profile(rows.places, weight=rows.weight, groups=rows.group, seed=seed)
         self.seed_ = seed
         return self.adopt(SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
 

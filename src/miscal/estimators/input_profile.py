@@ -138,7 +138,8 @@ class InputProfile:
         ndarray of shape (n, K + 2), float32
             Measures, the distance over that of a random direction, and the number of columns that are not 0.
         """
-        X = np.asarray(X, np.float64)
+        # of mixed inputs the profile is of those that place rows
+        X = np.asarray(X[:, : len(self.mean)], np.float64)
         z = (X - self.mean) / self.scale
         along = z @ self.directions
         d, k = self.directions.shape

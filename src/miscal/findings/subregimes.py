@@ -208,7 +208,7 @@ def find_subregimes(
     False
     """
     coordinates = coordinates.astype(np.float32, copy=False)
-    features = triples.X if triples.X.shape[1] else None
+    features = triples.places if triples.X.shape[1] else None
     # from here on rows are in canonical order; `at` leads back to the caller's
     # columns of very large inputs are far apart on disk, and needed for ties only
     keys = features if features is not None and features.size <= _KEY_VALUES else None
@@ -281,9 +281,9 @@ def _describe(
     terms, rules = [Keywords()] * n_parts, [""] * n_parts
     if triples.text is not None:
         terms = keywords([triples.text[i] for i in at[some]], part[some], n_parts, settings)
-    names = getattr(triples.encoder, "names", None)
-    if names is not None and len(names) <= settings.max_named_features:
-        rules = feature_rules(triples.X[at[some]], names, part[some], n_parts, settings)
+    names = (getattr(triples.encoder, "names", None) or ())[: triples.layout.places]
+    if 0 < len(names) <= settings.max_named_features:
+        rules = feature_rules(triples.places[at[some]], names, part[some], n_parts, settings)
     order = [column.name for column in columns]
     inside = [part == index for index in range(n_parts)]
     clauses = [

@@ -81,7 +81,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     groups = rows.units
     folds = assign_folds(groups, inner_folds(len(rows)), rng)
     maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
-    scaler = fit_scaler(rows.X, rows.confidence, rng)
+    scaler = fit_scaler(rows.X, rows.confidence, rng, rows.layout)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
     at = Query(scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
     learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.state_folder import under, with_prefix
-from miscal.estimators.auto import clusters, kernels, trees
+from miscal.estimators.auto import clusters, kernels, levels, trees
 from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Member, Query, Recipe, State
 
@@ -29,6 +29,7 @@ FIRST: tuple[Family, ...] = (
     kernels.FAMILY,
     trees.FAMILY,
     clusters.FAMILY,
+    levels.FAMILY,
 )
 """The scores of the first stack, in the order of the table of candidates."""
 

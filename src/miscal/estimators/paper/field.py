@@ -154,7 +154,7 @@ class PaperField:
             For another split, fewer than 20 training or 2 validation rows, or a column whose numbers are so large
             beside their differences that single precision merges them.
         """
-        rows = replace(rows, X=_single(rows.X))
+        rows = replace(rows, X=_single(rows.places), layout=None)
         X, f, y = rows.X, rows.confidence, rows.correct
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         rng = np.random.default_rng(self.random_state)
@@ -337,6 +337,8 @@ class PaperField:
 
     def _embed(self, X: np.ndarray) -> np.ndarray:
         with one_thread():
+            # beside the places of mixed inputs there are columns that the paper does not speak of
+            X = X[:, : self.phi_.sizes[0]]
             # torch warns of memory that must not be written to
             # farther off, the network would leave the range of its numbers; no row learned from is
             near = X if not len(X) or np.abs(X).max() <= LARGEST_SINGLE else np.clip(X, -LARGEST_SINGLE, LARGEST_SINGLE)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csc_array, hstack
@@ -240,10 +240,6 @@ def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     )
 
 
-_OTHER = "(other)"
-"""Value of rows of which none of a column's values is true."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Bins:
     """Numbers or dates cut into bins of about equal counts; code -1 is missing."""
@@ -342,36 +338,34 @@ def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, P
         yield int(counts[place]), one, i, two, j
 
 
-def readable(names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS) -> bool:
-    """Whether inputs are features that a person reads one by one, not the coordinates of an embedding.
+class ReadsColumns(Protocol):
+    """What makes inputs of the columns of a table, and tells these again from them."""
 
-    Parameters
-    ----------
-    names : sequence of d str, optional
-        Names of the inputs, if they have any.
-    settings : LedgerSettings, optional
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns that a person reads, (n,) each."""
+        ...
+
+
+def readable(encoder: ReadsColumns | None, X: np.ndarray) -> bool:
+    """Whether inputs are columns that a person reads one by one, not the coordinates of an embedding.
 
     Examples
     --------
-    >>> readable(["age", "income"]), readable([f"x_{i}" for i in range(384)]), readable(None)
-    (True, False, False)
+    >>> readable(None, np.zeros((1, 384)))
+    False
     """
-    return names is not None and len(names) <= settings.max_feature_columns
+    return encoder is not None and bool(encoder.columns_of(X[:1]))
 
 
-def with_features(
-    metadata: Mapping[str, Any], X: np.ndarray, names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS
-) -> dict[str, np.ndarray]:
-    """Columns that may name a group: metadata, and feature columns where they are few enough to be read.
+def with_features(metadata: Mapping[str, Any], X: np.ndarray, encoder: ReadsColumns | None) -> dict[str, np.ndarray]:
+    """Columns that may name a group: metadata, and the columns of the table that inputs are made of.
 
     Parameters
     ----------
     metadata : mapping of str to array of shape (n,)
     X : array of shape (n, d)
-    names : sequence of d str, optional
-        Names of the columns of X; None for embeddings. ``"kind=a"`` names the rows of kind a: such columns are one
-        column of values again.
-    settings : LedgerSettings, optional
+    encoder : ReadsColumns, optional
+        What made X; None for arrays.
 
     Returns
     -------
@@ -380,19 +374,12 @@ def with_features(
 
     Examples
     --------
-    >>> sorted(with_features({"year": np.zeros(2)}, np.zeros((2, 1)), ["age"]))
-    ['age', 'year']
-    >>> with_features({}, np.array([[1.0, 0.0], [0.0, 1.0]]), ["kind=a", "kind=b"])["kind"].tolist()
-    ['a', 'b']
+    >>> from miscal.data.encoders import FeatureColumns
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30], "kind": ["b", "a"]})
+    >>> encoder = FeatureColumns(table.columns).fit(table)
+    >>> columns = with_features({"year": np.zeros(2)}, encoder.transform(table), encoder)
+    >>> sorted(columns), columns["kind"].tolist()
+    (['age', 'kind', 'year'], ['b', 'a'])
     """
-    if names is None or not readable(names, settings):
-        return dict(metadata)
-    columns: dict[str, np.ndarray] = {}
-    for name, values in zip(names, X.T, strict=True):
-        column, is_value, value = name.rpartition("=")
-        if not is_value or not np.isin(values, (0, 1)).all():
-            columns[name] = values
-            continue
-        kinds = columns.setdefault(column, np.full(len(X), _OTHER, dtype=object))
-        kinds[values == 1] = value
-    return columns | dict(metadata)
+    return (encoder.columns_of(X) if encoder is not None else {}) | dict(metadata)

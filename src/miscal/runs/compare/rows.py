@@ -123,15 +123,13 @@ def read_rows(run: Run, name: str) -> RunRows:
     seed = run.summary.seed
     confidence = table["confidence"].to_numpy()
     width = LEDGER_DEFAULTS.stratum_width(len(triples))
-    features = run.summary.settings["source"].get("x", {}).get("kind") == "features"
-    names = list(triples.encoder.names) if features else None
     return RunRows(
         name=name,
         run=run,
         X=triples.X,
         row=triples.row,
         text=triples.text,
-        columns=with_features(triples.metadata, triples.X, names),
+        columns=with_features(triples.metadata, triples.X, triples.encoder),
         group=triples.group,
         weight=triples.weight,
         correct=table["correct"].to_numpy().astype(np.float64),

@@ -88,9 +88,9 @@ def _frame(run: Run, model: SavedModel, triples: Triples, order: np.ndarray) -> 
     taken = triples.take(order)
     return Frame(
         n=len(order),
-        columns=with_features(taken.metadata, taken.X, getattr(model.encoder, "names", None)),
+        columns=with_features(taken.metadata, taken.X, model.encoder),
         text=taken.text,
-        X=taken.X,
+        X=taken.places,
         clusters=run.load_clusters(),
         hidden=run.table["hidden"].cast(float).to_numpy()[order],
     )

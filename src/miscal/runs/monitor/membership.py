@@ -32,9 +32,9 @@ def frame_of(run: Run, model: SavedModel, rows: NewLabelled) -> Frame:
         hidden = estimated.delta - (rows.visible - rows.confidence)
     return Frame(
         n=len(rows),
-        columns=with_features(metadata, rows.X, getattr(model.encoder, "names", None)),
+        columns=with_features(metadata, rows.X, model.encoder),
         text=rows.text,
-        X=rows.X,
+        X=rows.X[:, : model.encoder.layout.places],
         clusters=run.load_clusters(),
         hidden=hidden,
     )
