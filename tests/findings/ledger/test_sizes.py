@@ -29,6 +29,17 @@ def ledger(seed, settings=LEDGER_DEFAULTS, **options):
     return find(rows, named_groups(columns), settings=settings)
 
 
+def test_a_group_beyond_all_doubt_has_a_size():
+    kind, place = np.repeat(["a", "b", "c", "d"], 12_000), np.arange(48_000) % 100
+    correct = np.where(kind == "a", place < 80, place < 50).astype(float)
+    confidence = np.full(48_000, 0.575)
+    rows = LabelledRows(correct, confidence, confidence, hidden=0 * correct, row=np.arange(48_000))
+    one = find(rows, named_groups({"kind": kind})).findings[0]
+    # the p-value is too small for a double
+    assert one.p_value == 0
+    assert 0.28 < one.beyond.low < one.beyond.value < one.beyond.high < 0.32
+
+
 @pytest.mark.parametrize("adjustment", ["family-wise", FDR])
 @settings(max_examples=15)
 @given(st.integers(0, 10_000), st.floats(0.4, 2.0))

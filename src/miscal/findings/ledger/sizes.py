@@ -75,7 +75,11 @@ def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
     --------
     >>> round(standard_score(0.05, -1), 2), round(standard_score(0.05, 1, sides=1), 2)
     (-1.96, 1.64)
+    >>> round(standard_score(0.0, -1), 1)
+    -37.5
     """
+    # a p-value of 0 is one too small for a double
+    p_value = max(p_value, float(np.finfo(np.float64).tiny))
     return float(np.copysign(ndtri(1 - p_value / sides) if p_value > 1e-9 else -ndtri(p_value / sides), sign))
 
 
