@@ -152,8 +152,10 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'. A name with a comma stands in "
-        "double quotation marks, as in csv.",
+        help="Columns that describe the inputs, alone or beside embeddings: names or patterns, e.g. 'x_*,age', or auto "
+        "for every column that plays no other part. Numbers, dates, categories of any number of levels, with blanks. A "
+        "name with a comma stands in double quotation marks, as in csv. The default is auto where nothing else says "
+        "what the inputs are.",
     ),
 ]
 Text = Annotated[

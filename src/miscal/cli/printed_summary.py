@@ -59,7 +59,11 @@ def _rows(summary: Summary) -> str:
 
 
 def _inputs(summary: Summary) -> list[str]:
-    return [f"inputs      {summary.data.x_source}"] if summary.data.x_source else []
+    left_out = [f"{one.name} ({one.left_out})" for one in summary.columns if one.left_out is not None]
+    return [
+        *([f"inputs      {summary.data.x_source}"] if summary.data.x_source else []),
+        *([f"left out    {'; '.join(left_out)}"] if left_out else []),
+    ]
 
 
 def _regimes(summary: Summary) -> list[str]:

@@ -12,6 +12,8 @@ import numpy as np
 from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.calibration.metrics.rows import labelled
+from miscal.data.column_reading import ColumnReading
+from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
@@ -114,6 +116,7 @@ def summarise(
         histogram=measurements.histogram(tested.delta, regime),
         map=map_info,
         data=_data(triples),
+        columns=_columns_read(triples),
         settings=_settings(triples, model, seed, epsilon, min_rows),
         versions=_versions(),
         timing={},
@@ -212,6 +215,10 @@ def _unnamed_groups(rows: FittedRows) -> list[str]:
     ]
 
 
+def _columns_read(triples: Triples) -> tuple[ColumnReading, ...]:
+    return tuple(ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
+
+
 def _data(triples: Triples) -> Data:
     source = plain(triples.source)
     columns = source.get("columns", {})
@@ -232,7 +239,8 @@ def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: 
     given |= {"device": model.device, "computed_on": model.device_}
     if model.options:
         given["options"] = dict(model.options)
-    return plain({**given, "field": model.settings_, "source": triples.source})
+    source = {name: value for name, value in triples.source.items() if name != READ_COLUMNS}
+    return plain({**given, "field": model.settings_, "source": source})
 
 
 def _versions() -> dict[str, str]:

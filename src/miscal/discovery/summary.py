@@ -13,6 +13,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.data.column_reading import ColumnReading
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Composition, Stored, described, phrase
 
@@ -423,6 +424,7 @@ class Summary(Document):
     histogram: Histogram
     map: MapInfo | None = None
     data: Data
+    columns: tuple[ColumnReading, ...] = ()
     settings: dict[str, Any]
     versions: dict[str, str]
     timing: dict[str, FiniteFloat]

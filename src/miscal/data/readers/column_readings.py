@@ -4,48 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError
+from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders.kinds import KINDS, CategoryColumn
 
+READ_COLUMNS = "read_columns"
+"""Key of ``Triples.source`` that holds the readings, as JSON values."""
 ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed: \d+|__index_level_\d+__")
 """Names of columns that number the rows or name them, where every value occurs once."""
 LEAST_REPEATED = 0.5
 """Text of which a larger share of the values is distinct names rows, or holds sentences."""
 FEW_LEVELS = 50
-
-
-@dataclass(frozen=True)
-class ColumnReading:
-    """What a column is read as.
-
-    Attributes
-    ----------
-    name : str
-    read_as : str
-        'number', 'category', 'date' or 'list'; 'other' where it is none of them.
-    levels : int
-        Number of distinct values, blanks aside.
-    missing : int
-        Number of blanks.
-    left_out : str or None
-        Why it is no part of x; None where it is one.
-    """
-
-    name: str
-    read_as: str
-    levels: int
-    missing: int
-    left_out: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
 
 
 def read_columns(frame: pl.DataFrame, names: Sequence[str], *, chosen: bool) -> tuple[ColumnReading, ...]:

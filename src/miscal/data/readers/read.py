@@ -23,7 +23,7 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
-from miscal.data.readers.column_readings import read_columns, used
+from miscal.data.readers.column_readings import READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
@@ -194,7 +194,7 @@ def read_triples(
     # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
-    made |= {"read_columns": [one.to_dict() for one in readings]}
+    made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
     return _assembled(rows, roles, inputs, (*notes, *about_weights), made, seed, embed_model, weights)
 
 

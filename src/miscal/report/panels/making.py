@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.data.column_reading import ColumnReading
 from miscal.discovery.summary import Selection, Summary
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
@@ -53,6 +54,22 @@ width="{{ stage.width }}" height="6"/></svg></td></tr>
 </tbody></table></div>
 {% endif %}
 </div>
+{% if view.readings %}
+<h3>Columns of the inputs</h3>
+<div class="scroll" tabindex="0" role="region" aria-label="Columns of the inputs">
+<table class="candidates">
+<thead><tr><th scope="col">column</th><th scope="col">read as</th><th scope="col" class="number">distinct values</th>
+<th scope="col" class="number">blank</th><th scope="col"></th></tr></thead>
+<tbody>
+{% for one in view.readings %}
+<tr><td title="{{ one.name | short(200) }}">{{ one.name | short(60) }}</td><td>{{ one.read_as }}</td>
+<td class="number">{{ one.levels | count }}</td><td class="number">{{ one.missing | count }}</td>
+<td>{{ "left out: " ~ one.left_out | short(120) if one.left_out }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endif %}
 <h3>Candidates</h3>
 {% if view.candidates %}
 <p class="lead">{{ "These candidates were compared before the test rows were used." if words.kind else
@@ -136,6 +153,7 @@ class MakingView:
     map: list[Fact]
     versions: list[Fact]
     stages: list[Stage]
+    readings: tuple[ColumnReading, ...]
     columns: list[TableColumn]
     candidates: list[Candidate]
     hidden: int
@@ -159,6 +177,7 @@ def view(source: Source) -> MakingView:
         map=[_fact(PANES[name], projection(method)) for name, method in made.items()],
         versions=[_fact(name, version) for name, version in summary.versions.items()],
         stages=_stages(summary.timing),
+        readings=summary.columns,
         columns=columns,
         candidates=[
             Candidate(bool(candidate.get("chosen")), [_cell(candidate.get(column.key), column) for column in columns])
