@@ -13,6 +13,8 @@ from miscal.calibration.metrics import smece
 from miscal.data.readers import read_triples, reread
 from miscal.data.triples import Triples
 
+pytestmark = pytest.mark.usefixtures("few_folds")
+
 
 def table(n=400, seed=0):
     """Rows of a kind that is over-confident; weights favour that kind, and are independent of all else."""
@@ -37,7 +39,7 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def weighed(frame):
+def weighed(frame, few_folds):
     return run(rows(frame))
 
 
