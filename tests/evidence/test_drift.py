@@ -69,7 +69,7 @@ def test_a_run_warns_of_test_rows_of_another_kind():
         "correct": y,
         "x_0": rng.normal(size=450),
         "x_1": rng.normal(size=450),
-        "split": np.where(late, "test", np.where(rng.random(900) < 0.2, "val", "train")),
+        "split": np.where(late, "test", np.where(rng.random(450) < 0.2, "val", "train")),
     }
     triples = miscal.read_triples(table, features="x_*", split="split")
     warned = [

@@ -29,7 +29,8 @@ TOY = [sys.executable, str(Path(toys.__file__)), "--toy"]
 
 @pytest.fixture
 def toy(monkeypatch):
-    """Toy steps in this process."""
+    """Toy steps in this process, without the pauses in which other processes are killed."""
+    monkeypatch.setattr(toys, "PAUSE", 0.0)
     for kind, step in toys.TOYS.items():
         monkeypatch.setitem(steps.STEPS, kind, step)
     monkeypatch.setattr(running, "draw_pages", toys.draw_pages)
