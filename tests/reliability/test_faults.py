@@ -212,8 +212,8 @@ def test_a_record_that_is_appended(tmp_path, monkeypatch, capsys, fault):
 @pytest.fixture(scope="module")
 def found(few_folds):
     """One discovery of few rows."""
-    data = read_triples(rows(120), features="age,count", metadata="kind")
-    return discover(data, evidence="test", map_method="pca", n_jobs=1)
+    triples = read_triples(rows(120), features="age,count", metadata="kind")
+    return discover(triples, evidence="test", map_method="pca", n_jobs=1)
 
 
 def said_otherwise(found):
