@@ -49,17 +49,24 @@ def new(name):
     return KINDS[name]()
 
 
+FEW = (
+    (trees, "VIEWS", (None,)),
+    (trees, "LEAVES", (4,)),
+    (trees, "ROUNDS", (10, 40, 90)),
+    (grouped_binning, "VIEWS", (None,)),
+    (grouped_binning, "N_CLUSTERS", (8, 32)),
+    (grouped_binning, "SHARES", (0.01, 0.05)),
+    (ResidualNetwork, "_options", lambda self: (1.0, 10.0)),
+)
+ALL = [(place, name, getattr(place, name)) for place, name, _ in FEW]
+
+
 @pytest.fixture(scope="module")
 def few_candidates():
     """Leave the slowest searches few settings to choose from; the fast tests need a choice, not a good one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trees, "VIEWS", (None,))
-        patch.setattr(trees, "LEAVES", (4,))
-        patch.setattr(trees, "ROUNDS", (10, 40, 90))
-        patch.setattr(grouped_binning, "VIEWS", (None,))
-        patch.setattr(grouped_binning, "N_CLUSTERS", (8, 32))
-        patch.setattr(grouped_binning, "SHARES", (0.01, 0.05))
-        patch.setattr(ResidualNetwork, "_options", lambda self: (1.0, 10.0))
+        for place, name, few in FEW:
+            patch.setattr(place, name, few)
         yield
 
 
@@ -145,7 +152,9 @@ def test_hidden_structure_is_found_with_the_right_sign(name, fitted):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["trees", "grouped_binning", "residual_network"])
-def test_all_candidates_find_it_too(name):
+def test_all_candidates_find_it_too(name, monkeypatch):
+    for place, attribute, values in ALL:
+        monkeypatch.setattr(place, attribute, values)
     X, f, y, split, _ = world()
     model = METHODS[name]().fit(X, y, f, split=split, random_state=0)
     X, f, _, _, truth = world(2000, seed=4)
