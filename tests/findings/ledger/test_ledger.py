@@ -87,7 +87,7 @@ def false_alarms(world, draws, n=1_000):
 @pytest.mark.promise("V5")
 @pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
 def test_with_nothing_hidden_hardly_ever_a_finding(world):
-    assert false_alarms(world, 25) <= 4
+    assert false_alarms(world, 10) <= 3
 
 
 @pytest.mark.promise("V5")
@@ -237,8 +237,9 @@ def test_a_finding_differs_in_the_same_direction_by_itself_as_given_those_above(
         assert (one.hidden < 0) == (one.sign == "over")
 
 
-def test_with_nothing_found_nothing_is_accounted_for():
-    for seed in range(40):
+@pytest.mark.parametrize("n_runs", [10, pytest.param(40, marks=pytest.mark.slow)])
+def test_with_nothing_found_nothing_is_accounted_for(n_runs):
+    for seed in range(n_runs):
         groups, y, f = nothing_hidden("not monotone", seed, 400)
         scanned = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed)
         assert scanned.chosen or not scanned.accounted
