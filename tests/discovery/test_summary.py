@@ -115,7 +115,7 @@ def test_the_document_comes_back_as_it_went():
     assert parse_summary(text).to_json() == text
     assert set(json.loads(text)) == {
         *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample",
-        "groups", "weights", "places",
+        "groups", "weights", "places", "columns",
     }  # fmt: skip
 
 

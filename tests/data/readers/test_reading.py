@@ -482,7 +482,7 @@ def test_new_rows_that_do_not_fit_the_model_are_refused():
         read_inputs(data, encoder=by_embeddings, features="x")
     with pytest.raises(InputError, match="fitted on the columns"):
         read_inputs(data, encoder=by_features, features="n")
-    with pytest.raises(InputError, match="fitted on 1 feature columns.*got embeddings"):
+    with pytest.raises(InputError, match=r"fitted on 1 feature columns.*got embeddings"):
         read_inputs(data, encoder=by_features, embeddings=np.zeros((N, 1)))
     with pytest.raises(InputError, match=r"TF-IDF.*got features"):
         read_inputs(data, encoder=by_text, features="x")

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from scipy.special import expit
 from scipy.stats import fisher_exact
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.data.encoders import FeatureColumns
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger import LedgerSettings, find, named_groups, with_features
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
@@ -302,20 +304,29 @@ def test_what_names_no_group_is_no_candidate():
     assert len(named_groups({}, ["" for _ in range(200)])) == 0
 
 
-def test_unnamed_or_many_columns_of_the_inputs_are_no_candidates():
+def encoded(**columns):
+    """Inputs of the columns of a table, and what made them."""
+    table = pl.DataFrame(columns)
+    encoder = FeatureColumns(table.columns).fit(table)
+    return encoder.transform(table), encoder
+
+
+def test_unnamed_or_many_numbered_columns_of_the_inputs_are_no_candidates():
     X = np.zeros((3, 50))
     assert with_features({}, X, None) == {}
-    assert with_features({}, X, [f"x_{i}" for i in range(50)]) == {}
-    assert list(with_features({"age": X[:, 0]}, X[:, :1], ["height"])) == ["height", "age"]
+    assert with_features({}, *encoded(**{f"x_{i}": X[:, i] for i in range(50)})) == {}
+    assert list(with_features({"age": X[:, 0]}, *encoded(height=X[:, 0]))) == ["height", "age"]
 
 
 def test_values_of_a_feature_column_are_told_as_values_of_that_column():
     kinds = np.array(["a", "b", "c"])[np.arange(9) % 3]
-    one_hot = (kinds[:, None] == np.array(["a", "b"])).astype(float)
-    columns = with_features({}, np.c_[one_hot, np.arange(9)], ["kind=a", "kind=b", "age"])
-    assert columns["kind"].tolist() == ["a", "b", "(other)"] * 3
+    X, encoder = encoded(kind=kinds, age=np.arange(9))
+    columns = with_features({}, X, encoder)
+    assert columns["kind"].tolist() == kinds.tolist()
     assert columns["age"].tolist() == list(range(9))
-    assert with_features({"kind": kinds}, one_hot, ["kind=a", "kind=b"])["kind"].tolist() == kinds.tolist()
+    other = encoder.transform(pl.DataFrame({"kind": ["a", "d"], "age": [1, 2]}))
+    assert with_features({}, other, encoder)["kind"].tolist() == ["a", "(other)"]
+    assert with_features({"kind": np.array(["z"] * 9)}, X, encoder)["kind"].tolist() == ["z"] * 9
 
 
 def test_of_two_values_the_rarer_is_a_group():

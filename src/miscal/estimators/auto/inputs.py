@@ -34,7 +34,7 @@ class ScoreInputs:
     level, rank : ndarray of shape (n,), float32
         Logit of the confidence, standardised; and its rank among the training confidences, in +-1.73.
     numbers : ndarray of shape (n, m), float32
-        Standardised columns of a table beside an embedding.
+        Columns of a table beside an embedding, scaled like x.
     codes : ndarray of shape (n, c), int32
         Level of each column that has levels; -1 is one that the training rows do not have.
     """
@@ -55,6 +55,11 @@ class ScoreInputs:
     def distances(self) -> Distances:
         """Squared distances of x to the rows that kernels stand on; each table is computed once."""
         return Distances(self.x)
+
+    @cached_property
+    def number_distances(self) -> Distances:
+        """The same of the numbers beside an embedding."""
+        return Distances(self.numbers)
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: In
     """
     X = np.asarray(X)
     layout = layout or InputLayout(X.shape[1])
-    beside = _standardised(X[:, layout.places : layout.places + layout.numbers])
+    beside = _standardised(X[:, layout.places : layout.places + layout.numbers], rng)
     X = X[:, : layout.places]
     kind = X.dtype if X.dtype == np.float64 else np.dtype(np.float32)
     n, d = X.shape
@@ -178,12 +183,15 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: In
     return Scaler(mean, inverse, rotation, distance, axes, level, quantiles, beside)
 
 
-def _standardised(numbers: Array) -> NDArray[np.float64]:
-    """Mean and inverse standard deviation of each column, (2, m); 0 for one that does not vary."""
+def _standardised(numbers: Array, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Mean and scale of each column, (2, m), by which two random rows are about 1 apart; 0 for one that is constant."""
     numbers = numbers.astype(np.float64)
+    if not numbers.shape[1]:
+        return np.zeros((2, 0))
     mean, sd = numbers.mean(0), numbers.std(0)
     real = sd > _ROUNDING["float64"] * np.maximum(np.abs(mean), 1e-30)
-    return np.stack([mean, np.where(real, 1 / np.where(real, sd, 1.0), 0.0)])
+    inverse = np.where(real, 1 / np.where(real, sd, 1.0), 0.0)
+    return np.stack([mean, inverse / median_distance((numbers - mean) * inverse, rng, n_pairs=1_000)])
 
 
 def _components(x: Array, k: int) -> NDArray[np.float32]:
