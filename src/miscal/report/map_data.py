@@ -208,22 +208,14 @@ def encode(column: "pl.Series") -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class StaticPath:
-    """The rows of one shade of the field, as one SVG path."""
-
-    colour: str
-    d: str
-
-
-@dataclass(frozen=True)
 class StaticPane:
-    """A view of the map as a drawing of `n` rows."""
+    """A view of the map as a drawing of `n` rows; the rows of one shade of the field are one SVG path."""
 
     name: str
     title: str
     method: str
     n: int
-    paths: list[StaticPath]
+    paths: dict[str, str]
 
 
 def static_panes(payload: dict[str, Any]) -> list[StaticPane]:
@@ -246,5 +238,5 @@ def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> St
     order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
     return StaticPane(
         *(pane["name"], pane["title"], pane["method"], sum(map(len, marks.values()))),
-        [StaticPath(legend.FIELD[step], "".join(marks[step])) for step in order],
+        {legend.FIELD[step]: "".join(marks[step]) for step in order},
     )

@@ -89,8 +89,8 @@ more extreme than they are.</p>
 {% if pane.n %}
 <svg viewBox="0 0 400 300" role="img" aria-label="{{ pane.title }}: {{ pane.n | count }} rows coloured by the
 {{ view.field_name | lower }}">
-{% for path in pane.paths %}
-<path class="{{ path.colour }}" d="{{ path.d }}"/>
+{% for colour, path in pane.paths.items() %}
+<path class="{{ colour }}" d="{{ path }}"/>
 {% endfor %}
 </svg>
 {% else %}

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from miscal.discovery.summary import FindingNumbers
 from miscal.findings.conditions import TEXT
-from miscal.report.drawing import Scale, whisker
+from miscal.findings.ledger import Finding
+from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
 from miscal.report.legend import TELLING
@@ -52,9 +52,9 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.level) | perce
 {{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
 <line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="1" y2="15"/>
-{% if row.whisker %}
-<path class="whisker" d="M{{ row.whisker[0] }} 8H{{ row.whisker[1] }}M{{ row.whisker[0] }} 4.5v7M{{ row.whisker[1]
-}} 4.5v7"/>
+{% set ends = view.axis.whisker(one.beyond.interval) %}
+{% if ends %}
+<path class="whisker" d="M{{ ends[0] }} 8H{{ ends[1] }}M{{ ends[0] }} 4.5v7M{{ ends[1] }} 4.5v7"/>
 {% endif %}
 {% if one.beyond.value is not none %}
 <circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
@@ -98,8 +98,7 @@ in summary.json.{% endif %}</p>
 class FindingRow:
     """A finding as drawn, with its most telling rows."""
 
-    finding: FindingNumbers
-    whisker: tuple[float, float] | None
+    finding: Finding
     examples: list[Example]
 
     @property
@@ -133,7 +132,7 @@ class FindingsView:
     kind: str
     level: float
     axis: Scale
-    accounted: tuple[FindingNumbers, ...]
+    accounted: tuple[Finding, ...]
     most: int = SHOWN
 
 
@@ -157,9 +156,7 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     ends = [abs(end) for one in found for end in (one.beyond.value, *(one.beyond.interval or ())) if end is not None]
     reach = max([0.1, *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
-    return tuple(
-        FindingRow(one, whisker(one.beyond.interval, axis), examples.of(one.rows[:MAX_EXAMPLES])) for one in found
-    ), axis
+    return tuple(FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES])) for one in found), axis
 
 
 def view(source: Source) -> FindingsView | None:

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from miscal.discovery.summary import Measure, Summary
+from miscal.base.document import Measure
+from miscal.discovery.summary import Summary
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel
 from miscal.report.source import Source

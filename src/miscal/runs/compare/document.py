@@ -8,17 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
-from miscal.discovery.summary import (
-    CertificateNumbers,
-    CurveNumbers,
-    Document,
-    Global,
-    Measure,
-    MeasureAgainstNull,
-    Part,
-    Probability,
-    Share,
-)
+from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share
+from miscal.discovery.summary import CurveNumbers, Global
+from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
 
 COMPARISON_VERSION = 2
@@ -39,7 +31,7 @@ class RunNumbers(Part):
     evidence: str
     n: NonNegativeInt
     global_: Global = Field(alias="global")
-    certificate: CertificateNumbers
+    certificate: Certificate
     findings: NonNegativeInt
 
 
