@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import NonNegativeInt
@@ -211,7 +211,7 @@ def find_subregimes(
     table = _measure(whole.take(test), whole.take(fit), parents, by, described, settings)
     name_of_row = np.full(len(at), None, dtype=object)
     # part -1, of rows without one, picks the last entry: None
-    name_of_row[at] = np.array([*described.names, None], dtype=object)[part]
+    name_of_row[at] = np.array([*(one.name for one in table), None], dtype=object)[part]
     return Subregimes(table, name_of_row)
 
 
@@ -240,15 +240,6 @@ def _cut_regimes(
     return part, parents
 
 
-@dataclass(frozen=True)
-class _Descriptions:
-    """Name, keywords and enriched metadata of every part."""
-
-    names: list[str]
-    keywords: list[tuple[str, ...]]
-    metadata: list[tuple[Enriched, ...]]
-
-
 def _describe(
     triples: Triples,
     at: np.ndarray,
@@ -257,8 +248,8 @@ def _describe(
     by: str,
     rng: np.random.Generator,
     settings: FindingsSettings,
-) -> _Descriptions:
-    """Describe every part by the rows that it was cut on: their places in the triples, and their parts."""
+) -> list[dict[str, Any]]:
+    """Name every part, with keywords and metadata, by the rows that it was cut on: their places, and their parts."""
     n_parts = len(parents)
     encoded = [encode(name, values[at], settings) for name, values in triples.metadata.items()]
     columns = [column for column in encoded if column is not None]
@@ -278,11 +269,19 @@ def _describe(
     ]
     mixtures = [mixture(columns, items, some) for items, some in zip(enriched, inside, strict=True)]
     names = part_names(clauses, terms, rules, mixtures, parents, by)
-    return _Descriptions(names, [words.terms for words in terms], enriched)
+    return [
+        {"name": name, "keywords": words.terms, "metadata": items}
+        for name, words, items in zip(names, terms, enriched, strict=True)
+    ]
 
 
 def _measure(
-    test: _PartRows, fit: _PartRows, parents: list[str], by: str, described: _Descriptions, settings: FindingsSettings
+    test: _PartRows,
+    fit: _PartRows,
+    parents: list[str],
+    by: str,
+    described: list[dict[str, Any]],
+    settings: FindingsSettings,
 ) -> tuple[Subregime, ...]:
     """Test every part by the rows that test."""
     regions = [test.part == index for index in range(len(parents))]
@@ -293,7 +292,7 @@ def _measure(
         rows = own.rows
         table.append(
             Subregime(
-                name=described.names[index],
+                **described[index],
                 parent=parent,
                 field=by,
                 n=len(rows),
@@ -308,8 +307,6 @@ def _measure(
                 confirmed_parts=found.confirmed,
                 n_fit=len(seen.rows),
                 delta=average(seen.rows.delta, seen.rows.weight),
-                keywords=described.keywords[index],
-                metadata=described.metadata[index],
                 exemplars=_exemplars(seen, settings),
                 telling=_telling(own, by, parent, settings),
             )
