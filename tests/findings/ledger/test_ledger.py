@@ -1,5 +1,6 @@
 """Laws of the ledger: planted groups are found by their names, nothing extra is, and nothing where none is."""
 
+import json
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import fisher_exact
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.findings.ledger import LedgerSettings, find, named_groups, with_features
+from miscal.findings.ledger import Finding, LedgerSettings, find, named_groups, with_features
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
 from miscal.findings.ledger.scan import _Scan, scan
 
@@ -323,3 +324,16 @@ def test_of_two_values_the_rarer_is_a_group():
     assert named_groups({"flag": np.arange(200) % 4 == 0}).descriptions == ("flag = True",)
     assert named_groups({"flag": np.arange(200) % 4 > 0}).descriptions == ("flag = False",)
     assert named_groups({"flag": np.arange(200) % 2}).descriptions == ("flag = 1",)
+
+
+def test_a_finding_of_an_undecodable_name_is_stored_as_utf8_can_hold_it():
+    rng = np.random.default_rng(0)
+    kind = rng.permutation(np.repeat(["law\udce9", "art", "sums"], 200)).astype(object)
+    y = (rng.random(600) < np.where(kind == "law\udce9", 0.3, 0.7)).astype(float)
+    half = np.full(600, 0.5)
+    rows = LabelledRows(y, half, half, hidden=y * 0, row=np.arange(600))
+    [law] = find(rows, named_groups({"kind\udce9": kind})).findings
+    assert (law.description, law.columns) == ("kind\ufffd = law\ufffd", ("kind\ufffd",))
+    stored = law.model_dump(mode="json")
+    assert json.dumps(stored, ensure_ascii=False).encode()
+    assert Finding.model_validate(stored).condition.column == "kind\ufffd"
