@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr
 
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.base.json_values import clean_text, interval, number
+from miscal.base.json_values import interval, number
 from miscal.calibration.metrics.rows import take_rows
 from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
@@ -202,9 +202,9 @@ class CandidateMeans:
         nearer, nearer_p = self.nearer[0][k], float(self.nearer[1][k])
         p = float(self.adjusted(self.hidden_difference.p_value)[k]) if p_adjusted is None else p_adjusted
         return GroupPair(
-            description=clean_text(self.groups.conditions[k].words),
+            description=self.groups.conditions[k].words,
             condition=self.groups.conditions[k],
-            columns=tuple(map(clean_text, self.groups.conditions[k].columns)),
+            columns=self.groups.conditions[k].columns,
             found_in=self.groups.found.get(k, ()),
             share=self._share(k),
             a=self._side(0, k),
@@ -215,7 +215,7 @@ class CandidateMeans:
             nearer=nearer if comparable and nearer_p <= SIGNIFICANCE else None,
             nearer_p=nearer_p if comparable else None,
             both=self.both[k],
-            aliases=tuple(clean_text(one.words) for one in (*self.groups.also[k], *aliases)),
+            aliases=tuple(one.words for one in (*self.groups.also[k], *aliases)),
         )
 
     def _share(self, k: int) -> float:
