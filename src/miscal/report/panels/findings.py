@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from miscal.discovery.summary import FindingsMethod
 from miscal.findings.conditions import TEXT
 from miscal.findings.ledger import Finding
 from miscal.report.drawing import Scale
@@ -19,13 +20,15 @@ TEMPLATE = (
     EXAMPLES
     + """
 {% if not view.rows %}
-<p class="empty">{{ view.candidates | count }} groups were tested that columns and texts name or that similar
-inputs form, on {{ view.n | count }} {{ view.kind }}. Not one of them is right more or less often than rows of equal
+<p class="empty">{{ view.method.candidates | count }} groups were tested that columns and texts name or that similar
+inputs form, on {{ view.method.n | count }} {{
+view.kind }}. Not one of them is right more or less often than rows of equal
 confidence, beyond what chance explains.</p>
 {% else %}
 <p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
-diagram shows it. {{ view.candidates | count }} groups were tested on {{ view.n | count }} {{ view.kind }}. Where
-nothing is hidden, this list stays empty in at least {{ (1 - view.level) | percent(0) }} of data sets.</p>
+diagram shows it. {{ view.method.candidates | count }} groups were tested on {{ view.method.n |
+count }} {{ view.kind }}. Where
+nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) | percent(0) }} of data sets.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
@@ -127,13 +130,15 @@ class FindingsView:
 
     rows: tuple[FindingRow, ...]
     more: int
-    candidates: int
-    n: int
-    kind: str
-    level: float
+    method: FindingsMethod
     axis: Scale
     accounted: tuple[Finding, ...]
     most: int = SHOWN
+
+    @property
+    def kind(self) -> str:
+        """What the rows that testified are called."""
+        return "test rows" if self.method.evidence == "test" else "rows"
 
 
 def odds_in_words(ratio: float | None) -> str:
@@ -165,9 +170,8 @@ def view(source: Source) -> FindingsView | None:
     if method is None or method.candidates == 0:
         return None
     rows, axis = rows_of(source, SHOWN)
-    kind = "test rows" if method.evidence == "test" else "rows"
     more = max(0, len(source.summary.findings) - SHOWN)
-    return FindingsView(rows, more, method.candidates, method.n, kind, method.level, axis, source.summary.accounted_for)
+    return FindingsView(rows, more, method, axis, source.summary.accounted_for)
 
 
 PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE, contents="Findings")
