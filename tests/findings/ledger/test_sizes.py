@@ -37,7 +37,8 @@ def test_a_group_beyond_all_doubt_has_a_size():
     one = find(rows, named_groups({"kind": kind})).findings[0]
     # the p-value is too small for a double
     assert one.p_value == 0
-    assert 0.28 < one.beyond.low < one.beyond.value < one.beyond.high < 0.32
+    low, high = one.beyond.interval
+    assert 0.28 < low < one.beyond.value < high < 0.32
 
 
 @pytest.mark.parametrize("adjustment", ["family-wise", FDR])
