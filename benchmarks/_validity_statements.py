@@ -304,7 +304,7 @@ def findings(asked: Asked) -> Told:
     least = min((one.p_adjusted for one in found.findings), default=1.0)
     told.p_value("findings", least, asked.nothing_hidden)
     frame = Frame(n, rows.columns, hidden=order.hidden, block=order.block, row=witnesses.row)
-    chosen = [(one.hidden_interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
+    chosen = [(one.hidden.interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
     for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
         told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected, rows.weight)
         told.misses[f"{name}: intervals, true E[y | f]"] = missed(intervals, rows.rate - rows.visible, rows.weight)

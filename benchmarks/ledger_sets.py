@@ -96,7 +96,7 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     own = {one: {told.words for told in (one.condition, *one.aliases)} for one in ledger.findings}
     added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
-        "rows": len(rows), "candidates": ledger.candidates, "values": len(groups), "scan": scan,
+        "rows": len(rows), "candidates": ledger.method.candidates, "values": len(groups), "scan": scan,
         "ledger": [one.description for one in ledger.findings], "told": told, "described": described,
         "accounted": accounted, "explained": explained, "missed": missed, "added": added,
         "unread": sum(one is None for one in meant), "seconds": seconds,

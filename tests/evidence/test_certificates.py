@@ -251,7 +251,7 @@ def test_same_seed_same_certificate_and_order_of_rows_is_no_matter_for_the_total
 
 def test_dictionary_has_the_shape_of_the_summary():
     test, fit = world(100, 4, 0.1)
-    proof = certify(test, fit, 0.1 * test[2]).to_dict()
+    proof = certify(test, fit, 0.1 * test[2]).model_dump(mode="json")
     p_values = {"p_value", "p_field", "p_structure", "p_value_total"}
     assert set(proof) == {"lower_bound_total", "lower_bound_hidden", "n", "detectable"} | p_values
     for name in ("lower_bound_total", "lower_bound_hidden"):

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from miscal.base.document import MeasureAgainstNull
 from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
+from miscal.discovery.summary import Regime, Summary
+from miscal.findings.ledger import Finding
 from miscal.findings.verdict import sized
 from miscal.report.legend import REGIME_LABELS
 from miscal.report.numbers import MINUS, bounds, points, size
@@ -91,7 +93,7 @@ def _shown(measure: MeasureAgainstNull) -> str:
     return phrase.replace(MINUS, "-")
 
 
-def _more_often(finding: FindingNumbers) -> str:
+def _more_often(finding: Finding) -> str:
     often = "less often" if finding.sign == "over" else "more often"
     size, _, interval = sized(finding.beyond.value or 0.0, finding.beyond.interval).partition(", ")
     return f"{size} {often} ({interval})".replace(MINUS, "-")

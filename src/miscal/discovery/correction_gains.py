@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from miscal.base.json_values import interval
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, mean_interval, squared_errors
-from miscal.discovery.json_values import interval
 from miscal.discovery.summary import Gain, Measure
 
 OURS = "miscal"

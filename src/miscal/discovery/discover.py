@@ -22,7 +22,6 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
-from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
@@ -240,7 +239,7 @@ def _strongest(ledger: Ledger) -> str:
     if not findings:
         return "No finding."
     count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
-    return f"{count}, the strongest: {clean_text(findings[0].description)}."
+    return f"{count}, the strongest: {findings[0].description}."
 
 
 def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, seed: int) -> Subregimes:

@@ -8,8 +8,7 @@ import numpy as np
 
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TEST, FittedRows
-from miscal.discovery.json_values import plain
-from miscal.discovery.summary import FindingNumbers, FindingsMethod
+from miscal.discovery.summary import FindingsMethod
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
     ADJUSTMENTS,
@@ -38,44 +37,18 @@ class Ledger:
     ----------
     findings : tuple of Finding
         The strongest first.
-    candidates : int
-        Groups that were tested.
-    evidence : str
-        ``"all"`` or ``"test"``: the rows that testified.
-    n : int
-        Their number.
-    settings : LedgerSettings
     accounted : tuple of Finding
         Values of columns that differ by themselves and that the findings account for.
+    method : FindingsMethod
+        How they were chosen.
     clusters : InputClusters or None
         How inputs were clustered, by which a new row is placed; None where they were not.
     """
 
     findings: tuple[Finding, ...]
-    candidates: int
-    evidence: str
-    n: int
-    settings: LedgerSettings = LEDGER_DEFAULTS
-    accounted: tuple[Finding, ...] = ()
+    accounted: tuple[Finding, ...]
+    method: FindingsMethod
     clusters: InputClusters | None = None
-
-    def numbers(self) -> tuple[FindingNumbers, ...]:
-        """Return the findings in the shape of ``summary.json``."""
-        return _numbers(self.findings)
-
-    def accounted_numbers(self) -> tuple[FindingNumbers, ...]:
-        """Return the values that the findings account for in the shape of ``summary.json``."""
-        return _numbers(self.accounted)
-
-    def method(self) -> FindingsMethod:
-        """Say how the findings were chosen."""
-        return FindingsMethod(
-            candidates=self.candidates,
-            adjustment=ADJUSTMENTS[self.settings.adjustment],
-            level=self.settings.significance,
-            evidence=self.evidence,
-            n=self.n,
-        )
 
 
 def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
@@ -102,12 +75,14 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     found = find(witnesses, groups, field=field, seed=seed, settings=settings)
-    candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
-    return Ledger(found.findings, candidates, evidence, len(triples), settings, found.accounted, clusters.space)
-
-
-def _numbers(findings: tuple[Finding, ...]) -> tuple[FindingNumbers, ...]:
-    return tuple(FindingNumbers(**plain(one.to_dict())) for one in findings)
+    method = FindingsMethod(
+        candidates=len(groups) + (0 if field is None else number_of_cuts(settings)),
+        adjustment=ADJUSTMENTS[settings.adjustment],
+        level=settings.significance,
+        evidence=evidence,
+        n=len(triples),
+    )
+    return Ledger(found.findings, found.accounted, method, clusters.space)
 
 
 def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None:
@@ -133,10 +108,10 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
 
     rows = []
     for one in ledger.findings:
-        stored = plain(one.to_dict())
+        stored = one.model_dump(mode="json")
         values = {name: json.dumps(stored[name]) for name in ("condition", "made_of")} | {"explained": None}
         for name in ("hidden", "beyond"):
-            low, high = stored[name].get("interval", (None, None))
+            low, high = stored[name]["interval"] or (None, None)
             values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
         rows.append({**stored, **values})
     return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")

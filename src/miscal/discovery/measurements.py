@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.document import Measure
+from miscal.base.json_values import interval, number
 from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
 from miscal.calibration.metrics.gap import MIN_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
 from miscal.calibration.survey_design import average, correlation, spread
-from miscal.discovery.json_values import interval, number
 from miscal.discovery.summary import (
     Comparison,
     CurveNumbers,
@@ -27,7 +28,6 @@ from miscal.discovery.summary import (
     Global,
     GroupNumbers,
     Histogram,
-    Measure,
     Regime,
     Score,
     SmoothEce,
@@ -158,7 +158,10 @@ def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, s
         share=average(inside, rows.weight),
         accuracy=mean(own.correct),
         confidence=mean(own.confidence),
-        **judged.to_dict(),
+        residual=judged.residual,
+        visible=judged.visible,
+        hidden=judged.hidden,
+        confirmed=judged.confirmed,
         smece=SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
         brier=mean((own.correct - own.confidence) ** 2),
     )

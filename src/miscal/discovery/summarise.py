@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.json_values import clean_text, plain
 from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.calibration.metrics.rows import labelled
@@ -21,19 +22,8 @@ from miscal.discovery.alarms import alarms
 from miscal.discovery.correction_gains import correction_gains
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
-from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run_claim import claim_of
-from miscal.discovery.summary import (
-    CertificateNumbers,
-    Columns,
-    Data,
-    MapInfo,
-    PlaceNumbers,
-    Regime,
-    Selection,
-    SubregimeNumbers,
-    Summary,
-)
+from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.drift import drift, drift_warning
@@ -100,16 +90,16 @@ def summarise(
         # smECE is of the whole error, which these regimes are not cut by
         hidden_regimes=gated_regimes(measurements.regime_numbers(tested, hidden_regime, seed=None), claimed),
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
-        certificate=CertificateNumbers(**claimed.certificate.to_dict()),
+        certificate=claimed.certificate,
         correction=measurements.comparison(tested, predictions, regime),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
         gains=correction_gains(tested, predictions),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
-        subregimes=gated_parts((SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts), claimed),
-        findings=rows.ledger.numbers(),
-        accounted_for=rows.ledger.accounted_numbers(),
+        subregimes=gated_parts(rows.parts, claimed),
+        findings=rows.ledger.findings,
+        accounted_for=rows.ledger.accounted,
         places=_places(rows, regimes),
-        findings_method=rows.ledger.method(),
+        findings_method=rows.ledger.method,
         groups=measurements.group_numbers(tested, columns.get("group")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from miscal.base.json_values import clean_text
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
 from miscal.discovery.shown_text import told_apart
 from miscal.discovery.summary import MapInfo

@@ -1,9 +1,8 @@
 """Write the sentences of a summary from its values."""
 
-from miscal.discovery.summary import CertificateNumbers, Interval, PlaceNumbers, Summary
-from miscal.evidence.certificates import Certificate
+from miscal.base.document import Interval
+from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.claim import Claim
-from miscal.evidence.limits import Bound
 from miscal.findings import Place, averages, verdict
 
 
@@ -12,7 +11,7 @@ def verdict_of(summary: Summary) -> str:
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
     places = [Place(_name(one, summary), one.hidden, _interval(one, summary)) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
-    claim = Claim(summary.field.structure, _certificate(summary.certificate))
+    claim = Claim(summary.field.structure, summary.certificate)
     return f"{shown} {verdict(claim, places, groups, evidence=summary.evidence)}"
 
 
@@ -29,14 +28,3 @@ def _interval(place: PlaceNumbers, summary: Summary) -> Interval:
     else:
         region = summary.subregimes[place.part]
     return None if region.hidden is None else region.hidden.interval
-
-
-def _certificate(numbers: CertificateNumbers) -> Certificate:
-    total = _bound(numbers.lower_bound_total, numbers.p_value_total)
-    hidden = _bound(numbers.lower_bound_hidden, numbers.p_field)
-    return Certificate(total, hidden, numbers.detectable, numbers.n or 0, numbers.p_structure)
-
-
-def _bound(measure, p_value: float | None) -> Bound:
-    low = 0.0 if measure.interval is None else measure.interval[0]
-    return Bound(measure.value or 0.0, low or 0.0, 1.0 if p_value is None else p_value)

@@ -341,7 +341,8 @@ def metadata_clause(
 
     Examples
     --------
-    >>> law = Enriched("subject", Label("law"), 60, 0.6, 0.1, 6.0, 13.5, (9.0, 20.0), 1e-9)
+    >>> rows = {"n": 60, "share": 0.6, "share_overall": 0.1, "lift": 6.0}
+    >>> law = Enriched(column="subject", value="= law", odds_ratio=13.5, interval=(9.0, 20.0), p_value=1e-9, **rows)
     >>> metadata_clause([law], 0.1).words, metadata_clause([], 0.1)
     ('subject = law (60 % of its rows)', None)
     """

@@ -56,18 +56,18 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     --------
     >>> from miscal.evidence.certificates import Certificate
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
-    >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
+    >>> shown = Certificate.of(Bound(0.1, 0.06, 0.001), Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
     >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)]))
     What no reliability diagram shows: compared with rows of equal confidence, the model is right less often on "law,
     court" (by 15 points, 10 to 20), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing
     was learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
-    >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
+    >>> silent = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
     been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
     had its direction right on every row.
-    >>> unlocated = Certificate(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
+    >>> unlocated = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
     >>> print(verdict(Claim(False, unlocated)))
     There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
     model is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed

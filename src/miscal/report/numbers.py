@@ -151,7 +151,7 @@ def is_opposite(number: Any, side: int) -> bool:
 
     Examples
     --------
-    >>> from miscal.discovery.summary import Measure
+    >>> from miscal.base.document import Measure
     >>> is_opposite(Measure(value=-0.2, interval=(-0.3, -0.1)), 1), is_opposite(Measure(value=-0.2), 1)
     (True, False)
     """

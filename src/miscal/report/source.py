@@ -141,7 +141,9 @@ def printable(value: Content) -> Content:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):
-        return type(value)(printable(inner) for inner in value)
+        inner = [printable(one) for one in value]
+        # a named tuple takes its values one by one
+        return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
     if isinstance(value, dict):
         return {clean(key): printable(inner) for key, inner in value.items()}
     return value

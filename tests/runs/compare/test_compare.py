@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.summary import Measure, MeasureAgainstNull
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _of_rows, compare, compare_rows

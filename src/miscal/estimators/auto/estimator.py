@@ -88,16 +88,16 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
 
     fitted = _fit_scores(learning)
     structure = fitted.evidence.structure
-    combined = _combine(learning, fitted, structure=structure)
+    portfolio, candidates = _combine(learning, fitted, structure=structure)
     return AutoModel(
         global_map=maps.map,
         scaler=scaler,
         place=fitted.place,
         # kept even where no structure is claimed, since it gives every row its place, mass and neighbours
         local=fitted.local.geometry,
-        portfolio=_portfolio(fitted, combined),
+        portfolio=portfolio,
         support=find_support(at.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
-        candidates=(*_global_candidates(maps, learning), *combined.candidates),
+        candidates=(*_global_candidates(maps, learning), *candidates),
         evidence=fitted.evidence,
     )
 
@@ -154,17 +154,10 @@ def _evidence(rows: LearningRows, parts: Shifts, refined: Mapping[str, CrossFitt
     return weigh(rows.correct, at.offset, _stacked(rows, voting), at.raw, rows.folds, rows.weight)
 
 
-@dataclass(frozen=True)
-class _Combined:
-    """Weights of the first and of the last stack, and the table of what was combined, the stack last."""
-
-    first: Weights
-    final: Weights
-    candidates: tuple[ScoreCandidate, ...]
-
-
-def _combine(rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool) -> _Combined:
-    """Weigh the parts of the last stack, or return a first score alone."""
+def _combine(
+    rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool
+) -> tuple[Portfolio, tuple[ScoreCandidate, ...]]:
+    """Weigh the parts of the last stack, or a first score alone; and list what was combined, the stack last."""
     table = _candidates(rows, fitted)
     stack = _candidate(rows, "stack", _stacked(rows, columns(fitted.parts), _prior(fitted)))
     best = min(fitted.first, key=lambda name: table[name].log_loss)
@@ -181,7 +174,7 @@ def _combine(rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool)
     weighed = [
         replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
     ]
-    return _Combined(first, final, (*weighed, replace(stack, chosen=structure and not alone)))
+    return _portfolio(fitted, first, final), (*weighed, replace(stack, chosen=structure and not alone))
 
 
 def _prior(fitted: _CrossFittedScores) -> NDArray[np.float64]:
@@ -200,12 +193,12 @@ def _weights(rows: LearningRows, shifts: Shifts, prior: Array | None = None) -> 
     return dict(zip(shifts, found.tolist(), strict=True))
 
 
-def _portfolio(fitted: _CrossFittedScores, combined: _Combined) -> Portfolio:
+def _portfolio(fitted: _CrossFittedScores, first_weights: Weights, weights: Weights) -> Portfolio:
     later = {name: score.member for name, score in fitted.refined.items()}
     if LOCAL in fitted.parts:
         later[LOCAL] = fitted.local.member
     first = {name: score.member for name, score in fitted.first.items()}
-    return Portfolio(first, combined.first, fitted.first_scale, later, combined.final)
+    return Portfolio(first, first_weights, fitted.first_scale, later, weights)
 
 
 def _candidates(rows: LearningRows, fitted: _CrossFittedScores) -> dict[str, ScoreCandidate]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from miscal.findings.conditions.condition import Condition, Stored
 
@@ -148,13 +148,6 @@ class Mixed:
 
 Composition = Annotated[Alike | Mostly | Mixed, Field(discriminator="kind")]
 """What a group is made of."""
-
-_ADAPTER: TypeAdapter = TypeAdapter(Composition)
-
-
-def composition_dict(made_of: Alike | Mostly | Mixed) -> dict[str, Any]:
-    """Return what a group is made of as plain JSON values."""
-    return _ADAPTER.dump_python(made_of, mode="json")
 
 
 def described(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:

@@ -20,27 +20,39 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit, ndtri
 
+from miscal.base.document import Measure
+
 _RAREST = 1e-3
 """A chance that other rows found to be 0 or 1 is not known to be."""
 _FARTHEST = 15.0
 """Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much more often a group is right than the rows it was compared with.
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """How a group was tested that differs from rows of equal confidence.
 
     Attributes
     ----------
-    value : float
-        In [-1, 1], corrected for the choice of the group; negative where less often right.
-    low, high : float
-        Ends of the interval; they allow for the choice among all candidates.
+    z : float
+        Standard score; negative where less often right.
+    p_value, p_adjusted : float
+        Given the groups above it; and adjusted for all candidates.
+    level : float
+        Its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
+    beyond : Measure
+        How much more often its rows are right than other rows of equal confidence in the same groups above it.
+    p_given : float or None
+        Of a value that is accounted for: its p-value given the groups chosen, while the others are by itself; 1 where
+        what they leave points in the other direction.
     """
 
-    value: float
-    low: float
-    high: float
+    z: float
+    p_value: float
+    p_adjusted: float
+    level: float
+    beyond: Measure
+    p_given: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +95,7 @@ def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
     return float(np.copysign(ndtri(1 - p_value / sides) if p_value > 1e-9 else -ndtri(p_value / sides), sign))
 
 
-def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | None:
+def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Measure:
     """Return the size that a test is about, corrected for choice, and the interval that inverts the test.
 
     The test is inverted over shifts of the log-odds of the rows of the group, so that no end lies beyond what chances
@@ -99,8 +111,9 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | No
 
     Returns
     -------
-    Size or None
-        None where the rows of the group have no others to be compared with.
+    Measure
+        In [-1, 1]; negative where less often right. Undefined where the rows of the group have no others to be compared
+        with. The interval allows for the choice among all candidates.
 
     Examples
     --------
@@ -109,14 +122,14 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | No
     >>> factors = inside - 0.5
     >>> test = GroupTest(factors, float(factors @ residual), 200 / 16, z=5.66, least=3.0)
     >>> found = size(test, inside, half)
-    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
-    (0.4, 0.2, 0.5)
+    >>> [round(number, 2) for number in (found.value, *found.interval)]
+    [0.4, 0.2, 0.5]
     """
     chance = np.clip(expected, _RAREST, 1 - _RAREST)
     odds, within, factors = logit(chance[inside]), chance[inside], test.factors[inside]
     reach = float(factors.sum())
     if reach <= 0 or test.variance <= 0:
-        return None
+        return Measure(value=None)
     outside = float(np.sum((test.factors**2 * chance * (1 - chance))[~inside]))
     before = outside + float(np.sum(factors**2 * within * (1 - within)))
     plain = test.total / np.sqrt(test.variance)
@@ -136,7 +149,7 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | No
     )
     low, high = (shifted(end)[0] for end in ends)
     value = shifted(best)[0] * shrinkage(abs(test.z), test.least)
-    return Size(float(np.clip(value, low, high)), low, high)
+    return Measure(value=float(np.clip(value, low, high)), interval=(low, high))
 
 
 def shrinkage(z: float, least: float) -> float:

@@ -20,8 +20,8 @@ SCORES = ("proxy", "log_loss", "brier")
 TEMPLATE = """
 {% macro facts(rows) %}
 <dl class="facts wide">
-{% for fact in rows %}
-<dt title="{{ fact.label | short(200) }}">{{ fact.label | short(60) }}</dt><dd>{{ fact.text }}</dd>
+{% for label, text in rows %}
+<dt title="{{ label | short(200) }}">{{ label | short(60) }}</dt><dd>{{ text }}</dd>
 {% endfor %}
 </dl>
 {% endmacro %}
@@ -45,11 +45,11 @@ TEMPLATE = """
 {% if view.stages %}
 <div><h3>Time taken</h3>
 <table class="timing"><tbody>
-{% for stage in view.stages %}
-<tr><th scope="row" title="{{ stage.label | short(200) }}">{{ stage.label | short(40) }}</th>
-<td class="number">{{ stage.seconds | seconds }}</td>
+{% for label, seconds, width in view.stages %}
+<tr><th scope="row" title="{{ label | short(200) }}">{{ label | short(40) }}</th>
+<td class="number">{{ seconds | seconds }}</td>
 <td class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="time" x="0" y="1"
-width="{{ stage.width }}" height="6"/></svg></td></tr>
+width="{{ width }}" height="6"/></svg></td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
@@ -77,16 +77,16 @@ width="{{ stage.width }}" height="6"/></svg></td></tr>
 of confidence plus field on rows that were held back from learning.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Candidates">
 <table class="candidates">
-<thead><tr>{% for column in view.columns %}
-<th scope="col"{% if column.score %} class="number"{% endif %}>{{ column.label | short(40) }}</th>{% endfor %}
+<thead><tr>{% for column, label in view.columns.items() %}
+<th scope="col"{% if column in view.scores %} class="number"{% endif %}>{{ label | short(40) }}</th>{% endfor %}
 <th scope="col"></th></tr></thead>
 <tbody>
-{% for candidate in view.candidates %}
-<tr{% if candidate.chosen %} class="chosen-row"{% endif %}>
-{% for column in view.columns %}
-<td{% if column.score %} class="number"{% endif %}>{{ candidate.cells[loop.index0] }}</td>
+{% for chosen, cells in view.candidates %}
+<tr{% if chosen %} class="chosen-row"{% endif %}>
+{% for column, text in cells.items() %}
+<td{% if column in view.scores %} class="number"{% endif %}>{{ text }}</td>
 {% endfor %}
-<td>{{ "chosen" if candidate.chosen }}</td></tr>
+<td>{{ "chosen" if chosen }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -100,51 +100,17 @@ of confidence plus field on rows that were held back from learning.</p>
 """
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A line of a list: what it is called, and its value in words."""
-
-    label: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage of the run with its time; `width` is its share of the longest, in percent."""
-
-    label: str
-    seconds: float
-    width: float
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of the table of candidates."""
-
-    key: str
-
-    @property
-    def label(self) -> str:
-        """Its head."""
-        return key_label(self.key)
-
-    @property
-    def score(self) -> bool:
-        """Whether it holds a score rather than a setting."""
-        return self.key in SCORES
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A line of the table of candidates."""
-
-    chosen: bool
-    cells: list[str]
+Fact = tuple[str, str]
+"""A line of a list: what it is called, and its value in words."""
 
 
 @dataclass(frozen=True)
 class MakingView:
-    """Lists of facts, and the table of candidates."""
+    """Lists of facts, the time of each stage, and the table of candidates.
+
+    A stage has a label, its seconds, and these in percent of the longest. Columns are keys of candidates with their
+    heads; a candidate is whether it was chosen, and the text of each column.
+    """
 
     data: list[Fact]
     settings: list[Fact]
@@ -152,11 +118,12 @@ class MakingView:
     chosen: list[Fact]
     map: list[Fact]
     versions: list[Fact]
-    stages: list[Stage]
+    stages: list[tuple[str, float, float]]
     readings: tuple[ColumnReading, ...]
-    columns: list[TableColumn]
-    candidates: list[Candidate]
+    columns: dict[str, str]
+    candidates: list[tuple[bool, dict[str, str]]]
     hidden: int
+    scores: tuple[str, ...] = SCORES
 
 
 def view(source: Source) -> MakingView:
@@ -180,7 +147,7 @@ def view(source: Source) -> MakingView:
         readings=summary.columns,
         columns=columns,
         candidates=[
-            Candidate(bool(candidate.get("chosen")), [_cell(candidate.get(column.key), column) for column in columns])
+            (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column) for column in columns})
             for candidate in shown
         ],
         hidden=len(selection.candidates) - len(shown),
@@ -197,7 +164,7 @@ def _data(summary: Summary) -> list[Fact]:
         "metadata": columns.metadata,
     }
     return [
-        Fact("Rows", f"{summary.n:,} ({_use(summary)})"),
+        ("Rows", f"{summary.n:,} ({_use(summary)})"),
         _fact("File", data.path),
         _fact("SHA-256", data.sha256),
         _fact("Source of the inputs", data.x_source),
@@ -214,7 +181,7 @@ def _use(summary: Summary) -> str:
 
 
 def _fact(label: str, value: Any) -> Fact:
-    return Fact(label, short(setting(value), 600))
+    return label, short(setting(value), 600)
 
 
 def _facts(values: Mapping[str, Any]) -> list[Fact]:
@@ -230,11 +197,11 @@ def _leaves(values: Mapping[str, Any], above: str = "") -> list[Fact]:
     return facts
 
 
-def _stages(timing: dict[str, float]) -> list[Stage]:
+def _stages(timing: dict[str, float]) -> list[tuple[str, float, float]]:
     parts = {key: value for key, value in timing.items() if key != "total"}
     longest = max(parts.values(), default=0.0)
     return [
-        Stage(
+        (
             STAGES.get(key) or key_label(key),
             value,
             round(100 * value / longest, 1) if key in parts and longest > 0 else 0.0,
@@ -249,15 +216,15 @@ def _shown(selection: Selection) -> list[dict[str, Any]]:
     return [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
 
 
-def _columns(selection: Selection) -> list[TableColumn]:
-    """Return what candidates are told by: settings first, scores last."""
+def _columns(selection: Selection) -> dict[str, str]:
+    """Return what candidates are told by, with its head: settings first, scores last."""
     keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
     settings = [key for key in keys if key not in SCORES]
-    return [TableColumn(key) for key in (*settings, *(key for key in SCORES if key in keys))]
+    return {key: key_label(key) for key in (*settings, *(key for key in SCORES if key in keys))}
 
 
-def _cell(value: Any, column: TableColumn) -> str:
-    if column.score:
+def _cell(value: Any, column: str) -> str:
+    if column in SCORES:
         return DASH if finite(value) is None else f"{value:.5f}"
     return DASH if value is None else short(setting(value), 60)
 

@@ -31,8 +31,9 @@ TEMPLATE = """{% from "axes.html" import axes %}
 <p class="sheet-verdict">{{ view.sentence | short(view.longest) }}</p>
 <p class="sheet-limits">{% for limit in view.verdict.limits %}{{ limit.label }}: <b>{% if limit.size %}at least {{
 limit.low | size }} points{% elif limit.proven %}found{% else %}none proven{% endif %}</b>. {% endfor %}
-{% if view.verdict.before is not none and view.verdict.after is not none %}Correction: calibration error <b>{{
-view.verdict.before | size }} to {{ view.verdict.after | size }} points</b>.{% endif %}</p>
+{% set before, after = view.verdict.before, view.verdict.after %}
+{% if before and after and before.smece is not none and after.smece is not none %}Correction: calibration error <b>{{
+before.smece | size }} to {{ after.smece | size }} points</b>.{% endif %}</p>
 {% if view.findings %}
 <h3>Groups that no reliability diagram shows</h3>
 <table class="sheet-findings">

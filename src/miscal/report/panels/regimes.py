@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
-from miscal.report.drawing import Scale, whisker
+from miscal.discovery.summary import GapNumbers, Regime, SmoothEce, Summary
+from miscal.report.drawing import Scale
 from miscal.report.legend import HIDDEN_SHORT, REGIME_LABELS, SLICE_LABELS, regime_names
 from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
@@ -192,7 +193,7 @@ class RegimeRow:
     @property
     def whisker(self) -> tuple[float, float] | None:
         """Positions of the interval of the difference."""
-        return None if self.against is None else whisker(self.drawn.interval, AXIS, self.against)
+        return None if self.against is None else AXIS.whisker(self.drawn.interval, self.against)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from miscal.base.checks import check_seed
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import FileError, InputError
+from miscal.base.json_values import clean_text, interval, number
 from miscal.base.threads import one_thread
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
-from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import Run, read_run
-from miscal.discovery.summary import Global, Measure, MeasureAgainstNull
+from miscal.discovery.summary import Global
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.judging import REGIMES
 from miscal.findings.residuals import holm

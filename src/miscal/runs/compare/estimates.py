@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
+from miscal.base.document import Measure
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.calibration.metrics.rows import take_rows
-from miscal.discovery.summary import Measure
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.runs.compare.sides import Side, Sides
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miscal.discovery.summary import Interval
+from miscal.base.document import Interval
 from miscal.report import numbers
-from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks, whisker
+from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks
 from miscal.report.legend import REGIME_LABELS
 from miscal.report.numbers import DASH, bounds, count, metric, percent, points
 from miscal.report.panels.reliability import TICKS, X, Y
@@ -230,7 +230,7 @@ class _Drawing:
         measure = None if side is None else getattr(side, self.measure)
         if measure is None or measure.value is None:
             return SideMark(name, side, None, None)
-        return SideMark(name, side, self.axis.inside(measure.value), whisker(measure.interval, self.axis))
+        return SideMark(name, side, self.axis.inside(measure.value), self.axis.whisker(measure.interval))
 
 
 def _name(pair: RunPair, side: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from miscal.discovery.summary import Interval, Measure
+from miscal.base.document import Interval, Measure
 from miscal.runs.compare.document import (
     FieldAgreement,
     GroupPair,
@@ -25,7 +25,7 @@ def headline(a: str, b: str, measures: dict[str, MeasurePair], *, rows: str, sam
 
     Examples
     --------
-    >>> from miscal.discovery.summary import MeasureAgainstNull
+        >>> from miscal.base.document import MeasureAgainstNull
     >>> error = MeasurePair(a=Measure(value=0.02), b=Measure(value=0.05), better="a",
     ...     difference=MeasureAgainstNull(value=-0.03, interval=(-0.04, -0.02)))
     >>> print(headline("new", "old", {"calibration_error": error}, rows="on 900 rows", same_answers=False))

@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from miscal.discovery.json_values import clean_text
+from miscal.base.json_values import clean_text
 from miscal.evidence.betting import log_of_several
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.dating import likely_starts

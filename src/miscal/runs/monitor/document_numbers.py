@@ -8,8 +8,8 @@ from statistics import NormalDist
 import numpy as np
 from scipy.stats import beta
 
+from miscal.base.json_values import clean_text, interval, number
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
-from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.run import Run
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import running_interval

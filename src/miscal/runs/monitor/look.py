@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError, MiscalError
+from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
-from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.settings import SIGNIFICANCE

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.document import Measure
 from miscal.calibration.metrics import clipped, log_losses
-from miscal.discovery.summary import Measure, Summary
+from miscal.discovery.summary import Summary
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean

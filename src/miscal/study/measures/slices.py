@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_ROWS, clipped, smece
 from miscal.calibration.metrics.rows import take_rows
 from miscal.discovery.fitted_rows import testifying
-from miscal.discovery.json_values import clean_text
 from miscal.discovery.measurements import reliability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.study.pair_result import FieldRows, PairResult, TableRows
