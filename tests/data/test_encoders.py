@@ -80,7 +80,7 @@ def test_columns_become_numbers_in_order():
     np.testing.assert_array_equal(X[:3, 1:4], [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(X[:, 4:8], np.array(FRAME["vector"].to_list()))
     np.testing.assert_array_equal(X[:, 8], range(30))
-    assert encoder.layout == InputLayout(places=9, codes=2, table=True)
+    assert encoder.layout == InputLayout(places=9, codes=2)
     np.testing.assert_array_equal(X[:3, 9], [1, 0, 2])
     # thirty numbers are ten levels of about three
     assert {2, 3, 4} >= set(np.bincount(X[:, 10].astype(int), minlength=10).tolist())

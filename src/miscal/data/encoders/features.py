@@ -71,7 +71,14 @@ class FeatureColumns:
     def layout(self) -> InputLayout:
         """What the columns of x are."""
         numbers, codes = (sum(len(getattr(kind, part)) for kind in self.kinds) for part in ("names", "levels"))
-        return InputLayout(numbers, codes=codes, table=True)
+        # equal embeddings are the same input, equal ages are not
+        return InputLayout(numbers, codes=codes, table=len(self._readable) == len(self.kinds))
+
+    @property
+    def _readable(self) -> list[ColumnKind]:
+        """Columns that a person reads: no lists, no coordinates of an embedding."""
+        numbered = _numbered([kind.column for kind in self.kinds if isinstance(kind, NumberColumn)])
+        return [kind for kind in self.kinds if kind.type != "list" and kind.column not in numbered]
 
     def describe(self) -> str:
         """Say how x was made."""
@@ -82,9 +89,12 @@ class FeatureColumns:
     def fit(self, values: pl.DataFrame) -> Self:
         """Learn what each column holds."""
         kinds = [_fitted(column_of(values, column), column) for column in self.columns]
-        numbered = _numbered([kind.column for kind in kinds if isinstance(kind, NumberColumn)])
+        self.kinds = tuple(kinds)
         # the coordinates of an embedding say nothing one by one
-        self.kinds = tuple(replace(kind, edges=()) if kind.column in numbered else kind for kind in kinds)  # type: ignore[type-var]
+        read = self._readable
+        self.kinds = tuple(
+            replace(kind, edges=()) if isinstance(kind, NumberColumn) and kind not in read else kind for kind in kinds
+        )
         return self
 
     def transform(self, values: pl.DataFrame) -> np.ndarray:
@@ -105,12 +115,12 @@ class FeatureColumns:
         return frozenset(kind.column for kind in self.kinds if kind.blank)
 
     def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the columns again that a person reads, from x: no lists, no coordinates of an embedding."""
-        numbered = _numbered([kind.column for kind in self.kinds if isinstance(kind, NumberColumn)])
-        found, place, code = {}, 0, self.layout.places
+        """Return the columns again that a person reads, from x."""
+        read, place, code = {kind.column for kind in self._readable}, 0, self.layout.places
+        found: dict[str, np.ndarray] = {}
         for kind in self.kinds:
             width, levels = len(kind.names), len(kind.levels)
-            if kind.type != "list" and kind.column not in numbered:
+            if kind.column in read:
                 codes = X[:, code : code + levels].astype(np.int64)
                 found[kind.column] = kind.values(X[:, place : place + width], codes)
             place, code = place + width, code + levels
