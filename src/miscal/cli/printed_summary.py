@@ -4,7 +4,7 @@ from pathlib import Path
 
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
-from miscal.findings.verdict import sized
+from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.legend import REGIME_LABELS
 from miscal.report.numbers import MINUS, bounds, points, size
 from miscal.report.rows import grouped, row_words, sampled, weighed
@@ -89,8 +89,9 @@ def _shown(measure: MeasureAgainstNull) -> str:
 
 def _more_often(finding: FindingNumbers) -> str:
     often = "less often" if finding.sign == "over" else "more often"
-    size, _, interval = sized(finding.beyond.value or 0.0, finding.beyond.interval).partition(", ")
-    return f"{size} {often} ({interval})".replace(MINUS, "-")
+    difference = finding.beyond.value or 0.0
+    between = interval_of_size(difference, finding.beyond.interval).replace(MINUS, "-")
+    return f"{in_points(abs(difference))} {often}{f' ({between})' if between else ''}"
 
 
 def _findings(summary: Summary) -> list[str]:

@@ -16,7 +16,6 @@ from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
-from miscal.discovery.correction_gains import correction_gains
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.json_values import clean_text, plain
@@ -101,7 +100,7 @@ def summarise(
         certificate=CertificateNumbers(**claimed.certificate.to_dict()),
         correction=measurements.comparison(tested, predictions, regime),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
-        gains=correction_gains(tested, predictions),
+        gains=measurements.correction_gains(tested, predictions),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
         subregimes=gated_parts((SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts), claimed),
         findings=rows.ledger.numbers(),

@@ -244,7 +244,6 @@ def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> St
             marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
     # the weak shades go first, so that what matters lies on top
     order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
-    return StaticPane(
-        *(pane["name"], pane["title"], pane["method"], sum(map(len, marks.values()))),
-        [StaticPath(legend.FIELD[step], "".join(marks[step])) for step in order],
-    )
+    paths = [StaticPath(legend.FIELD[step], "".join(marks[step])) for step in order]
+    drawn = sum(map(len, marks.values()))
+    return StaticPane(name=pane["name"], title=pane["title"], method=pane["method"], n=drawn, paths=paths)

@@ -10,11 +10,12 @@ from miscal.data.triples import Triples
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import Restarts, log_evidence, log_of_several, mean_log_factors, variance_proxy
 from miscal.findings.conditions import Frame
+from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.dating import likely_starts
-from miscal.runs.monitor.document_numbers import rate_interval, still
+from miscal.runs.monitor.document_numbers import ERROR, still
 from miscal.runs.monitor.lines import COLUMNS, GAIN, Line, between_looks, shift_factors
 from miscal.runs.monitor.plan import ORDINARY, Plan
 from miscal.runs.monitor.questions import LEAST_ADVICE, questions_of, shares_of
@@ -276,7 +277,7 @@ def test_nothing_is_told_to_be_the_other_way_round_where_nothing_changed():
 
 @given(st.integers(0, 40), st.integers(1, 40))
 def test_the_interval_of_a_look_holds_the_rate(right, more):
-    low, high = rate_interval(right / (right + more), right + more)
+    low, high = proportion_interval(right / (right + more), right + more, ERROR)
     assert 0 <= low <= right / (right + more) <= high <= 1
 
 

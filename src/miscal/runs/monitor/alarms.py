@@ -1,4 +1,4 @@
-"""Say what raised an alarm, when it began and where."""
+"""Name the lines and questions that raised the alarm of a monitor, and date when their change began."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_OF = 0.5
 
 
 def alarms_of(watch: Watch) -> tuple[AlarmNumbers, ...]:
-    """Say what raised the alarm of a monitor, and what came to it.
+    """List the lines and questions that raised the alarm of a monitor, and those that were proven after it.
 
     Parameters
     ----------
@@ -69,7 +69,9 @@ def _column(values: list[Line], at: int) -> AlarmNumbers:
 def _dated(known: AlarmNumbers, lines: list[Line], at: int) -> AlarmNumbers:
     first, last, start = likely_starts(lines, at)
     names = ("rows", "right", "corrected", "moment", "information", "squares")
-    rows, right, corrected, *sums = (sum(one.told[name][start - 1 : at].sum() for one in lines) for name in names)
+    rows, right, corrected, *sums = (
+        sum(one.history_by_column[name][start - 1 : at].sum() for one in lines) for name in names
+    )
     shift = shift_of(*sums) if len(lines) == 1 else None
     return known.model_copy(
         update={

@@ -1,4 +1,4 @@
-"""The content of ``monitor.json``."""
+"""The content of ``monitor.json``: one class for each of its tables."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ MONITOR_VERSION = 2
 
 
 class LookNumbers(Part):
-    """One look: the rows that came, and their means.
+    """The new rows of one look: how many there were, and the means of their outcomes and confidences.
 
     ``lost`` is the mean log loss of the corrected confidences less that of the raw ones, in nats, differences of a row
     cut at 1; its interval, at 95 %, is of this look alone. Above 0, the corrected confidences are worse.
@@ -96,7 +96,7 @@ class LineNumbers(Part):
 
 
 class AlarmNumbers(Part):
-    """What raised the alarm, or came to it.
+    """A line or question that raised the alarm, or that was proven after it.
 
     ``raised`` is the look at which it was seen. ``proven`` says whether the line proves it alone; else it is one of
     those that brought most of the evidence together. ``since`` are the first and last look with which the change may
