@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from miscal.base.written import percent
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.findings.verdict import in_points, interval_of_size
@@ -65,7 +66,7 @@ def _inputs(summary: Summary) -> list[str]:
 def _regimes(summary: Summary) -> list[str]:
     rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{_claimed(regime)} on {regime.share:.0%} of the {rows}: accuracy minus confidence "
+        f"{regime.name:<12}{_claimed(regime)} on {percent(regime.share)} of the {rows}: accuracy minus confidence "
         f"{_shown(regime.residual)}{_hidden(regime)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n >= MIN_ROWS
@@ -97,7 +98,7 @@ def _more_often(finding: FindingNumbers) -> str:
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
+        f"finding     {one.description}: {one.n:,} rows, right {percent(one.accuracy)} of the time, "
         f"{_more_often(one)} than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]

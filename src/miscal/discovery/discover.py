@@ -15,6 +15,7 @@ from miscal.base.errors import InputError
 from miscal.base.progress import progress_to
 from miscal.base.randomness import global_random_kept
 from miscal.base.threads import one_thread
+from miscal.base.written import percent
 from miscal.calibration.metrics import MIN_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
@@ -180,8 +181,8 @@ def discover(
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
-            shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
-            part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")
+            shares = [f"{name}-confident on {percent(np.mean(regime == name))}" for name in ("over", "under")]
+            part.found = f"Estimated to be {' and '.join(shares)} of the rows."
             shown = without_texts(triples) if redact_text else triples
             parts = [
                 _subregimes(rows, shown, labels, by, seed)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.written import percent
 from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.gap import MIN_ROWS
 from miscal.calibration.metrics.rows import labelled
@@ -190,8 +191,8 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     if found is None or found.largest < _MUCH_WEIGHT:
         return []
     return [
-        f"a single row has {found.largest:.0%} of all weight, so that means over all {len(weights):,} rows are only as "
-        f"precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
+        f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows are "
+        f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
     ]
 
 

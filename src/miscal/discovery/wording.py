@@ -1,5 +1,6 @@
 """Write the sentences of a summary from its values."""
 
+from miscal.base.written import percent
 from miscal.discovery.summary import CertificateNumbers, PlaceNumbers, Summary
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim
@@ -19,7 +20,7 @@ def verdict_of(summary: Summary) -> str:
 def _place(place: PlaceNumbers, summary: Summary) -> Place:
     if place.part is None:
         region = next(one for one in summary.regimes if one.name == place.regime)
-        name = f"the {region.share:.0%} of rows found {region.name}-confident"
+        name = f"the {percent(region.share)} of rows found {region.name}-confident"
     else:
         region = summary.subregimes[place.part]
         name = f'"{region.name}"'

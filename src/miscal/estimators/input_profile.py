@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.directions import leading_eigenvectors, oriented
 from miscal.base.folds import row_groups
 
 Array = NDArray[np.floating]
@@ -305,16 +306,13 @@ def _leading_directions(z: Array, most: int) -> tuple[NDArray[np.float32], NDArr
     n, d = z.shape
     k = min(d, n - 1, most)
     if d <= most:
-        values, vectors = np.linalg.eigh(z.T @ z / n)
-        values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
+        values, vectors = leading_eigenvectors(z.T @ z / n, k)
     else:
         from sklearn.utils.extmath import randomized_svd
 
         _, singular, right = randomized_svd(z, k, n_iter=4, random_state=0)
         values, vectors = singular**2 / n, right.T
-    # a direction may come with either sign, depending on library and machine
-    sign = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(vectors.shape[1])])
-    return (vectors * sign).astype(np.float32), np.maximum(values, 0.0)
+    return oriented(vectors).astype(np.float32), np.maximum(values, 0.0)
 
 
 def _distance(new: Array, known: tuple[Array, Array], tolerance: float) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.precision import Standard
-from miscal.findings.conditions.composition import percent
+from miscal.base.written import percent
 from miscal.findings.enrichment import Column, Enriched, Label, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 

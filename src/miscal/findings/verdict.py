@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from miscal.base.written import percent
 from miscal.evidence.claim import Claim
 from miscal.findings.places import Place
 
@@ -35,7 +36,7 @@ def averages(accuracy: float, confidence: float) -> str:
     >>> averages(0.25, 0.75)
     'The model says 75 % on average and is right 25 % of the time.'
     """
-    return f"The model says {confidence:.0%} on average and is right {accuracy:.0%} of the time.".replace("%", " %")
+    return f"The model says {percent(confidence)} on average and is right {percent(accuracy)} of the time."
 
 
 def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:

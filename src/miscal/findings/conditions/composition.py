@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from miscal.base.written import percent
 from miscal.findings.conditions.condition import Condition, Stored
 
 
@@ -183,15 +184,3 @@ def phrase(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) 
     A mixed group is not told in more words than its condition has.
     """
     return f"{condition.phrase}: {made_of.words}" if isinstance(made_of, Alike) else condition.phrase
-
-
-def percent(share: float) -> str:
-    """Round to whole per cent; what is not all is not called 100 %.
-
-    Examples
-    --------
-    >>> percent(0.312), percent(0.9999), percent(1.0)
-    ('31 %', 'over 99 %', '100 %')
-    """
-    rounded = f"{100 * share:.0f} %"
-    return "over 99 %" if rounded == "100 %" and share < 1 else rounded

@@ -282,7 +282,7 @@ def _fields(sides: Sides, seed: int) -> FieldAgreement:
     found = {}
     for name, values in {"delta": "delta", "hidden": "field"}.items():
         one, two = (getattr(side.rows, values)[side.at] for side in (sides.a, sides.b))
-        found[name] = estimates.correlation(one, two, sides.a.unit, seed, sides.a.weight)
+        found[name] = estimates.correlation_with_interval(one, two, sides.a.unit, seed, sides.a.weight)
     return FieldAgreement(**found)
 
 

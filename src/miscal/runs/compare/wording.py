@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from miscal.base.written import percent
 from miscal.discovery.summary import Interval, Measure
 from miscal.runs.compare.document import (
     FieldAgreement,
@@ -77,8 +78,8 @@ def averages(a: str, b: str, measures: dict[str, MeasurePair]) -> str:
     """Say how sure and how often right both runs are."""
     sure, right = measures["confidence"], measures["accuracy"]
     return (
-        f"{a} says {sure.a.value:.0%} and is right {right.a.value:.0%} of the time; "
-        f"{b} says {sure.b.value:.0%} and is right {right.b.value:.0%}."
+        f"{a} says {percent(sure.a.value)} and is right {percent(right.a.value)} of the time; "
+        f"{b} says {percent(sure.b.value)} and is right {percent(right.b.value)}."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from miscal.base.written import percent
 from miscal.report.numbers import points, signed
 from miscal.report.terminal import wrapped
 from miscal.runs.monitor.alarms import VALUES
@@ -96,8 +97,8 @@ def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
         return f"{_where(one, phrases)} (since look {one.raised})"
     span = f"look {one.start}" if one.start == one.raised else f"looks {one.start} to {one.raised}"
     numbers = (
-        f"in {span}, the corrected confidences are {one.corrected:.1%} on average, and {one.accuracy:.1%} of "
-        f"{_count(one.n, 'outcome')} are 1"
+        f"in {span}, the corrected confidences are {percent(one.corrected, 1)} on average, and "
+        f"{percent(one.accuracy, 1)} of {_count(one.n, 'outcome')} are 1"
     )
     if one.shift is not None and one.before is not None:
         numbers += f": a shift of {signed(one.shift, 2)} in log-odds, against {signed(one.before, 2)} in the run"
@@ -262,8 +263,8 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
     told = [
         f"rows        {last.rows:,} new, {found.rows:,} in {looks}{_dropped(last.dropped)}",
-        f"outcomes    {found.accuracy:.1%} are 1; mean confidence {found.corrected:.1%} corrected, "
-        f"{found.confidence:.1%} raw",
+        f"outcomes    {percent(found.accuracy, 1)} are 1; mean confidence {percent(found.corrected, 1)} corrected, "
+        f"{percent(found.confidence, 1)} raw",
         f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
         *_farthest(found),
         *(f"not watched {one}" for one in found.left_out[:SHOWN]),
