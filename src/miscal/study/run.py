@@ -31,7 +31,7 @@ PAGES_EVERY = 300.0
 
 @dataclass(frozen=True)
 class CellProgress:
-    """What a listener is told when a cell begins or ends.
+    """What a listener is called with when a cell begins or ends.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ class ExperimentSection:
 
 
 _FEWEST_CHOICES = 5
-"""Choices from which on their rank correlations are told."""
+"""Choices from which on their rank correlations are shown."""
 
 EPOCHS = {
     "loss_r": "weights of the epoch with the lowest validation loss, as in the paper's figure",

@@ -222,8 +222,8 @@ class PaperField:
 
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences; the kernel is all there is, so nothing is left out."""
-        told = self.estimate(X, confidence)
-        return Correction(told.delta, told.corrected, told.supported, told.mass, told.local)
+        found = self.estimate(X, confidence)
+        return Correction(found.delta, found.corrected, found.supported, found.mass, found.local)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""

@@ -231,7 +231,7 @@ def _shown(selection: Selection) -> list[dict[str, Any]]:
 
 
 def _columns(selection: Selection) -> list[TableColumn]:
-    """Return what candidates are told by: settings first, scores last."""
+    """Return what candidates are told apart by: settings first, scores last."""
     keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
     settings = [key for key in keys if key not in SCORES]
     return [TableColumn(key) for key in (*settings, *(key for key in SCORES if key in keys))]

@@ -106,9 +106,9 @@ def compare(
             sides = sides_of(a, b, match_rows(a, b, match))
             pairs.append((a, b, sides, _measures(sides, seed, measured)))
         judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
-        told = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
+        judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
     versions = {name: metadata.version(name) for name in LIBRARIES}
-    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=told, versions=versions)
+    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=judged_pairs, versions=versions)
 
 
 def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:

@@ -173,7 +173,7 @@ class Match:
     a, b : int64 arrays of shape (m,)
         Their places in each run.
     by : str
-        How they were told, for people.
+        How the rows were matched, in words.
     unit : int64 array of shape (m,)
         Pairs of rows with one number count as one: rows of a named group, or with the same id.
     """

@@ -1,4 +1,4 @@
-"""What is told of corrected rows: counts that add up over pieces, and the sentences made of them."""
+"""What is said of corrected rows: counts that add up over pieces, and the sentences made of them."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _about_columns(tally: Tally, source: NewSource, field: Estimator) -> Iterato
 
 
 def likeness(tally: Tally, saved: SavedEstimator) -> Likeness | None:
-    """Compare the inputs that were looked at with those of the fit; None where nothing could be told."""
+    """Compare the inputs that were looked at with those of the fit; None where nothing could be compared."""
     n = len(tally.looked_at)
     if saved.inputs is None or saved.inputs.allowed(n) >= 1:
         return None

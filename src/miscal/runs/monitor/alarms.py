@@ -36,11 +36,11 @@ def alarms_of(watch: Watch) -> tuple[AlarmNumbers, ...]:
     if watch.crossed is None:
         return ()
     every: list[Line | Question] = [*watch.lines, *(one for one in watch.questions if one.side == CHANGE)]
-    told = [_told(one, one.crossed, proven=True) for one in every if one.crossed is not None]
-    if all(one.raised > watch.crossed for one in told):
-        told += _together(watch, every, watch.crossed)
+    alarms = [_alarm(one, one.crossed, proven=True) for one in every if one.crossed is not None]
+    if all(one.raised > watch.crossed for one in alarms):
+        alarms += _together(watch, every, watch.crossed)
     strength = {one.key: one.course[-1] for one in every}
-    return tuple(sorted(told, key=lambda one: (one.raised, -strength.get(one.key, 0.0))))
+    return tuple(sorted(alarms, key=lambda one: (one.raised, -strength.get(one.key, 0.0))))
 
 
 def _together(watch: Watch, every: Sequence[Line | Question], at: int) -> list[AlarmNumbers]:
@@ -52,10 +52,10 @@ def _together(watch: Watch, every: Sequence[Line | Question], at: int) -> list[A
     held.sort(key=lambda pair: -pair[0])
     weight = np.exp(np.array([height for height, _ in held]) - held[0][0])
     many = int(np.searchsorted(np.cumsum(weight), MOST_OF * weight.sum())) + 1
-    return [_column(one, at) if isinstance(one, list) else _told(one, at, proven=False) for _, one in held[:many]]
+    return [_column(one, at) if isinstance(one, list) else _alarm(one, at, proven=False) for _, one in held[:many]]
 
 
-def _told(one: Line | Question, at: int, *, proven: bool) -> AlarmNumbers:
+def _alarm(one: Line | Question, at: int, *, proven: bool) -> AlarmNumbers:
     known = AlarmNumbers(key=one.key, kind=one.kind, about=clean_text(one.label), raised=at, proven=proven)
     return known if isinstance(one, Question) else _dated(known, [one], at)
 

@@ -38,7 +38,7 @@ class QuestionNumbers(Part):
     """One hypothesis that is bet against beside the lines, and the capital of the bets.
 
     ``side`` is what its answer is for: ``change`` raises an alarm, ``advice`` advises to learn anew, ``raw`` is only
-    told. ``evidence`` is the decimal logarithm of the capital after the last look, ``peak`` the largest that it ever
+    shown. ``evidence`` is the decimal logarithm of the capital after the last look, ``peak`` the largest that it ever
     was, ``line`` where it is answered, ``course`` the evidence after each look. ``answered`` is the look at which the
     line was reached, from 1. ``tolerance`` is what counts as none: a shift in log-odds, or (of ``unsupported``) a rate
     of rows.

@@ -86,7 +86,7 @@ def plan_of(
     reference : Reference
         Coordinates, and rows of the run to compare inputs with.
     new : Frame
-        The first new rows: what cannot be told of them is left out.
+        The first new rows: what cannot be found out from them is left out.
     unsupported : float in (0, 1)
         The largest rate of unsupported rows that is no change.
     tolerance : float >= 0 or None
@@ -122,7 +122,7 @@ def plan_of(
 def _watched(
     run: Run, model: SavedModel, known: KnownRows, reference: Reference, new: Frame, left: list[str]
 ) -> Iterator[tuple[Line, np.ndarray | None]]:
-    """List all lines, with the rows of the run that belong to each; what cannot be watched is told to `left`."""
+    """List all lines, with the rows of the run that belong to each; what cannot be watched is added to `left`."""
     yield _line(GAIN, "corrected confidences, against the raw ones"), None
     yield _line(LEVEL, "corrected confidences, all rows"), None
     odds = clipped_logit(known.rows.corrected)

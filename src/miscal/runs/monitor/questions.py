@@ -63,9 +63,9 @@ class Question:
     label : str
         What it is about, in words.
     side : {"change", "advice", "raw"}
-        What its answer is for: an alarm, advice, or only to be told.
+        What its answer is for: an alarm, advice, or only to be shown.
     share : float or None
-        Of the error of its side; None where it is only told.
+        Of the error of its side; None where it is only shown.
     tolerance : float >= 0
         Shift in log-odds, or rate of unsupported rows, up to which nothing is wrong.
     capital : Capital

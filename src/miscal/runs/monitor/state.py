@@ -137,8 +137,8 @@ def load(folder: Path) -> MonitorState:
         history = checked_history(tensors["history"], len(kept.lines), len(kept.looks))
     except (KeyError, TypeError, ValueError) as error:
         # of a list of what is wrong, the first
-        told = " ".join(str(error).split("\n")[:3])
-        raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({told}): {_REMEDY}") from None
+        reason = " ".join(str(error).split("\n")[:3])
+        raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({reason}): {_REMEDY}") from None
     questions = tuple(_read(one) for one in kept.questions)
     lines = tuple(_line_read(one, own) for one, own in zip(kept.lines, history, strict=True))
     watch = Watch(

@@ -60,7 +60,7 @@ class Chart:
 
     Attributes
     ----------
-    title, question, told : str
+    title, question, answer : str
     path : str
         Of the curve.
     dots : list of (float, float)
@@ -75,7 +75,7 @@ class Chart:
 
     title: str
     question: str
-    told: str
+    answer: str
     path: str
     dots: list[tuple[float, float]]
     line: float
@@ -114,7 +114,7 @@ def _chart(
     return Chart(
         title=TITLES[kind],
         question=ASKED[kind],
-        told=f"Not answered: {now}." if answered is None else f"{SIDES[side]}No, since look {answered}: {now}.",
+        answer=f"Not answered: {now}." if answered is None else f"{SIDES[side]}No, since look {answered}: {now}.",
         path=path,
         dots=dots[1:],
         line=y(line),
@@ -243,11 +243,11 @@ def _strip_look(look: LineLook, one: LineNumbers, x: float, axis: Scale) -> Stri
 
 def _last(one: LineNumbers) -> str:
     look = one.looks[-1]
-    told, form = (look.residual, "points") if one.kind in GROUPS else (look.shift, "metric")
-    if told.value is None:
+    measure, form = (look.residual, "points") if one.kind in GROUPS else (look.shift, "metric")
+    if measure.value is None:
         return "no rows"
-    value = points(told.value) if form == "points" else signed(told.value, 2)
-    ends = told.interval
+    value = points(measure.value) if form == "points" else signed(measure.value, 2)
+    ends = measure.interval
     if ends is None or ends[0] is None or ends[1] is None:
         return value
     return f"{value} ({bounds(ends) if form == 'points' else f'{signed(ends[0], 2)} to {signed(ends[1], 2)}'})"

@@ -261,7 +261,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     """
     last = found.looks[-1]
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
-    told = [
+    lines = [
         f"rows        {last.rows:,} new, {found.rows:,} in {looks}{_dropped(last.dropped)}",
         f"outcomes    {percent(found.accuracy, 1)} are 1; mean confidence {percent(found.corrected, 1)} corrected, "
         f"{percent(found.confidence, 1)} raw",
@@ -274,7 +274,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     return [
         *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
         "",
-        *(line for one in told for line in wrapped(one, 12)),
+        *(line for one in lines for line in wrapped(one, 12)),
         # a path is never broken: it is there to be copied
         f"page        {out / 'monitor.html'}",
     ]
@@ -284,14 +284,14 @@ def _farthest(found: Monitoring) -> Iterator[str]:
     """Name the groups whose corrected confidences are clearly off at the last look, the farthest off first."""
     last = [(one, one.looks[-1].residual) for one in found.lines if one.kind in GROUPS]
     off = [
-        (abs(told.value), one.about, told)
-        for one, told in last
-        if told.value is not None and told.interval is not None and _clear(told.interval)
+        (abs(residual.value), one.about, residual)
+        for one, residual in last
+        if residual.value is not None and residual.interval is not None and _clear(residual.interval)
     ]
-    for _, about, told in sorted(off, key=lambda each: -each[0])[:SHOWN]:
-        low, high = told.interval or (None, None)
+    for _, about, residual in sorted(off, key=lambda each: -each[0])[:SHOWN]:
+        low, high = residual.interval or (None, None)
         yield (
-            f"this look   {about}: outcomes less corrected confidence {points(told.value)} points "
+            f"this look   {about}: outcomes less corrected confidence {points(residual.value)} points "
             f"({points(low)} to {points(high)}, this group and look alone)"
         )
 
