@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from miscal.base.written import percent
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.legend import REGIME_LABELS
@@ -69,7 +69,7 @@ def _regimes(summary: Summary) -> list[str]:
         f"{regime.name:<12}{_claimed(regime)} on {percent(regime.share)} of the {rows}: accuracy minus confidence "
         f"{_shown(regime.residual)}{_hidden(regime)}"
         for regime in summary.regimes
-        if regime.name != "good" and regime.n >= MIN_ROWS
+        if regime.name != "good" and regime.n >= MIN_SLICE_ROWS
     ]
 
 

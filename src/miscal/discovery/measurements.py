@@ -13,7 +13,7 @@ import numpy as np
 from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
-from miscal.calibration.metrics.gap import MIN_ROWS, gap_of, slice_number
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
 from miscal.calibration.metrics.scores import log_losses, mean_interval, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
@@ -228,7 +228,7 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
     }
 
 
-def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min_rows: int = MIN_ROWS) -> Curves:
+def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min_rows: int = MIN_SLICE_ROWS) -> Curves:
     """Compute reliability curves of all rows that testify and of the two miscalibrated regimes, before and after.
 
     Parameters
@@ -247,7 +247,7 @@ def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min
     return Curves(**{name: CurvePair(**pair) for name, pair in pairs.items()})
 
 
-def reliability(rows: LabelledRows, *, min_rows: int = MIN_ROWS) -> CurveNumbers | None:
+def reliability(rows: LabelledRows, *, min_rows: int = MIN_SLICE_ROWS) -> CurveNumbers | None:
     """Return the reliability curve of rows, None where they are fewer than `min_rows`."""
     if len(rows) < min_rows:
         return None
@@ -283,7 +283,7 @@ def gap(
     regime: np.ndarray,
     *,
     seed: int,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     whole: Global,
     regimes: Sequence[Regime],
 ) -> GapNumbers:

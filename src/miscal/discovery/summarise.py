@@ -11,7 +11,7 @@ import numpy as np
 
 from miscal.base.written import percent
 from miscal.calibration.labelled_rows import effect_of_mean
-from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.metrics.rows import labelled
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
@@ -140,7 +140,7 @@ def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, 
 
 def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
     what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
-    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
+    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
     remarks = [
         f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
         for part in small

@@ -41,7 +41,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PreferencePair:
     """A context with the response people chose and the one they rejected; for the rest see `Question`."""
 
     id: str
@@ -156,12 +156,12 @@ def chosen_first(pair_id: str, seed: int) -> bool:
     return bool(hashlib.sha256(f"{seed}:{pair_id}".encode()).digest()[0] & 1)
 
 
-def pair_items(pairs: Sequence[Pair], *, template: str = DEFAULTS["preference"], seed: int = 0) -> list[Item]:
+def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["preference"], seed: int = 0) -> list[Item]:
     """Make the items of preference pairs; slots A and B are dealt by a seeded coin.
 
     Parameters
     ----------
-    pairs : sequence of Pair
+    pairs : sequence of PreferencePair
     template : str
         Prompt with ``{prompt}``, ``{response_a}`` and ``{response_b}``.
     seed : int, default 0

@@ -16,12 +16,12 @@ from miscal.study.expected_time import (
     MACHINES,
     REACHED,
     Machine,
-    Size,
+    PairSize,
     seconds_of,
     size_of,
 )
 from miscal.study.folder import PLAN, StudyFolder
-from miscal.study.plan import Pair, Plan
+from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
 from miscal.study.run import is_done
 
@@ -48,7 +48,7 @@ class PlannedCell:
     model, dataset : str
         Of its pair, the model by its id on the hub where it is asked and has one; of a split, "all models", and of a
         transfer, both joined.
-    size : Size
+    size : PairSize
         Rows and columns of its pair; of several pairs, those of the first.
     gigabytes : float or None
         Of hidden states that it leaves, in 10^9 bytes; 0 for a cell that asks no model, None where it is not known.
@@ -60,7 +60,7 @@ class PlannedCell:
     done: bool
     model: str
     dataset: str
-    size: Size
+    size: PairSize
     gigabytes: float | None
     seconds: Mapping[str, float | None]
 
@@ -98,7 +98,7 @@ class Survey:
 
 
 def survey(
-    plan: str | Path | Mapping[str, Any] | Plan, out: str | Path, *, sets: Mapping[str, str] | None = None
+    plan: str | Path | Mapping[str, Any] | StudyPlan, out: str | Path, *, sets: Mapping[str, str] | None = None
 ) -> Survey:
     """Say what a study would do, without doing any of it.
 
@@ -147,7 +147,7 @@ def survey(
     )
 
 
-def _planned_cell(plan: Plan, cell: StudyCell, sizes: Mapping[str, Size], done: bool) -> PlannedCell:
+def _planned_cell(plan: StudyPlan, cell: StudyCell, sizes: Mapping[str, PairSize], done: bool) -> PlannedCell:
     pairs = pairs_of_cell(plan, cell)
     size = sizes[pairs[0].pair]
     known = "all models" if cell.kind == "split" else " + ".join(dict.fromkeys(map(_model, pairs)))
@@ -160,13 +160,13 @@ def _planned_cell(plan: Plan, cell: StudyCell, sizes: Mapping[str, Size], done: 
     return PlannedCell(cell, done, known, dataset, size, gigabytes, seconds)
 
 
-def _model(pair: Pair) -> str:
+def _model(pair: StudyPair) -> str:
     asked = pair.score.model if pair.score else pair.model
     return BASE_MODELS[asked].hub_id if pair.score and asked in BASE_MODELS else asked
 
 
 def _cells_of_kind(
-    kind: str, cells: Sequence[StudyCell], done: set[str], plan: Plan, sizes: Mapping[str, Size]
+    kind: str, cells: Sequence[StudyCell], done: set[str], plan: StudyPlan, sizes: Mapping[str, PairSize]
 ) -> CellsOfKind:
     left = [cell for cell in cells if cell.name not in done]
     pairs = [pairs_of_cell(plan, cell)[0] for cell in left]

@@ -10,7 +10,7 @@ import polars as pl
 
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
-from miscal.study.aggregates import LARGE_GAP, GapNumbers, gap_numbers
+from miscal.study.aggregates import LARGE_GAP, StudyGaps, gap_numbers
 from miscal.study.tables import LEARNED, methods_of, of_method
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
@@ -24,7 +24,7 @@ class MethodVerdict:
     Attributes
     ----------
     method : {"paper", "auto"}
-    gaps : GapNumbers
+    gaps : StudyGaps
         Of the learned geometry.
     n_tested : int
         Pairs with a certificate.
@@ -47,7 +47,7 @@ class MethodVerdict:
     """
 
     method: str
-    gaps: GapNumbers
+    gaps: StudyGaps
     n_tested: int
     n_family: int
     n_proved: int

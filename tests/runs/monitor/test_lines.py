@@ -17,7 +17,7 @@ from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.dating import likely_starts
 from miscal.runs.monitor.document_numbers import ERROR, still
 from miscal.runs.monitor.lines import COLUMNS, GAIN, Line, between_looks, shift_factors
-from miscal.runs.monitor.plan import ORDINARY, Plan
+from miscal.runs.monitor.plan import ORDINARY, MonitorPlan
 from miscal.runs.monitor.questions import LEAST_ADVICE, questions_of, shares_of
 from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.values import values_of
@@ -177,7 +177,7 @@ def watch_of(rng):
                   Restarts.begin(Line.bets(key.partition(":")[0])), place=None if key == "level" else int(key[-1]))
              for key, error in {"level": 0.05, **dict.fromkeys(members, 0.1)}.items()]  # fmt: skip
     gain = Line(GAIN, GAIN, GAIN, shares[GAIN], 0.0, 0.0, ORDINARY, Restarts.begin(Line.bets(GAIN)))
-    return Watch.begin(ALPHA, 0.25, Plan(questions_of(None, 0.02, shares), (gain, *lines)), reference)
+    return Watch.begin(ALPHA, 0.25, MonitorPlan(questions_of(None, 0.02, shares), (gain, *lines)), reference)
 
 
 def test_a_group_that_is_off_in_the_third_of_four_looks_raises_the_alarm_there_and_is_named_and_dated():

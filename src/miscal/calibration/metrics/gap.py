@@ -45,7 +45,7 @@ from miscal.calibration.metrics.smooth import smece_of_residuals
 SIDES = ("over", "under")
 """The regimes that count as slices; all other rows count only towards the whole."""
 
-MIN_ROWS = 30
+MIN_SLICE_ROWS = 30
 """Rows that a slice needs. The noise floor of smECE is about 0.3 n^(-1/3), that is 0.1 for 30 rows: with fewer, a gap
 would say more about chance than about the slice. Not tuned."""
 
@@ -120,7 +120,7 @@ def clipped(gap: float | None) -> float:
 
 
 def worst_slice_gap(
-    correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
+    correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_SLICE_ROWS, sample_weight: Any = None
 ) -> WorstSlice:
     """Find the worse calibrated slice, and by how much its smECE exceeds that of all rows.
 
@@ -239,7 +239,7 @@ def measure_gap(
     confidence: Any,
     regime: Any,
     *,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     sample_weight: Any = None,
     groups: Any = None,
     n_draws: int = DRAWS,
@@ -286,7 +286,7 @@ def gap_of(
     rows: LabelledRows,
     label: np.ndarray,
     *,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
     known: Mapping[str, tuple[float, float]] | None = None,

@@ -10,7 +10,7 @@ from scipy.sparse import csc_array
 from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, TermShare
 from miscal.findings.conditions.kinds.any_of import AnyOf
 from miscal.findings.conditions.kinds.both import Both
-from miscal.findings.ledger.groups import CLUSTER, PAIR, TERM, Groups, Part
+from miscal.findings.ledger.groups import CLUSTER, PAIR, TERM, ColumnGroups, Groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 _BEAM = 30
@@ -132,13 +132,13 @@ def _joined(conditions: Sequence[Condition], *, union: bool) -> Condition:
     return AnyOf(tuple(conditions)) if union else Both(tuple(conditions))
 
 
-def _shares(inside: np.ndarray, part: Part) -> tuple[np.ndarray, np.ndarray]:
+def _shares(inside: np.ndarray, part: ColumnGroups) -> tuple[np.ndarray, np.ndarray]:
     """Share of each cell inside and outside."""
     counts = [np.bincount(part.codes[rows], minlength=len(part.cells)) for rows in (inside, ~inside)]
     return counts[0] / max(1, inside.sum()), counts[1] / max(1, (~inside).sum())
 
 
-def _composition(inside: np.ndarray, parts: Sequence[Part], settings: LedgerSettings) -> Mixed | None:
+def _composition(inside: np.ndarray, parts: Sequence[ColumnGroups], settings: LedgerSettings) -> Mixed | None:
     """Tell how many values of a column the rows have, and the most common; of the column that tells most of them."""
     best, composition = -np.inf, None
     for part in parts:

@@ -86,7 +86,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
+class CorrectionLine:
     """The scores of one correction."""
 
     method: str
@@ -109,7 +109,7 @@ class CorrectionTable:
     name: str
     label: str
     n: int
-    lines: list[Line]
+    lines: list[CorrectionLine]
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _table(comparisons: dict[str, Comparison], name: str, label: str, metrics: S
         label=label,
         n=max((score.n for score in scores.values()), default=0),
         lines=[
-            Line(
+            CorrectionLine(
                 method,
                 CORRECTIONS.get(method, method),
                 # a run from before a metric was registered has no value of it

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
 from miscal.report.legend import HIDDEN_SHORT, REGIME_LABELS, SLICE_LABELS, regime_names
@@ -176,7 +176,7 @@ class RegimeRow:
     @property
     def few(self) -> bool:
         """Whether it has too few rows for its residual to be measured."""
-        return self.share is not None and self.numbers.n < MIN_ROWS
+        return self.share is not None and self.numbers.n < MIN_SLICE_ROWS
 
     @property
     def accuracy_at(self) -> float | None:
@@ -254,7 +254,7 @@ def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
 
 def _measured(regime: Regime) -> Regime:
     """Leave out what so few rows cannot tell."""
-    if regime.n >= MIN_ROWS:
+    if regime.n >= MIN_SLICE_ROWS:
         return regime
     nothing = MeasureAgainstNull(value=None)
     parts = {name: nothing for name in ("visible", "hidden") if getattr(regime, name) is not None}

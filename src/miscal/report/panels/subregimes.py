@@ -158,7 +158,7 @@ class EnrichedText:
 
 
 @dataclass(frozen=True)
-class Line:
+class ResidualLine:
     """A part of the residual as drawn; `main` is the one that the rows were cut by."""
 
     label: str
@@ -177,7 +177,7 @@ class Card:
     kind: str
     label: str
     confirmed: bool
-    lines: list[Line]
+    lines: list[ResidualLine]
     keywords: list[str]
     enriched: list[EnrichedText]
     telling: list[Example]
@@ -268,7 +268,7 @@ def _card(part: SubregimeNumbers, axis: Scale, examples: Examples) -> Card:
     )
 
 
-def _lines(part: SubregimeNumbers, axis: Scale, by_hidden: bool) -> list[Line]:
+def _lines(part: SubregimeNumbers, axis: Scale, by_hidden: bool) -> list[ResidualLine]:
     """Return the residual and its parts; the residual alone in a run from before they were told apart."""
     in_parts = part.visible is not None or part.hidden is not None
     sure = part.confirmed_parts
@@ -278,7 +278,7 @@ def _lines(part: SubregimeNumbers, axis: Scale, by_hidden: bool) -> list[Line]:
         ("hidden", part.hidden, sure.hidden, by_hidden),
     )
     return [
-        Line(label, number, whisker(number.interval, axis), confirmed, main)
+        ResidualLine(label, number, whisker(number.interval, axis), confirmed, main)
         for label, number, confirmed, main in lines
         if number is not None
     ]

@@ -10,7 +10,7 @@ from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
 from miscal.base.folds import assign_folds, row_groups
-from miscal.calibration.metrics.gap import MIN_ROWS
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.metrics.rows import take_rows
 from miscal.calibration.survey_design import correlation
 from miscal.discovery.summary import Measure
@@ -192,7 +192,7 @@ def recalibration_saving(side: Side, seed: int) -> Floats:
         make up fewer than five units.
     """
     equal = together(side)
-    if len(side) < MIN_ROWS or len(np.unique(equal)) < FOLDS:
+    if len(side) < MIN_SLICE_ROWS or len(np.unique(equal)) < FOLDS:
         return np.full(len(side), np.nan)
     rng = np.random.default_rng((seed, _DEALS))
     saved = np.zeros(len(side))

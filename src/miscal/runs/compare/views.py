@@ -101,7 +101,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True)
-class Plot:
+class ReliabilityPlot:
     """A reliability diagram of one run."""
 
     name: str
@@ -116,7 +116,7 @@ class PairView:
 
     pair: RunPair
     measures: list[MeasureRow]
-    plots: list[Plot]
+    plots: list[ReliabilityPlot]
     differences: list[GroupRow]
     groups: list[GroupRow]
     more_groups: int
@@ -187,8 +187,8 @@ def pair_view(pair: RunPair) -> PairView:
         pair=pair,
         measures=[MeasureRow(name, one, _name(pair, one.better) or DASH) for name, one in pair.measures.items()],
         plots=[
-            Plot("a", pair.a, pair.n_a, reliability_dots(pair.curves.a, X, Y)),
-            Plot("b", pair.b, pair.n_b, reliability_dots(pair.curves.b, X, Y)),
+            ReliabilityPlot("a", pair.a, pair.n_a, reliability_dots(pair.curves.a, X, Y)),
+            ReliabilityPlot("b", pair.b, pair.n_b, reliability_dots(pair.curves.b, X, Y)),
         ],
         differences=[hidden.row(one) for one in pair.differences],
         groups=[hidden.row(one) for one in groups],

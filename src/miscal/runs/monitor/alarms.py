@@ -13,7 +13,7 @@ from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.dating import likely_starts
 from miscal.runs.monitor.document import AlarmNumbers
 from miscal.runs.monitor.lines import Line, shift_of
-from miscal.runs.monitor.questions import CHANGE, Question
+from miscal.runs.monitor.questions import CHANGE, MonitorQuestion
 
 VALUES = "values"
 """Kind of an alarm by the values of a column together."""
@@ -35,7 +35,7 @@ def alarms_of(watch: Watch) -> tuple[AlarmNumbers, ...]:
     """
     if watch.crossed is None:
         return ()
-    every: list[Line | Question] = [*watch.lines, *(one for one in watch.questions if one.side == CHANGE)]
+    every: list[Line | MonitorQuestion] = [*watch.lines, *(one for one in watch.questions if one.side == CHANGE)]
     alarms = [_alarm(one, one.crossed, proven=True) for one in every if one.crossed is not None]
     if all(one.raised > watch.crossed for one in alarms):
         alarms += _together(watch, every, watch.crossed)
@@ -43,7 +43,7 @@ def alarms_of(watch: Watch) -> tuple[AlarmNumbers, ...]:
     return tuple(sorted(alarms, key=lambda one: (one.raised, -strength.get(one.key, 0.0))))
 
 
-def _together(watch: Watch, every: Sequence[Line | Question], at: int) -> list[AlarmNumbers]:
+def _together(watch: Watch, every: Sequence[Line | MonitorQuestion], at: int) -> list[AlarmNumbers]:
     """Tell the lines that brought most of the evidence at the look of the alarm, the strongest first."""
     held = [(log(one.share or 1.0) + one.course[at - 1], one) for one in every]
     for column, share in watch.together.items():
@@ -55,9 +55,9 @@ def _together(watch: Watch, every: Sequence[Line | Question], at: int) -> list[A
     return [_column(one, at) if isinstance(one, list) else _alarm(one, at, proven=False) for _, one in held[:many]]
 
 
-def _alarm(one: Line | Question, at: int, *, proven: bool) -> AlarmNumbers:
+def _alarm(one: Line | MonitorQuestion, at: int, *, proven: bool) -> AlarmNumbers:
     known = AlarmNumbers(key=one.key, kind=one.kind, about=clean_text(one.label), raised=at, proven=proven)
-    return known if isinstance(one, Question) else _dated(known, [one], at)
+    return known if isinstance(one, MonitorQuestion) else _dated(known, [one], at)
 
 
 def _column(values: list[Line], at: int) -> AlarmNumbers:

@@ -130,7 +130,7 @@ class AdviceNumbers(Part):
     rows: NonNegativeInt
 
 
-class GroupNumbers(Part):
+class MonitoredGroup(Part):
     """A regime, a finding or a value of a named column on all new rows so far.
 
     ``residual`` is the mean of outcome minus corrected confidence. ``hidden`` is the mean of the outcome minus
@@ -189,7 +189,7 @@ class Monitoring(Document):
     looks: tuple[LookNumbers, ...]
     questions: tuple[QuestionNumbers, ...]
     lines: tuple[LineNumbers, ...]
-    groups: tuple[GroupNumbers, ...]
+    groups: tuple[MonitoredGroup, ...]
     left_out: tuple[str, ...]
     warnings: tuple[str, ...]
     columns: dict[str, str | tuple[str, ...] | None]

@@ -16,14 +16,14 @@ from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.document import (
     AdviceNumbers,
-    GroupNumbers,
     LineLook,
     LineNumbers,
     LookNumbers,
+    MonitoredGroup,
     QuestionNumbers,
 )
 from miscal.runs.monitor.lines import FINDING, GAIN, GROUPS, LEVEL, REGIME, Line, shift_of
-from miscal.runs.monitor.questions import ADVICE, Question
+from miscal.runs.monitor.questions import ADVICE, MonitorQuestion
 from miscal.runs.monitor.state_schema import Look
 
 TEN = log(10)
@@ -32,7 +32,7 @@ ERROR = 1 - CONFIDENCE_LEVEL
 Z = NormalDist().inv_cdf(1 - ERROR / 2)
 
 
-def question_numbers(one: Question, watch: Watch) -> QuestionNumbers:
+def question_numbers(one: MonitorQuestion, watch: Watch) -> QuestionNumbers:
     """Tell a question."""
     return QuestionNumbers(
         key=one.key,
@@ -112,7 +112,7 @@ def advice_numbers(watch: Watch, rows: int) -> AdviceNumbers:
     return AdviceNumbers(refit=bool(answered), since=min(answered, default=None), rows=rows)
 
 
-def group_numbers(run: Run, one: Line) -> GroupNumbers:
+def group_numbers(run: Run, one: Line) -> MonitoredGroup:
     """Tell a group over all looks."""
     summary, sums = run.summary, {name: float(values.sum()) for name, values in one.history_by_column.items()}
     phrase, condition, measure = one.label, one.condition, None
@@ -126,7 +126,7 @@ def group_numbers(run: Run, one: Line) -> GroupNumbers:
     n, units = sums["rows"], sums["units"]
     ends = running_interval(sums["hidden"], units)
     mean = lambda name: sums[name] / n if n else None  # noqa: E731
-    return GroupNumbers(
+    return MonitoredGroup(
         key=one.key,
         description=clean_text(one.label),
         condition=condition,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.triples import Triples
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
@@ -30,7 +30,7 @@ from miscal.runs.monitor.lines import (
 from miscal.runs.monitor.questions import (
     INPUTS,
     UNSUPPORTED,
-    Question,
+    MonitorQuestion,
     questions_of,
     shares_of,
 )
@@ -44,12 +44,12 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class MonitorPlan:
     """What is watched.
 
     Attributes
     ----------
-    questions : tuple of Question
+    questions : tuple of MonitorQuestion
     lines : tuple of Line
     together : dict of str to float
         Share of the error of the values of a column together, by column.
@@ -57,7 +57,7 @@ class Plan:
         Sentences: what cannot be watched, and why.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[MonitorQuestion, ...]
     lines: tuple[Line, ...]
     together: dict[str, float] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def plan_of(
     unsupported: float,
     tolerance: float | None,
     grouped: bool,
-) -> Plan:
+) -> MonitorPlan:
     """Decide what is watched of a run.
 
     Parameters
@@ -96,7 +96,7 @@ def plan_of(
 
     Returns
     -------
-    Plan
+    MonitorPlan
     """
     known, left = known_rows(run, model, triples), []
     watched = list(_watched(run, model, known, reference, new, left))
@@ -116,7 +116,7 @@ def plan_of(
         if line.kind == VALUE:
             share = (share - together.get(str(line.column), 0.0)) / values[line.column]
         lines.append(_measured_line(replace(line, share=share), known, inside, z, tolerance))
-    return Plan(questions_of(tolerance, unsupported, shares), tuple(lines), together, tuple(left))
+    return MonitorPlan(questions_of(tolerance, unsupported, shares), tuple(lines), together, tuple(left))
 
 
 def _watched(
@@ -131,7 +131,7 @@ def _watched(
     for one in run.summary.regimes:
         inside = known.rows.regime == one.name
         # what was measured on a few rows is allowed to be off by so much that nothing would be seen
-        if one.name != "good" and inside.sum() >= MIN_ROWS:
+        if one.name != "good" and inside.sum() >= MIN_SLICE_ROWS:
             yield _line(REGIME, f"the {one.name}-confident regime", one.name, sign=one.name), inside
     if known.frame is None:
         left.append("findings, values and features: the rows of the run cannot be read, so nothing is known of them")

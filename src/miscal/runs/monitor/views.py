@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from miscal.report.drawing import Scale, round_ticks
 from miscal.report.numbers import bounds, points, signed
-from miscal.runs.monitor.document import GroupNumbers, LineLook, LineNumbers, LookNumbers, Monitoring
+from miscal.runs.monitor.document import LineLook, LineNumbers, LookNumbers, MonitoredGroup, Monitoring
 from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class LineRow:
     Attributes
     ----------
     line : LineNumbers
-    group : GroupNumbers or None
+    group : MonitoredGroup or None
         Of a group.
     last : str
         The last look: the residual in points with its interval, or the shift of a feature.
@@ -183,7 +183,7 @@ class LineRow:
     """
 
     line: LineNumbers
-    group: GroupNumbers | None
+    group: MonitoredGroup | None
     last: str
     still: str
     looks: list[StripLook]
@@ -206,14 +206,14 @@ def feature_rows(document: Monitoring) -> list[LineRow]:
     return _rows([(one, None) for one in document.lines if one.kind == FEATURE])
 
 
-def _rows(lines: list[tuple[LineNumbers, GroupNumbers | None]]) -> list[LineRow]:
+def _rows(lines: list[tuple[LineNumbers, MonitoredGroup | None]]) -> list[LineRow]:
     shown = [look.shift.value for one, _ in lines for look in one.looks[-STRIP_LOOKS:]]
     widest = max([STRIP_SPAN[0], *(abs(value) for value in shown if value is not None)])
     axis = Scale(-min(widest, STRIP_SPAN[1]), min(widest, STRIP_SPAN[1]), STRIP_BOTTOM, STRIP_TOP)
     return sorted((_row(one, group, axis) for one, group in lines), key=lambda row: row.line.answered is None)
 
 
-def _row(one: LineNumbers, group: GroupNumbers | None, axis: Scale) -> LineRow:
+def _row(one: LineNumbers, group: MonitoredGroup | None, axis: Scale) -> LineRow:
     looks = one.looks[-STRIP_LOOKS:]
     across = Scale(0, len(looks), STRIP_LEFT, STRIP_RIGHT)
     low, high = (axis.inside(end) for end in one.allowed)

@@ -13,8 +13,8 @@ from miscal.runs.monitor.alarms import VALUES
 from miscal.runs.monitor.document import (
     AdviceNumbers,
     AlarmNumbers,
-    GroupNumbers,
     LookNumbers,
+    MonitoredGroup,
     Monitoring,
     QuestionNumbers,
 )
@@ -30,7 +30,7 @@ _REFIT = "run `miscal discover` again, with rows of this kind"
 def verdict(
     looks: Sequence[LookNumbers],
     questions: Sequence[QuestionNumbers],
-    groups: Sequence[GroupNumbers],
+    groups: Sequence[MonitoredGroup],
     alarms: Sequence[AlarmNumbers],
     advice: AdviceNumbers,
 ) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def _calm(looks: Sequence[LookNumbers]) -> str:
     )
 
 
-def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[GroupNumbers]) -> Iterator[str]:
+def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[MonitoredGroup]) -> Iterator[str]:
     kinds = {one.kind for one in alarms}
     since = min(one.raised for one in alarms)
     broken = kinds - {INPUTS, UNSUPPORTED}

@@ -31,7 +31,7 @@ NO_DIRECTION = Direction(None)
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """One claim of the paper beside what a study found.
 
     Attributes

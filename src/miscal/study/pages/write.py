@@ -16,7 +16,7 @@ from miscal.base.files import disk_errors, replace_file
 from miscal.report.frame import render_page
 from miscal.study.aggregates.corrections import correction_transfer
 from miscal.study.aggregates.forgetting import forgetting
-from miscal.study.claims import Claim
+from miscal.study.claims import PaperClaim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
 from miscal.study.folder import n_planned, n_planned_by_method, planned_split
@@ -156,9 +156,9 @@ def _index(
     )
 
 
-def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[Claim]]]]:
+def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[PaperClaim]]]]:
     """Return the claims that stand at each figure: those of the first method that has any."""
-    beside: dict[str, list[tuple[str, list[Claim]]]] = {}
+    beside: dict[str, list[tuple[str, list[PaperClaim]]]] = {}
     for method, claims in summary.claims.items():
         for name in {claim.figure for claim in claims} - beside.keys():
             beside[name] = [(method, [claim for claim in claims if claim.figure == name])]
