@@ -14,9 +14,9 @@ from miscal.findings import cut
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, Along, Line
+from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.plan import ORDINARY, MonitorPlan, measured
 from miscal.runs.monitor.questions import hidden_tolerance, questions_of, shares_of
-from miscal.runs.monitor.rows import NewLabelled
 
 RUN_ROWS, TENTH, HIDDEN_SIZE = 7_500, 1.2816, 0.6
 NOT_OF_THE_RUN = ("tolerated", "map-off", "field-false")

@@ -67,9 +67,9 @@ from miscal.runs.monitor.lines import (
     VALUE,
 )
 from miscal.runs.monitor.membership import frame_of
+from miscal.runs.monitor.new_rows import NewLabelled, read_labelled
 from miscal.runs.monitor.plan import MonitorPlan, plan_of
 from miscal.runs.monitor.questions import ADVICE, HIDDEN, RAW_HIDDEN
-from miscal.runs.monitor.rows import NewLabelled, read_labelled
 
 FIELDS = ("kind", "world", "size", "after", "draw")
 SIZES = (300, 1_000, 5_000)

@@ -57,8 +57,8 @@ def test_p_value_is_small_for_a_wrong_model():
 
 @pytest.mark.promise("V6")
 def test_batched_replicates_equal_the_loop_with_the_same_weights():
+    from miscal.calibration.metrics.checked_rows import check_rows
     from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
-    from miscal.calibration.metrics.rows import check_rows
 
     for n in (50, 1000, 20_000):
         y, f = calibrated(n, n)

@@ -12,7 +12,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
-from miscal.synthetic import cited, scores
+from miscal.synthetic import paper_numbers, scores
 from miscal.synthetic.cells import ExperimentCell
 from miscal.synthetic.fits import compute, draw, epochs_trained
 from miscal.synthetic.resreg import Problem, fit_network
@@ -101,5 +101,7 @@ def test_choices_are_judged_as_defined(pairs):
 
 
 def test_the_cited_regrets_have_the_cited_median():
-    assert len(cited.REGRET) == 25
-    assert pl.Series(list(cited.REGRET.values())).median() == pytest.approx(cited.MEDIAN_REGRET, abs=5e-4)
+    assert len(paper_numbers.REGRET) == 25
+    assert pl.Series(list(paper_numbers.REGRET.values())).median() == pytest.approx(
+        paper_numbers.MEDIAN_REGRET, abs=5e-4
+    )

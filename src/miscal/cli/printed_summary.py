@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
 from miscal.findings.verdict import in_points, interval_of_size
+from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.legend import REGIME_LABELS
-from miscal.report.numbers import MINUS, bounds, points, size
-from miscal.report.rows import grouped, row_words, sampled, weighed
+from miscal.report.row_wording import grouped, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 

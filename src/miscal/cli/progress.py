@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from miscal.base.written import duration, percent
+from miscal.base.number_wording import duration, percent
 from miscal.cli.exit_status import one_line
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups

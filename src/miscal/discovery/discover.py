@@ -12,10 +12,10 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
+from miscal.base.number_wording import percent
 from miscal.base.progress import progress_to
 from miscal.base.randomness import global_random_kept
 from miscal.base.threads import one_thread
-from miscal.base.written import percent
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.calibration.labelled_rows import effect_of_mean
+from miscal.calibration.metrics.checked_rows import labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.calibration.metrics.rows import labelled
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements

@@ -1,6 +1,6 @@
 """Write the sentences of a summary from its values."""
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.discovery.summary import CertificateNumbers, PlaceNumbers, Summary
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim

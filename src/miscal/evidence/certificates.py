@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import check_groups
+from miscal.calibration.metrics.checked_rows import check_groups
 from miscal.evidence.combination import needed, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.evidence.blocks import in_turn
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 

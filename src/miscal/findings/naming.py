@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.number_wording import percent
 from miscal.base.precision import Standard
-from miscal.base.written import percent
 from miscal.findings.enrichment import Column, Enriched, Label, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 

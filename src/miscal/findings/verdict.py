@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.evidence.claim import Claim
 from miscal.findings.places import Place
 

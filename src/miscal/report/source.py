@@ -12,7 +12,7 @@ from miscal.discovery.redaction import SETTING
 from miscal.discovery.redaction import redacted as without_words
 from miscal.discovery.summary import MapInfo, Summary, read_summary
 from miscal.report import legend
-from miscal.report.numbers import finite
+from miscal.report.formatting import finite
 from miscal.report.texts import clean
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import InputError, MissingColumn
+from miscal.base.number_wording import decimal, percent
 from miscal.base.tables import read_parquet
-from miscal.base.written import decimal, percent
 from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST

@@ -15,7 +15,7 @@ from miscal.scoring.engine import LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import Item, PreferencePair, Question, pair_items, question_items
-from miscal.scoring.scored import Scored, assemble
+from miscal.scoring.scored_rows import Scored, assemble
 
 BATCH_TOKENS = 1024
 

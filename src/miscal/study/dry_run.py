@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miscal.base.written import decimal, duration
+from miscal.base.number_wording import decimal, duration
 from miscal.scoring.registry import BASE_MODELS
 from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.expected_time import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from miscal.report.numbers import DASH, metric
-from miscal.synthetic import cited
+from miscal.report.formatting import DASH, metric
+from miscal.synthetic import paper_numbers
 from miscal.synthetic.cells import ExperimentCell, Record
 from miscal.synthetic.scores import Choice, judge_choice
 from miscal.synthetic.settings import layers, n_parameters
@@ -48,7 +48,7 @@ def choices(records: Sequence[Record]) -> pl.DataFrame:
         found, cell = choice_of(record), record.cell
         rows.append(
             _place(cell)
-            | {"chosen_r": found.chosen, "paper_regret": cited.REGRET.get((cell.amplitude, cell.frequency))}
+            | {"chosen_r": found.chosen, "paper_regret": paper_numbers.REGRET.get((cell.amplitude, cell.frequency))}
             | {name: getattr(found, name) for name in ("spearman", "oracle", "spread", "regret")}
             | {"n_candidates": len(record.candidates)}
         )

@@ -17,9 +17,9 @@ from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.dating import likely_starts
 from miscal.runs.monitor.document_numbers import ERROR, still
 from miscal.runs.monitor.lines import COLUMNS, GAIN, Line, between_looks, shift_factors
+from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.plan import ORDINARY, MonitorPlan
 from miscal.runs.monitor.questions import LEAST_ADVICE, questions_of, shares_of
-from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.values import values_of
 
 ALPHA = 0.05

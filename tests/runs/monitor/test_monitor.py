@@ -18,9 +18,9 @@ from miscal.runs.monitor.bets import Watch, blocks, conditional_log_factors
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys, many_alike, more_than_chance, order_digest, refuse_counted
 from miscal.runs.monitor.lines import Line
+from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.plan import ORDINARY, MonitorPlan
 from miscal.runs.monitor.questions import ADVICE, BETS, CHANGE, RAW, MonitorQuestion
-from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
 

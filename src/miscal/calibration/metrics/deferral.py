@@ -17,8 +17,8 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
+from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
-from miscal.calibration.metrics.rows import check_rows, drawn_counts
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import fewness
 

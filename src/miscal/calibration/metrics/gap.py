@@ -19,6 +19,7 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -39,7 +40,6 @@ from miscal.calibration.metrics.inference import (
     p_value_of,
     smece_ends,
 )
-from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SIDES = ("over", "under")

@@ -12,7 +12,7 @@ import numpy as np
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import check_groups, check_rows, labelled
+from miscal.calibration.metrics.checked_rows import check_groups, check_rows, labelled
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from miscal.base.written import decimal
+from miscal.base.number_wording import decimal
 from miscal.cli.exit_status import Stopped
 from miscal.cli.options import Engine, Seed, whole
 

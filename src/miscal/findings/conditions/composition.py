@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.findings.conditions.condition import Condition, Stored
 
 

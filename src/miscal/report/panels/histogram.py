@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from miscal.discovery.summary import FieldNumbers, Histogram
 from miscal.report.drawing import Bar, Scale, round_ticks, stacked_bars
-from miscal.report.numbers import points
+from miscal.report.formatting import points
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 

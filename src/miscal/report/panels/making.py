@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from miscal.discovery.summary import Selection, Summary
+from miscal.report.formatting import DASH, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
-from miscal.report.numbers import DASH, finite
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 from miscal.report.texts import setting, short

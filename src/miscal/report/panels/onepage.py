@@ -5,7 +5,7 @@ from typing import Any
 
 from miscal.discovery.summary import Summary
 from miscal.report.drawing import Dot, reliability_dots
-from miscal.report.numbers import count
+from miscal.report.formatting import count
 from miscal.report.panel import Panel
 from miscal.report.panels import reliability
 from miscal.report.panels.findings import FindingRow, rows_of

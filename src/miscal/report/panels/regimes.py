@@ -6,10 +6,10 @@ from typing import Any
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, whisker
+from miscal.report.formatting import brief_points
 from miscal.report.legend import HIDDEN_SHORT, REGIME_LABELS, SLICE_LABELS, regime_names
-from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
-from miscal.report.rows import slices
+from miscal.report.row_wording import slices
 from miscal.report.source import Source
 
 AXIS = Scale(0.0, 1.0, 8.0, 252.0)

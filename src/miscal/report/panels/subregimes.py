@@ -7,9 +7,9 @@ from miscal.discovery.summary import MeasureAgainstNull, SubregimeNumbers
 from miscal.report.drawing import Scale, whisker
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
+from miscal.report.formatting import finite
 from miscal.report.legend import HIDDEN_REGIMES, REGIME_LABELS, TELLING
 from miscal.report.map_data import MAX_NAME
-from miscal.report.numbers import finite
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 from miscal.report.texts import short

@@ -7,7 +7,7 @@ import numpy as np
 
 from miscal.base.errors import InputError, MismatchError
 from miscal.calibration.metrics import MIN_SLICE_ROWS
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
 from miscal.discovery.fitted_rows import ALL, testifying

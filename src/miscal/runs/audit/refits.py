@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, worst_slice_gap
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again

@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.report.terminal import WIDTH
 
 

@@ -22,6 +22,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.judging import REGIMES
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups, wording
+from miscal.runs.compare.compared_rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.document import (
     CurveSides,
     FieldAgreement,
@@ -32,7 +33,6 @@ from miscal.runs.compare.document import (
     RunPair,
 )
 from miscal.runs.compare.estimates import Floats, Means
-from miscal.runs.compare.rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.sides import Side, Sides, sides_of
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")

@@ -10,8 +10,8 @@ from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
 from miscal.base.folds import assign_folds, row_groups
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
-from miscal.calibration.metrics.rows import take_rows
 from miscal.calibration.survey_design import correlation
 from miscal.discovery.summary import Measure
 from miscal.evidence.conditional import outcome_given_confidence

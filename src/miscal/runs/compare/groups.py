@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr
 
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import average
 from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from miscal.base.written import percent
+from miscal.base.number_wording import percent
 from miscal.discovery.summary import Interval, Measure
 from miscal.runs.compare.document import (
     FieldAgreement,

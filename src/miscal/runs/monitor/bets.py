@@ -28,6 +28,7 @@ from miscal.evidence.conditional import strata
 from miscal.runs.monitor.basis import Basis, Reference
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.lines import Line
+from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.plan import MonitorPlan
 from miscal.runs.monitor.questions import (
     CHANGE,
@@ -43,7 +44,6 @@ from miscal.runs.monitor.questions import (
     TOTAL,
     MonitorQuestion,
 )
-from miscal.runs.monitor.rows import NewLabelled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -21,7 +21,7 @@ from miscal.base.arrays import value_list
 from miscal.base.errors import InputError
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.basis import Basis
-from miscal.runs.monitor.rows import ID, NewLabelled
+from miscal.runs.monitor.new_rows import ID, NewLabelled
 from miscal.runs.monitor.state_schema import Look
 
 Keys = NDArray[np.uint64]

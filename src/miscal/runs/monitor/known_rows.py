@@ -11,7 +11,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
 
 MOST_TRIED = 1_000
 """Rows by which it is told whether the saved model corrects at all. Not tuned."""

@@ -33,7 +33,7 @@ from miscal.evidence.betting import (
     variance_proxy,
 )
 from miscal.findings.conditions import Condition
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

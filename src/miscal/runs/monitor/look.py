@@ -33,9 +33,9 @@ from miscal.runs.monitor.document_numbers import (
 from miscal.runs.monitor.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
 from miscal.runs.monitor.lines import GROUPS, REGIME, Line
 from miscal.runs.monitor.membership import frame_of
+from miscal.runs.monitor.new_rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.plan import plan_of
 from miscal.runs.monitor.questions import hidden_tolerance
-from miscal.runs.monitor.rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
 from miscal.runs.monitor.wording import Again, verdict, warnings_of
@@ -84,7 +84,7 @@ def look(
     at, tolerance, group
         As for :func:`miscal.monitor`.
     **options
-        Those of :func:`.rows.read_labelled`.
+        Those of :func:`.new_rows.read_labelled`.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from miscal.report.drawing import Scale, round_ticks
-from miscal.report.numbers import bounds, points, signed
+from miscal.report.formatting import bounds, points, signed
 from miscal.runs.monitor.document import LineLook, LineNumbers, LookNumbers, MonitoredGroup, Monitoring
 from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from miscal.base.written import percent
-from miscal.report.numbers import points, signed
+from miscal.base.number_wording import percent
+from miscal.report.formatting import points, signed
 from miscal.report.terminal import wrapped
 from miscal.runs.monitor.alarms import VALUES
 from miscal.runs.monitor.document import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from miscal.report.numbers import MINUS
+from miscal.report.formatting import MINUS
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_correlations, threshold_numbers
 from miscal.study.claims.claim import PaperClaim, counts, enough, in_every, ranged, ranged_briefly, rising

@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.numbers import MINUS, metric, percent
+from miscal.report.formatting import MINUS, metric, percent
 from miscal.study.aggregates.association import Association
 
 FEWEST_PAIRS = 5

@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 import polars as pl
 
-from miscal.report.numbers import metric
+from miscal.report.formatting import metric
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import gap_numbers, heterogeneity_gain, improvements, raw_against_learned, size_trends
 from miscal.study.aggregates.association import Association

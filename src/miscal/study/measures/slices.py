@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, smece
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.discovery.fitted_rows import testifying
 from miscal.discovery.json_values import clean_text
 from miscal.discovery.measurements import reliability

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from miscal.report.numbers import DASH, count, metric, percent, signed
+from miscal.report.formatting import DASH, count, metric, percent, signed
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from miscal.report.numbers import DASH, MINUS, percent
+from miscal.report.formatting import DASH, MINUS, percent
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_numbers
 from miscal.study.claims.audits import epochs_of

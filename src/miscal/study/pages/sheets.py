@@ -11,7 +11,7 @@ import polars as pl
 
 from miscal.discovery.summary import CurveNumbers
 from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
-from miscal.report.numbers import DASH, metric
+from miscal.report.formatting import DASH, metric
 from miscal.study.figures.figure import models_in
 from miscal.study.pages.grid import report_link
 from miscal.study.plan import METHODS

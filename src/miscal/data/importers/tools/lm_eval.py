@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.json_files import records, whole
-from miscal.data.importers.rows import (
+from miscal.data.importers.imported_rows import (
     ImportedRow,
     Log,
     UnusableLog,
@@ -27,6 +26,7 @@ from miscal.data.importers.rows import (
     probabilities,
     scalars,
 )
+from miscal.data.importers.json_files import records, whole
 
 LOOKED_FOR = "samples_*.jsonl or any other *.jsonl"
 

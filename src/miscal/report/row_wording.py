@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Summary
-from miscal.report.numbers import count
+from miscal.report.formatting import count
 
 #: A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows.
 REPEATS = 0.95
