@@ -42,7 +42,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *wrapped(
             ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase)
         ),
-        *(line for inputs in _inputs(summary) for line in wrapped(inputs)),
+        *(wrapped(f"inputs      {summary.data.x_source}") if summary.data.x_source else ()),
         *(line for warning in summary.warnings for line in wrapped(f"warning     {warning}")),
         # a path is never broken: it is there to be copied
         f"report      {out / 'report.html'}",
@@ -57,10 +57,6 @@ def _rows(summary: Summary) -> str:
     return (
         f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
     )
-
-
-def _inputs(summary: Summary) -> list[str]:
-    return [f"inputs      {summary.data.x_source}"] if summary.data.x_source else []
 
 
 def _regimes(summary: Summary) -> list[str]:

@@ -1,7 +1,7 @@
 """Write the sentences of a summary from its values."""
 
 from miscal.base.number_wording import percent
-from miscal.discovery.summary import CertificateNumbers, PlaceNumbers, Summary
+from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim
 from miscal.evidence.limits import Bound
@@ -13,7 +13,11 @@ def verdict_of(summary: Summary) -> str:
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
-    claim = Claim(summary.field.structure, _certificate(summary.certificate))
+    numbers = summary.certificate
+    total = _bound(numbers.lower_bound_total, numbers.p_value_total)
+    hidden = _bound(numbers.lower_bound_hidden, numbers.p_field)
+    proof = Certificate(total, hidden, numbers.detectable, numbers.n or 0, numbers.p_structure)
+    claim = Claim(summary.field.structure, proof)
     return f"{shown} {verdict(claim, places, groups, evidence=summary.evidence)}"
 
 
@@ -25,12 +29,6 @@ def _place(place: PlaceNumbers, summary: Summary) -> Place:
         region = summary.subregimes[place.part]
         name = f'"{region.name}"'
     return Place(name, place.hidden, None if region.hidden is None else region.hidden.interval)
-
-
-def _certificate(numbers: CertificateNumbers) -> Certificate:
-    total = _bound(numbers.lower_bound_total, numbers.p_value_total)
-    hidden = _bound(numbers.lower_bound_hidden, numbers.p_field)
-    return Certificate(total, hidden, numbers.detectable, numbers.n or 0, numbers.p_structure)
 
 
 def _bound(measure, p_value: float | None) -> Bound:

@@ -205,22 +205,18 @@ def certificate(
     (True, 0.0005)
     """
     rng = np.random.default_rng(random_state)
+    # the size that the field's test detects, by itself or beside the test of the structure, which is taken to see none
+    level = needed(1.0 if p_structure is None else settings.field_weight, settings.significance)
     proof = Certificate(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        detectable=_detectable(rows, settings, alone=p_structure is None),
+        detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings),
         n=len(rows),
         p_structure=p_structure,
         field_weight=settings.field_weight,
     )
     # of what is not claimed, no size is given
     return proof if proof.p_value < settings.significance else replace(proof, hidden=replace(proof.hidden, low=0.0))
-
-
-def _detectable(rows: LabelledRows, settings: EvidenceSettings, *, alone: bool) -> float | None:
-    """Return the size that the field's test detects, by itself or beside another that sees nothing."""
-    level = needed(1.0 if alone else settings.field_weight, settings.significance)
-    return detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings)
 
 
 def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:

@@ -85,11 +85,6 @@ def _question_problem(question: Question) -> str | None:
     return None
 
 
-def _candidates(choices: tuple[str, ...], form: str) -> tuple[str, ...]:
-    named = LETTERS[: len(choices)] if form == "letter" else choices
-    return tuple(f" {name}" for name in named)
-
-
 def question_items(
     questions: Sequence[Question], *, template: str = DEFAULTS["choice"], form: str = "letter"
 ) -> list[Item]:
@@ -128,12 +123,13 @@ def question_items(
     items = []
     for row, question in enumerate(questions):
         listed = lettered(question.choices)
+        named = LETTERS[: len(question.choices)] if form == "letter" else question.choices
         items.append(
             Item(
                 row=row,
                 id=question.id,
                 prompt=render(template, question=question.question, choices=listed),
-                candidates=_candidates(question.choices, form),
+                candidates=tuple(f" {name}" for name in named),
                 gold=question.answer_index,
                 rule="top",
                 text=f"{question.question}\n{listed}",

@@ -180,7 +180,9 @@ def _cells_of_kind(
 
 def _lines(found: Survey) -> list[str]:
     lines = [f"{found.n_pairs} pairs, {sum(one.n for one in found.shares)} cells"]
-    lines += [f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done   {_hours(one.hours)}" for one in found.shares]
+    for one in found.shares:
+        time = _about(None if one.hours is None else 3600 * one.hours)
+        lines.append(f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done   {time}")
     lines += ["", *_table(found.cells), ""]
     lines += [f"all that is left, on {machine.name}: {_left(found.cells, machine)}" for machine in MACHINES]
     if found.gigabytes:
@@ -216,7 +218,8 @@ def _table(cells: Sequence[PlannedCell]) -> list[str]:
 def _row(one: PlannedCell) -> list[str]:
     size = f"{_number(one.size.n)} x {_number(one.size.d)}"
     leaves = "unknown" if one.gigabytes is None else f"{decimal(one.gigabytes, 1)} GB" if one.gigabytes else "-"
-    times = ["done" if one.done else _time(one.seconds[machine.name]) for machine in MACHINES]
+    seconds = [one.seconds[machine.name] for machine in MACHINES]
+    times = ["done" if one.done else "unknown" if time is None else duration(time) for time in seconds]
     cell = " ".join(part for part in (one.cell.kind, one.cell.method) if part)
     return [cell, one.model, one.dataset, size, leaves, *times, _settings(one.cell.settings)]
 
@@ -238,14 +241,10 @@ def _number(value: int | None) -> str:
     return "?" if value is None else f"{value:,}"
 
 
-def _time(seconds: float | None) -> str:
-    return "unknown" if seconds is None else duration(seconds)
-
-
 def _left(cells: Sequence[PlannedCell], machine: Machine) -> str:
     seconds = [one.seconds[machine.name] for one in cells if not one.done]
-    return "time unknown" if None in seconds else f"about {duration(sum(seconds))}"
+    return _about(None if None in seconds else sum(seconds))
 
 
-def _hours(hours: float | None) -> str:
-    return "time unknown" if hours is None else f"about {duration(3600 * hours)}"
+def _about(seconds: float | None) -> str:
+    return "time unknown" if seconds is None else f"about {duration(seconds)}"

@@ -183,9 +183,11 @@ def sentences(verdict: MethodVerdict) -> list[str]:
         f"chance, {BEYOND_CHANCE}. In {gaps.n_large} the gap is at least {LARGE_GAP:g}."
     ]
     if verdict.n_tested:
+        planned = verdict.n_family > verdict.n_tested
+        tested = f"all {verdict.n_family} pairs that are planned" if planned else "the number of pairs"
         said.append(
             f"For {of_pairs(verdict.n_proved, verdict.n_tested)} the certificate proves hidden miscalibration after "
-            f"allowing for {_tested(verdict)} (Holm, 5 %). Without that allowance it would be "
+            f"allowing for {tested} (Holm, 5 %). Without that allowance it would be "
             f"{verdict.n_proved_alone}."
         )
     else:
@@ -202,12 +204,6 @@ def sentences(verdict: MethodVerdict) -> list[str]:
             f"{verdict.n_harmed_local}, counted in the same way."
         )
     return said
-
-
-def _tested(verdict: MethodVerdict) -> str:
-    if verdict.n_family > verdict.n_tested:
-        return f"all {verdict.n_family} pairs that are planned"
-    return "the number of pairs"
 
 
 def of_pairs(k: int, n: int) -> str:

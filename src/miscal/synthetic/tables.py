@@ -22,7 +22,8 @@ def recovery(records: Sequence[Record]) -> pl.DataFrame:
         "r": pl.Float64, "rmse": pl.Float64, "limit": pl.Float64, "limit_bandwidth": pl.Float64,
         "sigma": pl.Float64, "lambda": pl.Float64, "epoch": pl.Int64, "structure": pl.Boolean,
     }  # fmt: skip
-    rows = [_place(x.cell) | {"r": x.r, "rmse": x.rmse} | _facts(x, extra) for x in records]
+    facts = [name for name in extra if name not in ("r", "rmse")]
+    rows = [_place(x.cell) | {"r": x.r, "rmse": x.rmse} | {name: x.facts.get(name) for name in facts} for x in records]
     return _frame(rows, _PLACE | extra)
 
 

@@ -313,16 +313,12 @@ def gap_of(
         name: (known or {}).get(name) or smece_ends(part, n_draws, random_state)
         for name, part in {**parts, "all": rows}.items()
     }
-    interval = _combined(ends)
+    # the least and the largest gap that the intervals of the slices and of all rows allow
+    low, high = np.max([interval for name, interval in ends.items() if name != "all"], axis=0).tolist()
+    interval = low - ends["all"][1], high - ends["all"][0]
     if tested:
         # the test excludes a gap of 0 where nothing is wrong, which says nothing where all rows together are off
         low = interval[0] if ends["all"][0] > 0 else tested[0] or min(0.0, interval[0])
         interval = low, tested[1]
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
-
-
-def _combined(ends: dict[str, tuple[float, float]]) -> tuple[float, float]:
-    """Return the least and the largest gap that the intervals of smECE of the slices and of all rows allow."""
-    low, high = np.max([interval for name, interval in ends.items() if name != "all"], axis=0).tolist()
-    return low - ends["all"][1], high - ends["all"][0]

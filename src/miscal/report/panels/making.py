@@ -145,7 +145,11 @@ def view(source: Source) -> MakingView:
     """Return how the run was made."""
     summary = source.summary
     selection = summary.selection
-    shown = _shown(selection)
+    # the first candidates, and after them every chosen one
+    shown = [
+        *selection.candidates[:MAX_CANDIDATES],
+        *(candidate for candidate in selection.candidates[MAX_CANDIDATES:] if candidate.get("chosen")),
+    ]
     columns = _columns(selection)
     simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
     # what was chosen is a list of its own
@@ -222,12 +226,6 @@ def _stages(timing: dict[str, float]) -> list[Stage]:
         )
         for key, value in timing.items()
     ]
-
-
-def _shown(selection: Selection) -> list[dict[str, Any]]:
-    """Return the first candidates, and after them every chosen one."""
-    first, rest = selection.candidates[:MAX_CANDIDATES], selection.candidates[MAX_CANDIDATES:]
-    return [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
 
 
 def _columns(selection: Selection) -> list[TableColumn]:

@@ -275,11 +275,7 @@ def kind_of(source: dict[str, Any]) -> Any:
 
 def has_column(rows: RunRows, name: str) -> bool:
     """Say whether the data of a run have a column."""
-    return name in _columns(rows)
-
-
-def _columns(rows: RunRows) -> list[str]:
-    return _table(rows).columns
+    return name in _table(rows).columns
 
 
 def _table(rows: RunRows) -> Table:

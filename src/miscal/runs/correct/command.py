@@ -149,7 +149,8 @@ def _refuse_nothing(tally: Tally, source: NewSource) -> None:
             f"where: {source.where!r} keeps none of the {tally.read} rows; correct the condition, or leave it out"
         )
     if tally.written == 0:
-        raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({_reasons(tally)})")
+        reasons = ", ".join(f"{reason}: {n}" for reason, n in tally.faults.items())
+        raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({reasons})")
 
 
 def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
@@ -198,7 +199,3 @@ def _said(resumed: int, done: int, n: int, seconds: float) -> str:
     left = (n - resumed - done) / rate
     shown = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min" if left < 6_000 else f"{left / 3600:.1f} h"
     return f"correcting: {resumed + done:,} of {n:,} rows, {rate:,.0f} rows a second, {shown} left"
-
-
-def _reasons(tally: Tally) -> str:
-    return ", ".join(f"{reason}: {n}" for reason, n in tally.faults.items())

@@ -119,7 +119,7 @@ def _chart(
         dots=dots[1:],
         line=y(line),
         across=[(x(tick), f"{tick:,.0f}") for tick in round_ticks(0, ends[-1], 4)],
-        up=[(y(tick), _power(tick)) for tick in whole],
+        up=[(y(tick), capital(tick) if -3 <= tick <= 4 else f"10^{tick}") for tick in whole],
         answered=answered is not None,
         alarm=side == "change",
     )
@@ -136,10 +136,6 @@ def capital(evidence: float) -> str:
     if evidence >= 5:
         return f"10^{evidence:.0f}"
     return f"{10**evidence:,.0f}" if evidence >= 1 else f"{10**evidence:.2g}"
-
-
-def _power(tick: int) -> str:
-    return capital(tick) if -3 <= tick <= 4 else f"10^{tick}"
 
 
 @dataclass(frozen=True)

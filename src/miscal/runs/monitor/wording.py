@@ -104,8 +104,10 @@ def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
         numbers += f": a shift of {signed(one.shift, 2)} in log-odds, against {signed(one.before, 2)} in the run"
     if one.kind == GAIN:
         numbers = f"in {span}, they lose {one.shift or 0.0:.4f} nats of log loss for each of {_count(one.n, 'row')}"
+    first, last = one.since
+    began = f"with look {first}" if first == last else f"with one of the looks {first} to {last}"
     together = "" if one.proven else ", which brings most of the evidence and would not prove it alone"
-    return f"{_where(one, phrases)} {_since(one)}{together}: {numbers}"
+    return f"{_where(one, phrases)} (seen at look {one.raised}; it began {began}){together}: {numbers}"
 
 
 def _where(one: AlarmNumbers, phrases: dict[str, str]) -> str:
@@ -119,12 +121,6 @@ def _where(one: AlarmNumbers, phrases: dict[str, str]) -> str:
         FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than the corrected confidences say,",
         VALUES: f"Over the values of {one.about!r} together, the corrected confidences are off",
     }[one.kind]
-
-
-def _since(one: AlarmNumbers) -> str:
-    first, last = one.since or (one.raised, one.raised)
-    began = f"with look {first}" if first == last else f"with one of the looks {first} to {last}"
-    return f"(seen at look {one.raised}; it began {began})"
 
 
 def _worse(last: LookNumbers) -> Iterator[str]:
@@ -261,14 +257,16 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     """
     last = found.looks[-1]
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
+    dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
+    more = len(found.left_out) - SHOWN
     lines = [
-        f"rows        {last.rows:,} new, {found.rows:,} in {looks}{_dropped(last.dropped)}",
+        f"rows        {last.rows:,} new, {found.rows:,} in {looks}{dropped}",
         f"outcomes    {percent(found.accuracy, 1)} are 1; mean confidence {percent(found.corrected, 1)} corrected, "
         f"{percent(found.confidence, 1)} raw",
         f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
         *_farthest(found),
         *(f"not watched {one}" for one in found.left_out[:SHOWN]),
-        *_more(len(found.left_out) - SHOWN),
+        *([f"            and {more:,} more: see the page"] if more > 0 else []),
         *(f"warning     {one}" for one in found.warnings),
     ]
     return [
@@ -299,11 +297,3 @@ def _farthest(found: Monitoring) -> Iterator[str]:
 def _clear(ends: tuple[float | None, float | None]) -> bool:
     low, high = ends
     return low is not None and high is not None and not low <= 0 <= high
-
-
-def _dropped(n: int) -> str:
-    return f"; {n:,} left out as invalid" if n else ""
-
-
-def _more(n: int) -> list[str]:
-    return [f"            and {n:,} more: see the page"] if n > 0 else []

@@ -45,7 +45,9 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
     rows = [
         [
             named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
-            text(row["method"]), whole(row["n_test"]), _accuracy(row), share(row["confidence"]),
+            text(row["method"]), whole(row["n_test"]),
+            replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else ""),
+            share(row["confidence"]),
             score(row["smece"]), score(row["delta_std"]), share(row["share_unsupported"]),
             GridCell(row["worst"] or "none", row["worst"], kind=row["worst"] or "",
                      aside=share(row["share_worst"], 0).text if row["worst"] else ""),
@@ -54,7 +56,7 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
             change(row["log_loss_saved"], row["log_loss_saved_low"], row["log_loss_saved_high"]),
             change(row["log_loss_saved_local"], row["log_loss_saved_local_low"], row["log_loss_saved_local_high"]),
         ]
-        for row in _learned(tables["pairs"]).iter_rows(named=True)
+        for row in tables["pairs"].filter(pl.col("geometry") == LEARNED).iter_rows(named=True)
     ]  # fmt: skip
     return Grid("All pairs", _PAIR_COLUMNS, rows, _PAIRS_NOTE)
 
@@ -88,11 +90,6 @@ _PAIRS_NOTE = (
     "where its kernel weights sum to less than 1. As in the paper, it keeps its estimate; a plan may change this by "
     "the option min_mass."
 )
-
-
-def _accuracy(row: dict) -> GridCell:
-    """Write the mean outcome, and say where it is no accuracy."""
-    return replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else "")
 
 
 def methods_grid(tables: Tables) -> Grid | None:
@@ -155,10 +152,6 @@ def failures_grid(tables: Tables) -> Grid | None:
         for row in failed.iter_rows(named=True)
     ]
     return Grid("Failures", columns, rows, sortable=False)
-
-
-def _learned(pairs: pl.DataFrame) -> pl.DataFrame:
-    return pairs.filter(pl.col("geometry") == LEARNED)
 
 
 _MOST = 60

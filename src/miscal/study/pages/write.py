@@ -126,6 +126,7 @@ def _index(
     out: Path,
 ) -> str:
     methods = [verdict.method for verdict in summary.verdicts]
+    nulls = sorted(set(tables["nulls"]["null"].to_list()))
     return _page(
         "index.html",
         summary=summary,
@@ -134,7 +135,7 @@ def _index(
         figures=drawn,
         beside=_beside(summary),
         missing=[figure.title for figure in FIGURES if figure not in [section.figure for section in drawn]],
-        nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in _nulls(tables)]),
+        nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in nulls]),
         seeds=_each(methods, lambda method: [paper_grids.seed_grid(tables, method)]),
         thresholds=_each(methods, lambda method: [paper_grids.threshold_grid(tables, method)]),
         gaps=_each(methods, lambda method: [paper_grids.gap_grid(tables, method)]),
@@ -163,10 +164,6 @@ def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[PaperClaim]
         for name in {claim.figure for claim in claims} - beside.keys():
             beside[name] = [(method, [claim for claim in claims if claim.figure == name])]
     return beside
-
-
-def _nulls(tables: Tables) -> list[str]:
-    return sorted(set(tables["nulls"]["null"].to_list()))
 
 
 def _each(methods: list[str], make) -> list[tuple[str, Grid]]:
