@@ -451,12 +451,12 @@ def part_names(
     for index, parent in enumerate(parents):
         phrase, alone = PHRASES[by, parent], list(parents).count(parent) == 1
         number = list(parents[:index]).count(parent) + 1
-        name = _told_name(index, clauses, words) or rules[index]
+        name = _described_name(index, clauses, words) or rules[index]
         names.append(name or _fallback(phrase, mixtures[index], alone, number))
     return _unique(names, [PHRASES[by, parent] for parent in parents])
 
 
-def _told_name(index: int, clauses: Sequence[Clause | None], words: Sequence[Keywords]) -> str:
+def _described_name(index: int, clauses: Sequence[Clause | None], words: Sequence[Keywords]) -> str:
     """Clause and words of a part; if other parts have the same clause, the words that those do not have."""
     clause, own = clauses[index], words[index]
     if clause is None:
