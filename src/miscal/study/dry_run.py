@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miscal.base.number_wording import decimal, duration
+from miscal.base.number_wording import decimal, duration, percent
 from miscal.scoring.registry import BASE_MODELS
 from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.expected_time import (
@@ -203,7 +203,7 @@ def _formulas() -> list[str]:
         "loading: scoring takes 2 x parameters x tokens x rows; a fit of method paper takes settings x epochs x "
         "training rows x 6 x (weights of phi + batch x outputs), a bound from above",
         f"rates, in operations a second where a model is asked and where phi trains: one CPU core {CORE_RATE:.3g}; "
-        f"{rates}, which is {100 * REACHED:.0f} % of the data sheets; all other cells take one core",
+        f"{rates}, which is {percent(REACHED)} of the data sheets; all other cells take one core",
     ]
 
 

@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 import polars as pl
 
+from miscal.base.number_wording import percent
 from miscal.report.formatting import metric
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import gap_numbers, heterogeneity_gain, improvements, raw_against_learned, size_trends
@@ -21,7 +22,6 @@ from miscal.study.claims.claim import (
     in_most,
     ranged,
     rising,
-    whole_percent,
 )
 from miscal.study.tables import LEARNED, RAW, Tables, of_method
 from miscal.study.verdict import BEYOND_CHANCE, of_pairs
@@ -53,7 +53,7 @@ def gaps(tables: Tables, method: str) -> list[PaperClaim]:
     return [
         PaperClaim(
             "gaps", "appendix F.2", "In most pairs the gap is above 0.",
-            f"{whole_percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(found.n_above_zero, n), n,
+            f"{percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(found.n_above_zero, n), n,
             "A calibrated model has a gap above 0, too, so that this count shows nothing by itself.",
         ),
         PaperClaim(
@@ -77,12 +77,12 @@ def gaps(tables: Tables, method: str) -> list[PaperClaim]:
 def _shares(n: int, mean: float | None) -> list[PaperClaim]:
     if mean is None:
         return []
-    published = f"{whole_percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)"
+    published = f"{percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)"
     return [
         PaperClaim(
             "gaps", "section 5", "In pairs with a gap of at least 0.06, the worst slice is no rare edge case.",
-            published, f"{whole_percent(mean)} of rows", n,
-            f"The worst slice holds over {whole_percent(EDGE_CASE)} of the rows on average.",
+            published, f"{percent(mean)} of rows", n,
+            f"The worst slice holds over {percent(EDGE_CASE)} of the rows on average.",
             *enough(mean > EDGE_CASE, n),
         )
     ]  # fmt: skip
@@ -138,9 +138,9 @@ def raw(tables: Tables, method: str) -> list[PaperClaim]:
     return [
         PaperClaim(
             "raw-gaps", "appendix F.2", "Learning finds a slice worse than the whole more often than raw inputs do.",
-            f"{whole_percent(paper.POSITIVE_LEARNED)} learned, {whole_percent(paper.POSITIVE_RAW)} raw",
-            f"{whole_percent(found.share_learned_above_zero or 0.0)} learned, "
-            f"{whole_percent(found.share_raw_above_zero or 0.0)} raw", found.n,
+            f"{percent(paper.POSITIVE_LEARNED)} learned, {percent(paper.POSITIVE_RAW)} raw",
+            f"{percent(found.share_learned_above_zero or 0.0)} learned, "
+            f"{percent(found.share_raw_above_zero or 0.0)} raw", found.n,
             "Of the pairs in which one of them alone has a gap above 0, it is the learned one in more than half, by a "
             "sign test at 5 %.", *in_most(alone[0], sum(alone), of=found.n),
         ),
