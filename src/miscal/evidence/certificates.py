@@ -37,7 +37,7 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.document import Measure, Number, Part, Probability, Share
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import check_groups
+from miscal.calibration.metrics.checked_rows import check_groups
 from miscal.evidence.combination import needed, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit
@@ -245,20 +245,16 @@ def certificate(
     (True, 0.0005)
     """
     rng = np.random.default_rng(random_state)
+    # the size that the field's test detects, by itself or beside the test of the structure, which is taken to see none
+    level = needed(1.0 if p_structure is None else settings.field_weight, settings.significance)
     return Certificate.of(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        detectable=_detectable(rows, settings, alone=p_structure is None),
+        detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings),
         n=len(rows),
         p_structure=p_structure,
         settings=settings,
     )
-
-
-def _detectable(rows: LabelledRows, settings: EvidenceSettings, *, alone: bool) -> float | None:
-    """Return the size that the field's test detects, by itself or beside another that sees nothing."""
-    level = needed(1.0 if alone else settings.field_weight, settings.significance)
-    return detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings)
 
 
 def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:
