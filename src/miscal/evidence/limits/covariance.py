@@ -298,7 +298,7 @@ def by_size(field: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Fl
     [0.0, 0.5, -1.0, 1.0]
     """
     largest = float(np.quantile(np.abs(field), settings.size_quantile))
-    return np.clip(field / largest, -1.0, 1.0) if largest > 0 else np.sign(field)
+    return np.clip(field, -largest, largest) / largest if largest > 0 else np.sign(field)
 
 
 def common_limit(
