@@ -30,9 +30,9 @@ from _validity_worlds import (
 from miscal.base.folds import assign_folds
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
+from miscal.calibration.metrics.checked_rows import check_rows, take_rows
 from miscal.calibration.metrics.confidence_cells import merge, observed, smece_statistic
 from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
-from miscal.calibration.metrics.rows import check_rows, take_rows
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares

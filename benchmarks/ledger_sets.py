@@ -34,7 +34,7 @@ from miscal.findings.conditions.kinds.any_of import AnyOf
 from miscal.findings.ledger import Finding
 
 FIELDS = ("set", "seed")
-MIN_ROWS, LEVEL = 20, 0.05
+MIN_GROUP_ROWS, LEVEL = 20, 0.05
 KINDS = ("told", "described", "accounted", "explained", "missed", "added")
 # miscal 33ccfff: discover FILE --confidence f --correct y --embeddings X.npy --text text --metadata COLUMN
 BEFORE = {
@@ -57,7 +57,7 @@ def values_of(rows: Triples, column: str) -> dict[str, np.ndarray]:
     """Rows of each value of a column, by the words that describe it."""
     values = rows.metadata[column]
     cells = {f"{column} = {value}": values == value for value in np.unique(values)}
-    return {name: cell for name, cell in cells.items() if cell.sum() >= MIN_ROWS}
+    return {name: cell for name, cell in cells.items() if cell.sum() >= MIN_GROUP_ROWS}
 
 
 def describes(finding: Finding, column: str, name: str) -> bool:

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import fixed_point, smece
+from miscal.calibration.metrics.checked_rows import check_rows, weighted_residuals
 from miscal.calibration.metrics.heat import SMALLEST_SIGMA, bin_residuals, cells_needed, cosine_moments, smoothed
-from miscal.calibration.metrics.rows import check_rows, weighted_residuals
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 

@@ -60,7 +60,7 @@ def test_rows_outside_the_sample_are_one_fold_and_the_last(found):
 
 
 def test_the_summary_and_the_page_say_so(found):
-    from miscal.report.rows import row_words, sampled
+    from miscal.report.row_wording import row_words, sampled
 
     told = sampled(SIZE, N)
     assert told == "The field was learned from 900 of 6,000 rows, drawn at random; all rows testify."

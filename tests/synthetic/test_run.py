@@ -15,7 +15,7 @@ import pytest
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
 from miscal.cli import main
-from miscal.synthetic import cited, fits, output
+from miscal.synthetic import fits, output, paper_numbers
 from miscal.synthetic.cells import cells_of
 from miscal.synthetic.folder import ExperimentFolder
 from miscal.synthetic.run import run
@@ -96,7 +96,7 @@ def test_choice_follows_from_the_candidates(everything):
         assert len(own) == 4
         chosen = own.filter(pl.col("proxy") == pl.col("proxy").min())["r"][0]
         assert row["regret"] == pytest.approx(own["r"].max() - chosen)
-        assert row["paper_regret"] == cited.REGRET[row["amplitude"], row["frequency"]]
+        assert row["paper_regret"] == paper_numbers.REGRET[row["amplitude"], row["frequency"]]
     auto = candidates.filter(pl.col("method") == "auto")
     assert (auto.group_by("amplitude", "frequency").agg(pl.col("chosen").sum())["chosen"] == 1).all()
 
@@ -128,7 +128,7 @@ def test_the_page_stands_alone(everything):
     assert not re.search(r"https?://|url\(", re.sub(r"base64,[^\"]*", "", text))
     assert {"clusters", "sinusoid", "interaction", "selection", "resreg", "cost"} <= set(page.ids)
     assert sum(source.startswith("data:image/svg") for source in page.sources) == len(FIGURES)
-    assert cited.SAID["resreg"] in text
+    assert paper_numbers.SAID["resreg"] in text
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower()
 
 

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from miscal.base.document import MeasureAgainstNull
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.base.number_wording import percent
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Regime, Summary
 from miscal.findings.ledger import Finding
-from miscal.findings.verdict import sized
+from miscal.findings.verdict import in_points, interval_of_size
+from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.legend import REGIME_LABELS
-from miscal.report.numbers import MINUS, bounds, points, size
-from miscal.report.rows import grouped, row_words, sampled, weighed
+from miscal.report.row_wording import grouped, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
@@ -71,10 +72,10 @@ def _inputs(summary: Summary) -> list[str]:
 def _regimes(summary: Summary) -> list[str]:
     rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{_claimed(regime)} on {regime.share:.0%} of the {rows}: accuracy minus confidence "
+        f"{regime.name:<12}{_claimed(regime)} on {percent(regime.share)} of the {rows}: accuracy minus confidence "
         f"{_shown(regime.residual)}{_hidden(regime)}"
         for regime in summary.regimes
-        if regime.name != "good" and regime.n >= MIN_ROWS
+        if regime.name != "good" and regime.n >= MIN_SLICE_ROWS
     ]
 
 
@@ -95,14 +96,15 @@ def _shown(measure: MeasureAgainstNull) -> str:
 
 def _more_often(finding: Finding) -> str:
     often = "less often" if finding.sign == "over" else "more often"
-    size, _, interval = sized(finding.beyond.value or 0.0, finding.beyond.interval).partition(", ")
-    return f"{size} {often} ({interval})".replace(MINUS, "-")
+    difference = finding.beyond.value or 0.0
+    between = interval_of_size(difference, finding.beyond.interval).replace(MINUS, "-")
+    return f"{in_points(abs(difference))} {often}{f' ({between})' if between else ''}"
 
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
+        f"finding     {one.description}: {one.n:,} rows, right {percent(one.accuracy)} of the time, "
         f"{_more_often(one)} than rows of equal confidence"
         for one in summary.findings[:SHOWN]
     ]

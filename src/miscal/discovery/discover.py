@@ -12,10 +12,11 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
+from miscal.base.number_wording import percent
 from miscal.base.progress import progress_to
 from miscal.base.randomness import global_random_kept
 from miscal.base.threads import one_thread
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
@@ -81,7 +82,7 @@ def discover(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     epsilon: float = EPSILON,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     evidence: Evidence | None = None,
     adjustment: str = FAMILY_WISE,
     sample: int | None = None,
@@ -179,8 +180,8 @@ def discover(
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
-            shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
-            part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")
+            shares = [f"{name}-confident on {percent(np.mean(regime == name))}" for name in ("over", "under")]
+            part.found = f"Estimated to be {' and '.join(shares)} of the rows."
             shown = without_texts(triples) if redact_text else triples
             parts = [
                 _subregimes(rows, shown, labels, by, seed)

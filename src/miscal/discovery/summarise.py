@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from miscal.base.json_values import clean_text, plain
+from miscal.base.number_wording import percent
 from miscal.calibration.labelled_rows import effect_of_mean
-from miscal.calibration.metrics.gap import MIN_ROWS
-from miscal.calibration.metrics.rows import labelled
+from miscal.calibration.metrics.checked_rows import labelled
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.column_reading import ColumnReading
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
-from miscal.discovery.correction_gains import correction_gains
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.run_claim import claim_of
@@ -93,7 +93,7 @@ def summarise(
         certificate=claimed.certificate,
         correction=measurements.comparison(tested, predictions, regime),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
-        gains=correction_gains(tested, predictions),
+        gains=measurements.correction_gains(tested, predictions),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
         subregimes=gated_parts(rows.parts, claimed),
         findings=rows.ledger.findings,
@@ -133,7 +133,7 @@ def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, 
 
 def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
     what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
-    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
+    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
     remarks = [
         f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
         for part in small
@@ -184,8 +184,8 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     if found is None or found.largest < _MUCH_WEIGHT:
         return []
     return [
-        f"a single row has {found.largest:.0%} of all weight, so that means over all {len(weights):,} rows are only as "
-        f"precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
+        f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows are "
+        f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
     ]
 
 

@@ -8,7 +8,7 @@ from miscal.base.json_values import clean_text
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
-from miscal.discovery.shown_text import told_apart
+from miscal.discovery.shown_text import shortened_texts
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date
 from miscal.findings.ledger import with_features
@@ -138,7 +138,7 @@ def _texts(some: Triples) -> "pl.Series":
     import polars as pl
 
     texts = [None] * len(some) if some.text is None else [_text(text) for text in some.text]
-    cut = iter(told_apart([text for text in texts if text is not None], TEXT_LENGTH))
+    cut = iter(shortened_texts([text for text in texts if text is not None], TEXT_LENGTH))
     return pl.Series("text", [None if text is None else next(cut) for text in texts], dtype=pl.String)
 
 

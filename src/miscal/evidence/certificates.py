@@ -5,7 +5,10 @@ estimated field (0 where it is 0) the test mean of r s estimates a lower bound o
 
 Hidden. s is the sign of the hidden field where that is large enough to be worth the noise of its rows, else 0, so that
 a rare regime is not drowned by the rows around it, on which the field is next to nothing
-(:func:`~miscal.evidence.limits.covariance.counted`). With h = E[y | x, f] - E[y | f],
+(:func:`~miscal.evidence.limits.covariance.counted`). Up to 5,000 rows, where the field is too faint for that to be
+enough, a second s is tried beside it, the field by its size
+(:func:`~miscal.evidence.limits.covariance.by_size`), and the error is divided between the two. With
+h = E[y | x, f] - E[y | f],
 E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and E[h s] <= E|h| for any s in [-1, 1]. mu is
 fitted off the test rows. t is the mean of s over the test rows of near-equal confidence: it uses no label, and it must
 be that of the very s that is tested (honest fields of other rows come from other fits, whose signs follow f
@@ -37,7 +40,7 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.document import Measure, Number, Part, Probability, Share
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import check_groups
+from miscal.calibration.metrics.checked_rows import check_groups
 from miscal.evidence.combination import needed, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit
@@ -218,8 +221,8 @@ def certificate(
     Returns
     -------
     Certificate
-        ``total.value`` is the test mean of r s, s the sign of `delta`; ``hidden.value`` likewise, over the rows that
-        :func:`~miscal.evidence.limits.covariance.counted` keeps. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact
+        ``total.value`` is the test mean of r s, s the sign of `delta`; ``hidden.value`` likewise, with the s of the two
+        above that makes it larger. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact
         law of the number of outcomes that agree with s (with weights, by draws of their weighted number); below
         1 - confidence level if and only if ``total.low`` > 0.
         ``hidden.p_value``: H0 y independent of x given f, by
@@ -245,20 +248,16 @@ def certificate(
     (True, 0.0005)
     """
     rng = np.random.default_rng(random_state)
+    # the size that the field's test detects, by itself or beside the test of the structure, which is taken to see none
+    level = needed(1.0 if p_structure is None else settings.field_weight, settings.significance)
     return Certificate.of(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        detectable=_detectable(rows, settings, alone=p_structure is None),
+        detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings),
         n=len(rows),
         p_structure=p_structure,
         settings=settings,
     )
-
-
-def _detectable(rows: LabelledRows, settings: EvidenceSettings, *, alone: bool) -> float | None:
-    """Return the size that the field's test detects, by itself or beside another that sees nothing."""
-    level = needed(1.0 if alone else settings.field_weight, settings.significance)
-    return detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings)
 
 
 def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from miscal.base.number_wording import percent
 from miscal.evidence.claim import Claim
 from miscal.findings.places import Place
 
@@ -35,7 +36,7 @@ def averages(accuracy: float, confidence: float) -> str:
     >>> averages(0.25, 0.75)
     'The model says 75 % on average and is right 25 % of the time.'
     """
-    return f"The model says {confidence:.0%} on average and is right {accuracy:.0%} of the time.".replace("%", " %")
+    return f"The model says {percent(confidence)} on average and is right {percent(accuracy)} of the time."
 
 
 def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:
@@ -136,12 +137,23 @@ def sized(difference: float, interval: Sequence[float | None] | None = None) -> 
     >>> sized(-0.15, (-0.2, -0.104)), sized(0.09), sized(-0.02, (-0.06, 0.01))
     ('15 points, 10 to 20', '9 points', '2 points, −1 to 6')
     """
-    size = in_points(abs(difference))
+    size, between = in_points(abs(difference)), interval_of_size(difference, interval)
+    return f"{size}, {between}" if between else size
+
+
+def interval_of_size(difference: float, interval: Sequence[float | None] | None) -> str:
+    """Write the interval of a difference as that of its size, in points; empty where there is none.
+
+    Examples
+    --------
+    >>> interval_of_size(-0.15, (-0.2, -0.104)), interval_of_size(0.09, None)
+    ('10 to 20', '')
+    """
     if interval is None or interval[0] is None or interval[1] is None:
-        return size
+        return ""
     ends = sorted(100 * end * (-1 if difference < 0 else 1) for end in interval)
     low, high = (f"{end:.1f}" if abs(end) < 0.95 else f"{end:.0f}" for end in ends)
-    return f"{size}, {low} to {high}".replace("-", "\N{MINUS SIGN}")
+    return f"{low} to {high}".replace("-", "\N{MINUS SIGN}")
 
 
 def _beyond_groups(claim: Claim, basis: str) -> str:

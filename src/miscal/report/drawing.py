@@ -89,8 +89,15 @@ def reliability_dots(curve: CurveNumbers | None, x: Scale, y: Scale) -> list[Dot
     largest = max((values[-1] for values in bins), default=1)
     return [
         Dot(
-            *(x.inside(confidence), y.inside(accuracy), y.inside(low), y.inside(high)),
-            *(round(1.6 + 2.6 * math.sqrt(n / largest), 2), confidence, accuracy, (low, high), n),
+            x=x.inside(confidence),
+            y=y.inside(accuracy),
+            low=y.inside(low),
+            high=y.inside(high),
+            radius=round(1.6 + 2.6 * math.sqrt(n / largest), 2),
+            confidence=confidence,
+            accuracy=accuracy,
+            interval=(low, high),
+            n=n,
         )
         for confidence, accuracy, low, high, n in bins
     ]

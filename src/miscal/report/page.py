@@ -11,7 +11,7 @@ from miscal.base.files import replace_file
 from miscal.report.frame import environment, render_page
 from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
-from miscal.report.rows import row_words
+from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
 STYLES = ("base.css", "tables.css", "figures.css", "cards.css", "atlas.css", "print.css")

@@ -12,7 +12,7 @@ from miscal.discovery.redaction import SETTING
 from miscal.discovery.redaction import redacted as without_words
 from miscal.discovery.summary import MapInfo, Summary, read_summary
 from miscal.report import legend
-from miscal.report.numbers import finite
+from miscal.report.formatting import finite
 from miscal.report.texts import clean
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def source_of(summary: Summary, field: "pl.DataFrame", points: "pl.DataFrame", *
     return Source(
         name=(Path(path).name if path else "") or name,
         summary=printable(summary),
-        field=_narrow(field),
+        field=field.select(*FIELD_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in field.columns)),
         map=points,
         # then its files hold no text
         redact_text=bool(summary.settings.get(SETTING)),
@@ -147,10 +147,6 @@ def printable(value: Content) -> Content:
     if isinstance(value, dict):
         return {clean(key): printable(inner) for key, inner in value.items()}
     return value
-
-
-def _narrow(table: "pl.DataFrame") -> "pl.DataFrame":
-    return table.select(*FIELD_COLUMNS, *(name for name in OPTIONAL_COLUMNS if name in table.columns))
 
 
 def _read_map(folder: Path, info: MapInfo | None) -> "pl.DataFrame":

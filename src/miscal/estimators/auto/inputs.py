@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.directions import oriented
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.distances import Distances
@@ -203,9 +204,7 @@ def _components(x: Array, k: int) -> NDArray[np.float32]:
         kept = (x.T @ left) / np.sqrt(values)
     else:
         kept = _leading(x.T @ x, k)[1]
-    # an eigenvector may come with either sign, depending on library and machine
-    sign = np.sign(kept[np.abs(kept).argmax(0), np.arange(kept.shape[1])])
-    return (kept * sign).astype(np.float32)
+    return oriented(kept).astype(np.float32)
 
 
 def _leading(products: Array, k: int) -> tuple[Array, Array]:

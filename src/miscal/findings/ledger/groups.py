@@ -43,7 +43,7 @@ class Groups:
         VALUE, INTERVAL, PAIR, TERM or CLUSTER.
     member : sparse array of shape (n, m), float64
         1 where a row is in a group.
-    parts : tuple of Part
+    parts : tuple of ColumnGroups
         The columns whose values are groups, with the value of each row: what a group is made of.
     typical : tuple of m tuples of int
         Rows (positions) at the centre of a cluster; none for named groups.
@@ -53,7 +53,7 @@ class Groups:
     also: tuple[tuple[Condition, ...], ...]
     kinds: np.ndarray
     member: csc_array
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ColumnGroups, ...] = ()
     typical: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
@@ -70,7 +70,7 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ColumnGroups:
     """Groups of one column.
 
     Attributes
@@ -119,7 +119,7 @@ def named_groups(
     """
     n = len(text) if text is not None else len(next(iter(columns.values()), ()))
     found = _Found(n, settings)
-    cells: list[Part] = []
+    cells: list[ColumnGroups] = []
     for name, values in columns.items():
         part, wide = _cells(name, values, settings)
         if part is None:
@@ -147,7 +147,7 @@ class _Found:
         self.conditions: list[Condition] = []
         self.kinds: list[int] = []
         self.members: list[csc_array] = []
-        self.parts: list[Part] = []
+        self.parts: list[ColumnGroups] = []
 
     def add(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
         size = int(rows.sum())
@@ -163,7 +163,7 @@ class _Found:
         self.kinds.append(kind)
         self.members.append(csc_array(rows[:, None].astype(np.float64)))
 
-    def add_cells(self, part: Part, kind: int) -> None:
+    def add_cells(self, part: ColumnGroups, kind: int) -> None:
         sizes = [int(part.rows(cell).sum()) for cell in range(len(part.cells))]
         filled = [cell for cell, size in enumerate(sizes) if size]
         if len(filled) == 2 and sum(sizes) == self.n:
@@ -177,7 +177,7 @@ class _Found:
             rows = (bins.codes >= first) & (bins.codes <= last)
             self.add(bins.condition(first, last), INTERVAL, rows)
 
-    def add_pairs(self, cells: Sequence[Part]) -> None:
+    def add_pairs(self, cells: Sequence[ColumnGroups]) -> None:
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
         pairs = [pair for one, two in combinations(cells, 2) for pair in _pairs(one, two, least)]
         pairs.sort(key=lambda pair: -pair[0])
@@ -278,7 +278,7 @@ def _end(date: float) -> float:
     return date + (1 if "T" in written(date, True) else seconds("1970-01-02"))
 
 
-def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Part | None, _Bins | None]:
+def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[ColumnGroups | None, _Bins | None]:
     """Cells of a column for values and pairs, and its bins if it holds many distinct numbers or dates."""
     numbers, date = numbers_of(values)
     if numbers is None:
@@ -291,15 +291,15 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Par
             for value in distinct
         )
         codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(cells))
-        return Part(name, (*cells, Missing(name)), codes), None
+        return ColumnGroups(name, (*cells, Missing(name)), codes), None
     bins = _bins(name, numbers, settings.bins, date)
     wide = _bins(name, numbers, settings.pair_bins, date)
     cells = tuple(wide.condition(i, i) for i in range(wide.count))
     codes = np.where(wide.codes < 0, len(cells), wide.codes)
-    return Part(name, (*cells, Missing(name)), codes), bins
+    return ColumnGroups(name, (*cells, Missing(name)), codes), bins
 
 
-def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Part | None:
+def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> ColumnGroups | None:
     missing = np.array([value is None or value != value for value in values], bool)
     written = np.where(missing, "", values.astype(str))
     distinct, codes = np.unique(written[~missing], return_inverse=True)
@@ -307,7 +307,7 @@ def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Part
         return None
     every = np.full(len(values), len(distinct))
     every[~missing] = codes
-    return Part(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
+    return ColumnGroups(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
 
 
 def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
@@ -329,7 +329,9 @@ def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
                 yield first, after - 1
 
 
-def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, Part, int]]:
+def _pairs(
+    one: ColumnGroups, two: ColumnGroups, least: int
+) -> Iterator[tuple[int, ColumnGroups, int, ColumnGroups, int]]:
     """Pairs of cells that share enough rows, with their number of rows."""
     width = len(two.cells)
     counts = np.bincount(one.codes * width + two.codes, minlength=len(one.cells) * width)

@@ -295,15 +295,16 @@ class _Scan:
 
     def _size(self, group: int, z: float) -> Measure:
         """How much more often a group is right, given the groups chosen."""
-        factors = self._factors(group)
+        inside = self.groups.rows(group).astype(np.float64)
         variance = self.effect[group] * self.variance[group]
         if self.chosen:
             across = np.stack(self.covariance)
             solved = np.linalg.lstsq(across[:, self.chosen], across[:, group], rcond=1e-10)[0]
-            factors = factors - solved @ [self._factors(other) for other in self.chosen]
+            inside -= self.groups.member[:, self.chosen] @ solved
             variance -= self.effect[group] * float(across[:, group] @ solved)
         if variance <= self.effect[group] * self._least_variance[group]:
             return Measure(value=None)
+        factors = self._factors(inside)
         total = float(factors @ self.rows.residual)
         least = float(-ndtri(self.settings.significance * self.cut_shares[group] / 2))
         test = GroupTest(factors, total, float(variance), z, least)
@@ -314,8 +315,8 @@ class _Scan:
         """Variance given the groups chosen up to which too little of a candidate is left."""
         return np.maximum(self.settings.variance_left * self.variance, _NO_VARIANCE)
 
-    def _factors(self, group: int) -> np.ndarray:
-        return self.mass * centred(self.groups.rows(group).astype(np.float64), self.stratum, self.mass)
+    def _factors(self, inside: np.ndarray) -> np.ndarray:
+        return self.mass * centred(inside, self.stratum, self.mass)
 
     def _given_chosen(self) -> np.ndarray:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
@@ -342,7 +343,7 @@ class _Scan:
         return best, tuple(others[: self.settings.max_aliases])
 
     def _take(self, group: int) -> None:
-        factor = self.weight * self._factors(group)
+        factor = self.weight * self._factors(self.groups.rows(group).astype(np.float64))
         self.covariance.append(self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass)))
         self.chosen.append(group)
 

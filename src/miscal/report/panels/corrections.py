@@ -7,7 +7,7 @@ from miscal.calibration.metrics import Metric, correction_metrics
 from miscal.discovery.summary import Comparison, Gain
 from miscal.report.legend import CORRECTIONS, SLICE_LABELS
 from miscal.report.panel import Panel
-from miscal.report.rows import slices
+from miscal.report.row_wording import slices
 from miscal.report.source import Source
 
 #: Scores that are distances between accuracy and confidence: told in percentage points, as everywhere on the page.

@@ -1,8 +1,8 @@
 """The words and signs of the page, for someone who never saw the paper."""
 
-from miscal.report.numbers import brief_points
+from miscal.report.formatting import brief_points
 from miscal.report.panel import Panel
-from miscal.report.rows import row_words
+from miscal.report.row_wording import row_words
 from miscal.report.source import Source
 
 ENTRIES = {

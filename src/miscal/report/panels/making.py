@@ -6,9 +6,9 @@ from typing import Any
 
 from miscal.data.column_reading import ColumnReading
 from miscal.discovery.summary import Selection, Summary
+from miscal.report.formatting import DASH, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
-from miscal.report.numbers import DASH, finite
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 from miscal.report.texts import setting, short
@@ -130,7 +130,11 @@ def view(source: Source) -> MakingView:
     """Return how the run was made."""
     summary = source.summary
     selection = summary.selection
-    shown = _shown(selection)
+    # the first candidates, and after them every chosen one
+    shown = [
+        *selection.candidates[:MAX_CANDIDATES],
+        *(candidate for candidate in selection.candidates[MAX_CANDIDATES:] if candidate.get("chosen")),
+    ]
     columns = _columns(selection)
     simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
     # what was chosen is a list of its own

@@ -7,7 +7,7 @@ from miscal.discovery.summary import SmoothEce, Summary
 from miscal.report.drawing import Dot, Scale, reliability_dots
 from miscal.report.legend import SLICE_LABELS
 from miscal.report.panel import Panel
-from miscal.report.rows import slices
+from miscal.report.row_wording import slices
 from miscal.report.source import Source
 
 CURVES = ("all", "over", "under")

@@ -143,11 +143,17 @@ def view(source: Source) -> VerdictView:
         hidden=short(hidden_part, 2000),
         limits=(
             VerdictLimit(
-                *("Miscalibration", total, total_low, smece.p_value if by_smece else proof.p_value_total),
+                label="Miscalibration",
+                quantity=total,
+                low=total_low,
+                p_value=smece.p_value if by_smece else proof.p_value_total,
                 proven=by_smece,
             ),
             VerdictLimit(
-                *("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
+                label="Hidden miscalibration",
+                quantity=hidden,
+                low=rounded_down(proof.lower_bound_hidden),
+                p_value=proof.p_value,
                 proven=proof.claims_hidden,
             ),
         ),

@@ -23,6 +23,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.judging import REGIMES
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups, wording
+from miscal.runs.compare.compared_rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.document import (
     CurveSides,
     FieldAgreement,
@@ -33,7 +34,6 @@ from miscal.runs.compare.document import (
     RunPair,
 )
 from miscal.runs.compare.estimates import Floats, Means
-from miscal.runs.compare.rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.sides import Side, Sides, sides_of
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
@@ -107,9 +107,9 @@ def compare(
             sides = sides_of(a, b, match_rows(a, b, match))
             pairs.append((a, b, sides, _measures(sides, seed, measured)))
         judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
-        told = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
+        judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
     versions = {name: metadata.version(name) for name in LIBRARIES}
-    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=told, versions=versions)
+    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=judged_pairs, versions=versions)
 
 
 def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
@@ -283,7 +283,7 @@ def _fields(sides: Sides, seed: int) -> FieldAgreement:
     found = {}
     for name, values in {"delta": "delta", "hidden": "field"}.items():
         one, two = (getattr(side.rows, values)[side.at] for side in (sides.a, sides.b))
-        found[name] = estimates.correlation(one, two, sides.a.unit, seed, sides.a.weight)
+        found[name] = estimates.correlation_with_interval(one, two, sides.a.unit, seed, sides.a.weight)
     return FieldAgreement(**found)
 
 

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.json_values import interval, number
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE

@@ -6,7 +6,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
 
 
 def frame_of(run: Run, model: SavedModel, rows: NewLabelled) -> Frame:

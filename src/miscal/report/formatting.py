@@ -75,7 +75,9 @@ def brief_points(value: Any) -> str:
 
 
 def percent(value: Any, digits: int = 1) -> str:
-    """Write a probability or share as a percentage.
+    """Write a probability or share as a percentage on a page: a dash where undefined, a space that does not break.
+
+    In sentences, :func:`miscal.base.number_wording.percent` writes whole per cents.
 
     Examples
     --------

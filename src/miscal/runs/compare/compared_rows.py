@@ -171,7 +171,7 @@ class Match:
     a, b : int64 arrays of shape (m,)
         Their places in each run.
     by : str
-        How they were told, for people.
+        How the rows were matched, in words.
     unit : int64 array of shape (m,)
         Pairs of rows with one number count as one: rows of a named group, or with the same id.
     """
@@ -273,11 +273,7 @@ def kind_of(source: dict[str, Any]) -> Any:
 
 def has_column(rows: RunRows, name: str) -> bool:
     """Say whether the data of a run have a column."""
-    return name in _columns(rows)
-
-
-def _columns(rows: RunRows) -> list[str]:
-    return _table(rows).columns
+    return name in _table(rows).columns
 
 
 def _table(rows: RunRows) -> Table:
