@@ -55,7 +55,7 @@ class Combined:
     >>> encoder.transform(values)[:, 2:].tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
     >>> encoder.layout
-    InputLayout(places=2, numbers=2, codes=1)
+    InputLayout(places=2, numbers=2, codes=1, table=False)
     """
 
     kind = "combined"

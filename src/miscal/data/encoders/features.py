@@ -192,20 +192,15 @@ def _of_kind(series: pl.Series, kind: ColumnKind) -> pl.Series:
     import polars as pl
 
     if series.null_count() == len(series) and kind.blank:
-        return series.cast(pl.Float64 if kind.type == "number" else pl.String)
+        return series.cast({"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String))
     now = next((one for one in KINDS if one.reads(series)), None)
-    same = now is not None and now.type == kind.type
-    # dates may have been read from text, and categories may be blanks alone
-    if same and kind.type == "list":
-        found = now.fit(series, kind.column)
-        same = found == kind
-        shown = found.shown
-    else:
-        shown = str(series.dtype) if now is None else now.shown
-    if not same:
-        raise InputError(
-            f"column {kind.column!r} held {kind.shown} when the model was fitted, and must again; got {shown}"
-        )
+    if now is None or now.type != kind.type or kind.type == "list":
+        found = None if now is None else now.fit(series, kind.column)
+        if found != kind:
+            raise InputError(
+                f"column {kind.column!r} held {kind.shown} when the model was fitted, and must again; got "
+                f"{series.dtype if found is None else found.shown}"
+            )
     missing = kind.unknown(series) if kind.type != "category" else series.is_null().to_numpy() & (not kind.blank)
     if missing.any():
         raise InputError(

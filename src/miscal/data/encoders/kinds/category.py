@@ -40,11 +40,15 @@ class CategoryColumn:
     """
 
     type: ClassVar[str] = "category"
-    shown: ClassVar[str] = "text"
 
     column: str
     categories: tuple[str, ...]
     blank: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What it holds, for messages."""
+        return "text"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -46,13 +46,17 @@ class DateColumn:
     """
 
     type: ClassVar[str] = "date"
-    shown: ClassVar[str] = "dates"
 
     column: str
     parts: tuple[str, ...] = ()
     fill: float = 0.0
     blank: bool = False
     edges: tuple[float, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What it holds, for messages."""
+        return "dates"
 
     @property
     def names(self) -> tuple[str, ...]:

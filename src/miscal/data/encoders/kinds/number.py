@@ -41,12 +41,16 @@ class NumberColumn:
     """
 
     type: ClassVar[str] = "number"
-    shown: ClassVar[str] = "numbers"
 
     column: str
     fill: float = 0.0
     blank: bool = False
     edges: tuple[float, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What it holds, for messages."""
+        return "numbers"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -13,27 +13,35 @@ if TYPE_CHECKING:
 class ColumnKind(Protocol):
     """A column of a table as numbers, fitted to the rows learned from.
 
-    `type` names the class in a saved model, `shown` names what it holds in messages. Blanks are values like others
-    where the rows learned from have any.
-
-    Attributes
-    ----------
-    column : str
-    blank : bool
-        Whether any of the rows learned from is blank.
-    names : tuple of str
-        Names of the columns of :meth:`numbers`.
-    levels : tuple of str
-        Names of the columns of :meth:`codes`; none where the column has no levels.
+    `type` names the class in a saved model. Blanks are values like others where the rows learned from have any.
     """
 
     type: ClassVar[str]
-    shown: ClassVar[str]
 
-    column: str
-    blank: bool
-    names: tuple[str, ...]
-    levels: tuple[str, ...]
+    @property
+    def shown(self) -> str:
+        """What the column holds, for messages."""
+        ...
+
+    @property
+    def column(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def blank(self) -> bool:
+        """Whether any of the rows learned from is blank."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of :meth:`numbers`."""
+        ...
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Names of the columns of :meth:`codes`; none where the column has no levels."""
+        ...
 
     @classmethod
     def reads(cls, series: pl.Series) -> bool:

@@ -31,8 +31,6 @@ class VectorColumn:
     """
 
     type: ClassVar[str] = "list"
-    blank: ClassVar[bool] = False
-    levels: ClassVar[tuple[str, ...]] = ()
 
     column: str
     width: int
@@ -41,6 +39,16 @@ class VectorColumn:
     def shown(self) -> str:
         """What it holds, for messages."""
         return f"lists of {self.width} numbers"
+
+    @property
+    def blank(self) -> bool:
+        """No list may be blank."""
+        return False
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Lists have no levels."""
+        return ()
 
     @property
     def names(self) -> tuple[str, ...]:
