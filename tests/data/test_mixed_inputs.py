@@ -13,6 +13,7 @@ from miscal.base.errors import InputError
 from miscal.data.encoders import FeatureColumns, encoder_from_state
 from miscal.data.encoders.kinds import KINDS
 from miscal.data.readers import read_triples
+from miscal.data.readers.leaks import leaks
 from miscal.data.readers.new_rows import read_inputs
 
 N = 240
@@ -118,6 +119,43 @@ def test_columns_stand_beside_an_embedding(tmp_path):
     assert set(t.encoder.columns_of(t.X)) == {"age", "rare", "place", "sex", "when"}
     new = read_inputs(data.drop("correct"), encoder=encoder_from_state(*t.encoder.state()), embeddings=X)
     np.testing.assert_array_equal(new.X, t.X)
+
+
+def test_a_column_that_tells_the_outcome_is_left_out_unless_allowed():
+    data = table(hour=[i % 24 for i in range(N)])
+    late = pl.Series([40.0 * y + i % 11 for i, y in enumerate(data["correct"])])
+    data = data.with_columns(late=late, verdict=pl.Series(["no", "yes"])[data["correct"].to_list()])
+    t = read_triples(data, metadata="verdict")
+    assert t.encoder.columns == ("hour",)
+    assert t.metadata == {}
+    leak = {one["name"]: one["leak"] for one in t.source["read_columns"] if one["leak"] is not None}
+    assert set(leak) == {"late", "verdict"}
+    assert min(leak.values()) > 0.98
+    t = read_triples(data, metadata="verdict", allow_leak="late,verdict")
+    assert t.encoder.columns == ("hour", "late")
+    assert list(t.metadata) == ["verdict"]
+    with pytest.raises(InputError, match=r"no inputs are left.*'late': it tells the outcome"):
+        read_triples(data, features="late")
+
+
+def test_rows_that_testify_by_a_split_have_no_say_in_what_leaks():
+    data = table(hour=[i % 24 for i in range(N)], split=["train"] * 150 + ["val"] * 40 + ["test"] * 50)
+    y = data["correct"].to_list()
+    # tells nothing where the field is learned, and everything where it is tested
+    data = data.with_columns(odd=pl.Series([float(i % 7) if i < 190 else 100.0 * y[i] for i in range(N)]))
+    assert read_triples(data, split="split").encoder.columns == ("hour", "odd")
+
+
+@pytest.mark.slow
+def test_columns_that_say_nothing_are_hardly_ever_leaks():
+    wrong = 0
+    for seed in range(1_000):
+        rng = np.random.default_rng(seed)
+        f = rng.uniform(0.05, 0.95, 100)
+        y = (rng.random(100) < f).astype(float)
+        data = pl.DataFrame({"number": rng.normal(size=100), "kind": rng.integers(30, size=100).astype(str)})
+        wrong += bool(leaks(data, data.columns, y, f, seed))
+    assert wrong <= 1
 
 
 def test_many_numbered_columns_are_an_embedding():

@@ -241,6 +241,14 @@ AdjustmentOption = Annotated[
         "fdr: names more; of the groups beyond the cut, at most one in twenty is expected to be false."
     ),
 ]
+AllowLeak = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL,COL",
+        help="Columns to use although they tell the outcome nearly perfectly, because they are known before it. Others "
+        "that do are left out, with an alarm.",
+    ),
+]
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")
 ]

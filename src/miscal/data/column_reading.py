@@ -21,6 +21,9 @@ class ColumnReading:
         Number of blanks.
     left_out : str or None
         Why it is no part of x; None where it is one.
+    leak : float or None
+        Area under the ROC curve of the outcome by this column alone, where that is so large that the column may be
+        known only after the outcome: it is part of nothing then.
     """
 
     name: str
@@ -28,6 +31,7 @@ class ColumnReading:
     levels: int
     missing: int
     left_out: str | None = None
+    leak: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -3,6 +3,7 @@
 Alarms are of all rows: nothing is learned for them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from miscal.base.number_wording import percent
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
+from miscal.data.column_reading import ColumnReading
 
 DISTANCE = 0.3
 """Mean confidence further than this from the accuracy is an alarm. A convention, not tuned: a larger distance overlooks
@@ -155,3 +157,30 @@ def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> 
     running, ordered = np.r_[0.0, np.cumsum(weight[order])], others[order]
     below, level = (running[np.searchsorted(ordered, values, side)] for side in ("left", "right"))
     return (below + level) / 2 / running[-1]
+
+
+def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
+    """Say which columns tell the outcome nearly perfectly, and were therefore left out.
+
+    Parameters
+    ----------
+    readings : sequence of ColumnReading
+
+    Returns
+    -------
+    tuple of str
+        A sentence for each leak.
+
+    Examples
+    --------
+    >>> [told] = leak_alarms([ColumnReading("minutes late", "number", 90, 0, "...", leak=0.9981)])
+    >>> told.split(",")[0]
+    "The column 'minutes late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998)"
+    """
+    return tuple(
+        f"The column {one.name!r} alone ranks outcomes nearly perfectly (area under the ROC curve {one.leak:.3f}), as "
+        "what is known only after the outcome does. It was left out of inputs and findings; if it is known before the "
+        f"outcome, name it with --allow-leak {one.name}"
+        for one in readings
+        if one.leak is not None
+    )

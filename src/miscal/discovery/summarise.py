@@ -19,7 +19,7 @@ from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
-from miscal.discovery.alarms import alarms
+from miscal.discovery.alarms import alarms, leak_alarms
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.run_claim import claim_of
@@ -82,7 +82,7 @@ def summarise(
         method=model.method,
         evidence=rows.evidence,
         verdict="",
-        alarms=alarms(everyone, **named),
+        alarms=(*alarms(everyone, **named), *leak_alarms(_columns_read(triples))),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),

@@ -82,6 +82,7 @@ class ReadOptions(BaseModel):
     text: str | None = None
     metadata: str | list[str] = Field(default_factory=list)
     where: str | None = None
+    allow_leak: str | list[str] = Field(default_factory=list)
     group: str | None = None
     on_invalid: Literal["error", "drop"] = "error"
     encoding: str = "utf-8"

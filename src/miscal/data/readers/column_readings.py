@@ -19,6 +19,7 @@ ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed
 LEAST_REPEATED = 0.5
 """Text of which a larger share of the values is distinct names rows, or holds sentences."""
 FEW_LEVELS = 50
+LEAK = "it tells the outcome nearly perfectly"
 
 
 def read_columns(frame: pl.DataFrame, names: Sequence[str], *, chosen: bool) -> tuple[ColumnReading, ...]:

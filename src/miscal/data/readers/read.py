@@ -22,9 +22,11 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
+from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
-from miscal.data.readers.column_readings import READ_COLUMNS, read_columns, used
+from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
+from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
@@ -97,6 +99,7 @@ def read_triples(
     group: str | None = None,
     weight: str | None = None,
     where: str | None = None,
+    allow_leak: str | Sequence[str] = (),
     on_invalid: Literal["error", "drop"] = "error",
     encoding: str = "utf-8",
     csv_escape: str | None = None,
@@ -135,6 +138,8 @@ def read_triples(
         out and counted in the notes.
     where : str, optional
         A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
+    allow_leak : str or sequence of str
+        Columns that are used although they tell the outcome nearly perfectly, because they are known before it.
     on_invalid : {"error", "drop"}
         Whether rows with missing, NaN or infinite values, or a confidence outside [0, 1], are refused or dropped
         and counted in the notes.
@@ -183,11 +188,13 @@ def read_triples(
     rows = choose_rows(table, roles.columns, inputs, where)
     readings = read_columns(rows.frame, inputs.features, chosen=not inputs.auto)
     inputs = replace(inputs, features=used(readings))
+    allowed = _allowed(allow_leak, table)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     rows, weights, about_weights = _weighed(rows, roles)
-    options = _options(roles, inputs) | {
+    readings, inputs, roles = _without_leaks(rows, readings, inputs, roles, allowed, seed)
+    options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
         "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding,
         "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
@@ -277,6 +284,35 @@ def _roles(
         ID if ID in table.columns else None,
         table.notes + said + also,
     )
+
+
+# --- leaks --------------------------------------------------------------------------------------------------------
+
+
+def _allowed(names: str | Sequence[str], table: Table) -> tuple[str, ...]:
+    return tuple(find(name, table.columns, what="allow_leak") for name in split_names(names))
+
+
+def _without_leaks(
+    rows: TableRows, readings: Sequence[ColumnReading], inputs: XSource, roles: Roles, allowed: Sequence[str], seed: int
+) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
+    """Leave columns out that tell the outcome nearly perfectly; rows that testify by a split have no say in it."""
+    asked = [name for name in dict.fromkeys((*inputs.features, *roles.metadata)) if name not in allowed]
+    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
+    f, teaching = confidences(rows, roles.confidence)[0], np.full(len(y), True)
+    if roles.split is not None:
+        teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
+    found = leaks(rows.frame.filter(teaching), asked, y[teaching], f[teaching], seed)
+    if not found:
+        return tuple(readings), inputs, roles
+    known = {one.name: one for one in (*read_columns(rows.frame, list(found), chosen=True), *readings)}
+    marked = [replace(known[name], left_out=LEAK, leak=area) for name, area in found.items()]
+    kept = [one for one in readings if one.name not in found]
+    features = tuple(name for name in inputs.features if name not in found)
+    metadata = tuple(name for name in roles.metadata if name not in found)
+    if inputs.kind == "features" and not features:
+        used(marked)
+    return (*kept, *marked), replace(inputs, features=features), replace(roles, metadata=metadata)
 
 
 # --- values -------------------------------------------------------------------------------------------------------
