@@ -66,9 +66,9 @@ def test_rows_that_differ_are_not_called_equal_in_any_file(ending, tmp_path):
     (table.write_csv if ending == ".csv" else table.write_parquet)(path)
     triples = read_triples(path, **asked)
     assert kept_together(triples) == ()
-    np.testing.assert_array_equal(triples.X, X)
+    np.testing.assert_array_equal(triples.places, X)
     new = read_inputs(path, encoder=triples.encoder, **({} if "features" in asked else asked))
-    np.testing.assert_array_equal(new.X, X)
+    np.testing.assert_array_equal(new.X[:, :1], X)
 
 
 @pytest.mark.slow

@@ -149,7 +149,8 @@ def test_a_correction_helps_where_the_error_is_the_same(tables, name, sign):
 def test_losses_are_those_of_the_saved_field_on_the_other_pairs_test_rows(runs, tables):
     row = tables["like"]["transfer_corrections"][0]
     answers, own = data(runs["like"]), field(runs["like"])
-    X, y = answers.select("x_0", "x_1", "x_2").to_numpy().astype("f4")[TEST], answers["correct"].to_numpy()[TEST]
+    X = load_model(runs["a"].folder / "model").encoder.transform(answers)[TEST]
+    y = answers["correct"].to_numpy()[TEST]
     f = answers["confidence"].to_numpy()[TEST]
     transferred = MiscalibrationField.load(runs["a"].folder / "model", beside=("input", "clusters")).calibrate(X, f)
     assert (row["pair_from"], row["pair_to"], row["n"]) == ("a", "like", TEST.sum())

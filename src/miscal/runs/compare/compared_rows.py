@@ -126,7 +126,8 @@ def read_rows(run: Run, name: str) -> RunRows:
     return RunRows(
         name=name,
         run=run,
-        X=triples.X,
+        # levels of columns are numbered by each run for itself
+        X=triples.places,
         row=triples.row,
         text=triples.text,
         columns=with_features(triples.metadata, triples.X, triples.encoder),
