@@ -42,6 +42,7 @@ FINDING = {
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
     "beyond": {"value": -0.26, "interval": [-0.34, -0.18]},
+    "after": {"value": -0.17, "interval": [-0.24, -0.11]},
     "odds_ratio": 0.37,
     "p_value": 1e-9,
     "p_adjusted": 1e-6,

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import FindingNumbers, MeasureAgainstNull, Regime, Summary
+from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull, Regime, Summary
+from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.verdict import sized
 from miscal.report.legend import REGIME_LABELS
 from miscal.report.numbers import MINUS, bounds, points, size
@@ -87,18 +88,26 @@ def _shown(measure: MeasureAgainstNull) -> str:
     return phrase.replace(MINUS, "-")
 
 
-def _more_often(finding: FindingNumbers) -> str:
-    often = "less often" if finding.sign == "over" else "more often"
-    size, _, interval = sized(finding.beyond.value or 0.0, finding.beyond.interval).partition(", ")
+def _more_often(difference: Measure) -> str:
+    value = difference.value or 0.0
+    often = "less often" if value < 0 else "more often"
+    size, _, interval = sized(value, difference.interval).partition(", ")
     return f"{size} {often} ({interval})".replace(MINUS, "-")
+
+
+def _left(finding: FindingNumbers) -> str:
+    """Say what the correction leaves of a finding."""
+    state = mending(finding.sign, finding.after.interval)
+    words = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
+    return f"; after the correction {words[state]} {_more_often(finding.after)}" if state else ""
 
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        f"finding     {one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
-        f"{_more_often(one)} than rows of equal confidence"
-        for one in summary.findings[:SHOWN]
+        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
+        f"{_more_often(one.beyond)} than rows of equal confidence{_left(one)}"
+        for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     shown = [part for line in lines for part in wrapped(line)]
     if (more := len(summary.findings) - len(lines)) > 0:

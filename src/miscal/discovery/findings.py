@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TEST, FittedRows
 from miscal.discovery.json_values import plain
@@ -102,9 +103,20 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     field, witnesses = _sequential(rows, witness), rows.testified
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
-    found = find(witnesses, groups, field=field, seed=seed, settings=settings)
+    corrected = _corrected(rows, witness, seed)
+    found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, settings=settings)
     candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
     return Ledger(found.findings, candidates, evidence, len(triples), settings, found.accounted, clusters.space)
+
+
+def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:
+    """Return the rows of the ledger as their corrections leave them, with E[y | corrected] learned from other rows."""
+    corrected, triples = rows.estimate.corrected, rows.triples
+    if witness.all() and triples.split is not None:
+        # where all rows testify to the ledger, none is set apart to learn this from
+        triples = replace(triples, split=None)
+    expected = expected_outcome(triples, seed, corrected)
+    return rows.labelled(witness, confidence=corrected, expected=expected)
 
 
 def _numbers(findings: tuple[Finding, ...]) -> tuple[FindingNumbers, ...]:
@@ -136,7 +148,7 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
     for one in ledger.findings:
         stored = plain(one.to_dict())
         values = {name: json.dumps(stored[name]) for name in ("condition", "made_of")} | {"explained": None}
-        for name in ("hidden", "beyond"):
+        for name in ("hidden", "beyond", "after"):
             low, high = stored[name].get("interval", (None, None))
             values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
         rows.append({**stored, **values})
@@ -147,7 +159,7 @@ def _schema() -> dict:
     import polars as pl
 
     means = ("share", "accuracy", "confidence", "residual", "visible")
-    sizes = ("hidden", "hidden_low", "hidden_high", "beyond", "beyond_low", "beyond_high")
+    sizes = [f"{name}{end}" for name in ("hidden", "beyond", "after") for end in ("", "_low", "_high")]
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,

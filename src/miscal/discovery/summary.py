@@ -320,7 +320,8 @@ class FindingNumbers(Part):
     ``condition`` says which rows of any table belong to it, and ``made_of`` what its rows are, where the condition does
     not say that; ``description``, ``columns`` and ``aliases`` are written from these and from ``alias_conditions``.
     ``hidden`` is of the group by itself; ``beyond``, with its p-values, is what is left of it given the findings above.
-    ``explained`` is always null: no estimate of it is good enough.
+    ``explained`` is always null: no estimate of it is good enough. ``after`` is what the correction leaves of
+    ``hidden``: null in runs of before.
     """
 
     description: str
@@ -345,6 +346,7 @@ class FindingNumbers(Part):
     alias_conditions: tuple[Stored, ...] = ()
     rows: tuple[int, ...] = ()
     p_given: FiniteFloat | None = None
+    after: Measure = Measure(value=None)
 
     @property
     def phrase(self) -> str:

@@ -5,15 +5,24 @@ from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim
 from miscal.evidence.limits import Bound
 from miscal.findings import Place, averages, verdict
+from miscal.findings.mending import mending, mending_sentence
 
 
 def verdict_of(summary: Summary) -> str:
-    """Write the verdict: what any diagram shows, of all rows, and what none shows."""
+    """Write the verdict: what any diagram shows, of all rows, what none shows, and what the correction leaves of it."""
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
     places = [Place(_name(one, summary), one.hidden, _interval(one, summary)) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
     claim = Claim(summary.field.structure, _certificate(summary.certificate))
-    return f"{shown} {verdict(claim, places, groups, evidence=summary.evidence)}"
+    said = [shown, verdict(claim, places, groups, evidence=summary.evidence), *_mending(summary)]
+    return " ".join(said)
+
+
+def _mending(summary: Summary) -> list[str]:
+    """Say what the correction makes of the findings; nothing where there are none."""
+    told = [(mending(one.sign, one.after.interval), one) for one in summary.findings]
+    known = [(state, Place(one.phrase, one.after.value, one.after.interval)) for state, one in told if state]
+    return [mending_sentence(known)] if known else []
 
 
 def _name(place: PlaceNumbers, summary: Summary) -> str:

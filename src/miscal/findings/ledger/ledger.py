@@ -83,6 +83,9 @@ class Finding:
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
+    after : Size or None
+        What a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
+        interval of this one group, which does not allow for its choice. None where no correction was given.
     """
 
     condition: Condition
@@ -104,6 +107,7 @@ class Finding:
     aliases: tuple[Condition, ...]
     rows: tuple[int, ...]
     p_given: float | None = None
+    after: Size | None = None
 
     @property
     def description(self) -> str:
@@ -140,6 +144,7 @@ class Finding:
             "alias_conditions": [one.to_dict() for one in self.aliases],
             "hidden": {"value": self.hidden, "interval": list(self.hidden_interval)},
             "beyond": _measure(self.beyond),
+            "after": _measure(self.after),
             "aliases": [one.words for one in self.aliases],
         }
         numbers = {name: value for name, value in self.__dict__.items() if name not in stored}
@@ -173,6 +178,7 @@ def find(
     groups: Groups,
     *,
     field: SequentialField | None = None,
+    corrected: LabelledRows | None = None,
     seed: int = 0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Found:
@@ -186,6 +192,9 @@ def find(
         Of the same rows, fixed before any outcome was seen.
     field : SequentialField, optional
         A hidden field of the same rows whose ends are judged too, given the findings among `groups`.
+    corrected : LabelledRows, optional
+        The same rows after a correction that has not seen their outcomes: `confidence` is the corrected one, and
+        `expected` is E[y | corrected confidence]. By default nothing is said of what a correction leaves.
     seed : int, default 0
         Of the order of rows of equal confidence.
     settings : LedgerSettings, optional
@@ -212,7 +221,7 @@ def find(
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     alone = [_picked_alone(one, groups) for one in scanned.accounted]
-    described = [[_finding(one, rows, stratum, settings) for one in part] for part in (picked, alone)]
+    described = [[_finding(one, rows, corrected, stratum, settings) for one in part] for part in (picked, alone)]
     return Found(*map(tuple, described))
 
 
@@ -261,11 +270,13 @@ def _picked_cut(
     return _Picked(cut.rows, condition, made, FOUND, (), *tested)
 
 
-def _finding(one: _Picked, rows: LabelledRows, stratum: np.ndarray, settings: LedgerSettings) -> Finding:
+def _finding(
+    one: _Picked, rows: LabelledRows, corrected: LabelledRows | None, stratum: np.ndarray, settings: LedgerSettings
+) -> Finding:
     inside = one.inside
     own, share = rows.take(inside), average(inside, rows.weight)
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
-    effect = effect_of_mean(rows, inside)
+    hidden = hidden_size(own, one.level)
     sign = "over" if one.z < 0 else "under"
     return Finding(
         condition=one.condition,
@@ -277,8 +288,8 @@ def _finding(one: _Picked, rows: LabelledRows, stratum: np.ndarray, settings: Le
         confidence=sure,
         residual=accuracy - sure,
         visible=rate - sure,
-        hidden=accuracy - rate,
-        hidden_interval=hidden_interval(own.correct, own.expected, one.level, effect, own.weight),
+        hidden=hidden.value,
+        hidden_interval=(hidden.low, hidden.high),
         odds_ratio=odds_ratio(rows.correct, inside, stratum, rows.weight),
         p_value=one.p_value,
         p_adjusted=one.p_adjusted,
@@ -287,7 +298,35 @@ def _finding(one: _Picked, rows: LabelledRows, stratum: np.ndarray, settings: Le
         aliases=one.aliases[: settings.max_aliases],
         rows=tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
         p_given=one.p_given,
+        after=None if corrected is None else hidden_size(corrected.take(inside), settings.significance),
     )
+
+
+def hidden_size(own: LabelledRows, level: float) -> Size:
+    """Mean hidden residual of the rows of a group, and its interval (:func:`hidden_interval`).
+
+    Parameters
+    ----------
+    own : LabelledRows
+        The rows of the group alone, at least one.
+    level : float
+        How often the interval may miss, two-sided, in (0, 1).
+
+    Returns
+    -------
+    Size
+        Mean of y - E[y | f]; negative where less often right than rows of equal confidence.
+
+    Examples
+    --------
+    >>> half = np.full(100, 0.5)
+    >>> left = hidden_size(LabelledRows(np.repeat([1.0, 0.0], [30, 70]), half, half), 0.05)
+    >>> round(left.value, 3), round(left.low, 3), round(left.high, 3)
+    (-0.2, -0.288, -0.1)
+    """
+    effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
+    low, high = hidden_interval(own.correct, own.expected, level, effect, own.weight)
+    return Size(average(own.correct, own.weight) - average(own.expected, own.weight), low, high)
 
 
 def hidden_interval(
