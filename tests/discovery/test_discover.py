@@ -138,6 +138,13 @@ def test_the_columns_of_the_field_are_those_of_the_docs(found):
     assert sorted(listed) == sorted(found.table.columns)
 
 
+def test_the_columns_of_the_tables_of_columns_are_those_of_the_docs(found):
+    page = (Path(__file__).parents[2] / "docs" / "outputs.md").read_text()
+    section = page.split("\n## columns.parquet\n")[1].split("\n## ")[0]
+    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == found.columns.columns
+
+
 ESTIMATED = ("delta", "mass", "corrected", "visible", "hidden", "supported")
 
 

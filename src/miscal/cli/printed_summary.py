@@ -114,7 +114,10 @@ def _findings(summary: Summary) -> list[str]:
         shown.append(f"            and {more} more in the report and in findings.parquet")
     if alone := summary.accounted_for:
         what = "1 more value of a column differs" if len(alone) == 1 else f"{len(alone)} more values of columns differ"
-        shown += wrapped(f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the report")
+        shown += wrapped(
+            f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the tables of the report, or "
+            "`miscal show RUN_DIR --by COL`"
+        )
     return shown
 
 

@@ -15,6 +15,7 @@ from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
     ADJUSTMENTS,
     LEDGER_DEFAULTS,
+    ColumnValue,
     Finding,
     LedgerSettings,
     SequentialField,
@@ -50,6 +51,8 @@ class Ledger:
         Values of columns that differ by themselves and that the findings account for.
     clusters : InputClusters or None
         How inputs were clustered, by which a new row is placed; None where they were not.
+    values : tuple of ColumnValue
+        Every value of every named column.
     """
 
     findings: tuple[Finding, ...]
@@ -59,6 +62,7 @@ class Ledger:
     settings: LedgerSettings = LEDGER_DEFAULTS
     accounted: tuple[Finding, ...] = ()
     clusters: InputClusters | None = None
+    values: tuple[ColumnValue, ...] = ()
 
     def numbers(self) -> tuple[FindingNumbers, ...]:
         """Return the findings in the shape of ``summary.json``."""
@@ -106,7 +110,10 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     corrected = _corrected(rows, witness, seed)
     found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, settings=settings)
     candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
-    return Ledger(found.findings, candidates, evidence, len(triples), settings, found.accounted, clusters.space)
+    # metadata was named by the user, features may be many
+    values = tuple(sorted(found.values, key=lambda one: one.column not in triples.metadata))
+    told = found.accounted, clusters.space, values
+    return Ledger(found.findings, candidates, evidence, len(triples), settings, *told)
 
 
 def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:

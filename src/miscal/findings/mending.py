@@ -40,7 +40,7 @@ def mending(sign: str, after: Interval) -> str | None:
 
 
 def mending_sentence(findings: Sequence[tuple[str, Place]]) -> str:
-    """Say how many findings the correction mends, and name those that it does not.
+    """Say how many findings the correction mends, and name those that it does not, those of which most is left first.
 
     Parameters
     ----------
@@ -63,12 +63,14 @@ def mending_sentence(findings: Sequence[tuple[str, Place]]) -> str:
             f"The correction mends {which}: beyond chance, {whose} rows no longer differ from rows of equal corrected "
             "confidence."
         )
-    left, reversed_ = ([place for state, place in findings if state == which] for which in (LEFT, REVERSED))
-    parts = [f"still right {_named(left)}"] if left else []
-    parts += [f"now right {_named(reversed_)}, the other way round than before"] if reversed_ else []
+    left, turned = (_largest(findings, state) for state in (LEFT, REVERSED))
+    parts = [f"still right {often_on(left[:MOST_PLACES])}"] if left else []
+    parts += [f"now right {often_on(turned[:MOST_PLACES])}, the other way round than before"] if turned else []
+    more = sum(max(0, len(places) - MOST_PLACES) for places in (left, turned))
+    rest = f"; the report lists {more} more that it does not mend" if more else ""
     return (
         f"The correction {_mends(count, many)}: compared with rows of equal corrected confidence, the model is "
-        f"{', and '.join(parts)}."
+        f"{', and '.join(parts)}{rest}."
     )
 
 
@@ -78,6 +80,5 @@ def _mends(count: int, many: int) -> str:
     return f"mends {count or 'none'} of the {many} findings"
 
 
-def _named(places: Sequence[Place]) -> str:
-    more = len(places) - MOST_PLACES
-    return often_on(places[:MOST_PLACES]) + (f", and on {more} more" if more > 0 else "")
+def _largest(findings: Sequence[tuple[str, Place]], state: str) -> list[Place]:
+    return sorted((place for one, place in findings if one == state), key=lambda place: -abs(place.hidden))

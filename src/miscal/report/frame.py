@@ -27,6 +27,7 @@ _NUMBERS = (
     "count",
     "p_value",
     "bounds",
+    "ends",
     "change",
     "seconds",
     "is_opposite",

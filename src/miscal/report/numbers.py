@@ -146,6 +146,18 @@ def bounds(interval: Any, form: str = "points") -> str:
     return f"{low.removesuffix(f'{THIN}%')} to {high}"
 
 
+def ends(size: Any) -> str:
+    """Write the interval of a size, from its ends ``low`` and ``high``, in points.
+
+    Examples
+    --------
+    >>> from miscal.findings.ledger.sizes import Size
+    >>> ends(Size(-0.1, -0.2, 0.1))
+    '−20.0 to +10.0'
+    """
+    return bounds((size.low, size.high))
+
+
 def is_opposite(number: Any, side: int) -> bool:
     """Say whether a measure differs from zero in the direction other than `side` (-1 or +1).
 

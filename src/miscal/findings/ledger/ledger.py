@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, described, phrase
 from miscal.findings.conditions.composition import composition_dict
@@ -18,8 +18,8 @@ from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
 from miscal.findings.ledger.scan import ChosenGroup, ValueAlone, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import Size
-from miscal.findings.residuals import proportion_interval
+from miscal.findings.ledger.sizes import Size, hidden_size
+from miscal.findings.ledger.values import ColumnValue, column_values
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
@@ -167,10 +167,13 @@ class Found:
     accounted : tuple of Finding
         Values of columns that differ from rows of equal confidence by themselves, but not beyond the cut given the
         findings, which account for them in part or whole; the strongest first. With `p_given`.
+    values : tuple of ColumnValue
+        Every value of every column, in the order in which its table shows them.
     """
 
     findings: tuple[Finding, ...] = ()
     accounted: tuple[Finding, ...] = ()
+    values: tuple[ColumnValue, ...] = ()
 
 
 def find(
@@ -222,7 +225,7 @@ def find(
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     alone = [_picked_alone(one, groups) for one in scanned.accounted]
     described = [[_finding(one, rows, corrected, stratum, settings) for one in part] for part in (picked, alone)]
-    return Found(*map(tuple, described))
+    return Found(*map(tuple, described), column_values(rows, corrected, groups, scanned, settings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,72 +303,6 @@ def _finding(
         p_given=one.p_given,
         after=None if corrected is None else hidden_size(corrected.take(inside), settings.significance),
     )
-
-
-def hidden_size(own: LabelledRows, level: float) -> Size:
-    """Mean hidden residual of the rows of a group, and its interval (:func:`hidden_interval`).
-
-    Parameters
-    ----------
-    own : LabelledRows
-        The rows of the group alone, at least one.
-    level : float
-        How often the interval may miss, two-sided, in (0, 1).
-
-    Returns
-    -------
-    Size
-        Mean of y - E[y | f]; negative where less often right than rows of equal confidence.
-
-    Examples
-    --------
-    >>> half = np.full(100, 0.5)
-    >>> left = hidden_size(LabelledRows(np.repeat([1.0, 0.0], [30, 70]), half, half), 0.05)
-    >>> round(left.value, 3), round(left.low, 3), round(left.high, 3)
-    (-0.2, -0.288, -0.1)
-    """
-    effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
-    low, high = hidden_interval(own.correct, own.expected, level, effect, own.weight)
-    return Size(average(own.correct, own.weight) - average(own.expected, own.weight), low, high)
-
-
-def hidden_interval(
-    correct: np.ndarray, expected: np.ndarray, level: float, effect: float = 1.0, weight: np.ndarray | None = None
-) -> tuple[float, float]:
-    """Interval of the mean hidden residual of a group that was chosen among many.
-
-    With `level` the group's own share of the family-wise error, the intervals of *all* candidates hold together in 95 %
-    of tables, and so do those of the groups chosen, however they were chosen (Bonferroni). It is the interval of
-    Clopper and Pearson (1934) for the accuracy, less the accuracy expected, which it takes as known. It holds for few
-    rows and rates near 0 or 1, and is wider than need be where rates differ much within the group (Hoeffding, 1956).
-
-    Parameters
-    ----------
-    correct : array of shape (n,), 0 or 1
-        Of the rows of the group.
-    expected : array of shape (n,), in [0, 1]
-        E[y | f], learned from other rows.
-    level : float
-        Two-sided, in (0, 1): 0.05 for a group fixed beforehand.
-    effect : float, default 1
-        Design effect, where rows hang together or count unequally: they count for so many times fewer.
-    weight : array of shape (n,), optional
-        How much each counts; all alike by default.
-
-    Returns
-    -------
-    (float, float)
-        Low and high, between -mean(expected) and 1 - mean(expected).
-
-    Examples
-    --------
-    >>> y, expected = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.5)
-    >>> [tuple(round(end, 3) for end in hidden_interval(y, expected, level)) for level in (0.05, 0.0005)]
-    [(-0.288, -0.1), (-0.343, -0.024)]
-    """
-    accuracy, rate = average(correct, weight), average(expected, weight)
-    low, high = proportion_interval(accuracy, len(correct) / effect, level)
-    return low - rate, high - rate
 
 
 def odds_ratio(

@@ -123,12 +123,15 @@ def scan(
         return Scanned()
     table = _Scan(rows, groups, seed, settings, error)
     chosen = tuple(table.choose())
-    return Scanned(chosen, tuple(table.accounted(chosen)))
+    alone = tuple(table.alone())
+    named = {group for one in chosen for group in one.aliases}
+    accounted = tuple(one for one in alone if table.values[one.group] and one.group not in named)
+    return Scanned(chosen, accounted, alone)
 
 
 @dataclass(frozen=True)
 class ValueAlone:
-    """A value of a column that differs by itself, but is no finding: the findings account for it, in part or whole.
+    """A cell of a column that differs by itself, but is no finding: the findings account for it, in part or whole.
 
     Attributes
     ----------
@@ -146,6 +149,8 @@ class ValueAlone:
         Its share of the family-wise error: the level of its interval.
     beyond : Size or None
         What the groups chosen leave of it; None where they leave too little to measure.
+    by : int or None
+        Place, among the groups chosen, of the one that alone accounts for most of it; None where none was chosen.
     """
 
     group: int
@@ -155,6 +160,7 @@ class ValueAlone:
     p_given: float
     level: float
     beyond: Size | None
+    by: int | None
 
 
 @dataclass(frozen=True)
@@ -166,12 +172,16 @@ class Scanned:
     chosen : tuple of ChosenGroup
         In the order of choice. With nothing hidden there are none in at least 95 % of tables.
     accounted : tuple of ValueAlone
-        Values of columns that are beyond the cut by themselves and were not chosen, the strongest first. With nothing
-        hidden there are none unless a group was chosen: the two are tested at the same cut.
+        Values of columns that are beyond the cut by themselves and were neither chosen nor named as aliases, the
+        strongest first. With nothing hidden there are none unless a group was chosen: the two are tested at the same
+        cut.
+    alone : tuple of ValueAlone
+        All values and bins of columns that are beyond the cut by themselves and were not chosen, the strongest first.
     """
 
     chosen: tuple[ChosenGroup, ...] = ()
     accounted: tuple[ValueAlone, ...] = ()
+    alone: tuple[ValueAlone, ...] = ()
 
 
 def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
@@ -273,24 +283,44 @@ class _Scan:
             self._take(best)
             refused[:] = False
 
-    def accounted(self, chosen: tuple[ChosenGroup, ...]) -> list[ValueAlone]:
-        """List values that were not chosen, nor named as the aliases of chosen groups, but are beyond the cut alone."""
-        named = {group for one in chosen for group in (one.group, *one.aliases)}
+    def alone(self) -> list[ValueAlone]:
+        """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
-        beyond = self.values & (np.abs(z) >= -ndtri(significance * share / 2))
+        told = self.values.copy()
+        told[self._cells()], told[self.chosen] = True, False
         found = []
-        for group in np.flatnonzero(beyond):
+        for group in np.flatnonzero(told & (np.abs(z) >= -ndtri(significance * share / 2))):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
-            if group not in named and adjusted <= significance:
+            if adjusted <= significance:
                 left = self._p_value(group, float(given[group]))
                 # what is left in the other direction is nothing that the findings leave to explain
                 p_given = left if given[group] * z[group] > 0 else 1.0
                 level = float(significance * self.share[group])
                 beyond = self._size(group, standard_score(left, given[group]))
-                found.append(ValueAlone(int(group), float(z[group]), p_value, adjusted, p_given, level, beyond))
+                by = self._accounting(group)
+                found.append(ValueAlone(int(group), float(z[group]), p_value, adjusted, p_given, level, beyond, by))
         return sorted(found, key=lambda one: -abs(one.z))
+
+    def _cells(self) -> list[int]:
+        """Candidates that are a value or a bin of a column."""
+        places = (self.groups.places.get(cell) for part in self.groups.columns for cell in part.cells)
+        return [place for place in places if place is not None]
+
+    def _accounting(self, group: int) -> int | None:
+        """Place of the chosen group that alone leaves least of a group in its direction; None where none is chosen."""
+
+        def left(place: int) -> tuple[float, float]:
+            across, chosen = self.covariance[place], self.chosen[place]
+            slope = across[group] / across[chosen]
+            total = self.total[group] - slope * self.total[chosen]
+            variance = float(self.variance[group] - slope * across[group])
+            if variance <= self._least_variance[group]:
+                return 0.0, variance
+            return max(0.0, float(np.sign(self.total[group]) * total / np.sqrt(variance))), variance
+
+        return min(range(len(self.chosen)), key=left, default=None)
 
     def _strongest(self, strength: np.ndarray) -> int | None:
         """Strongest candidate whose turn it is, of those with a strength above 0; None if there is none."""

@@ -64,7 +64,7 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.level) | perce
 <circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
 {% endif %}
 </svg></td>
-<td class="number" data-label="Left after the correction, points"><span>{{ one.after.value | points }}</span>
+<td class="number" data-label="Left after correction"><span>{{ one.after.value | points }}</span>
 <span class="aside">{{ one.after.interval | bounds }}</span>
 {% if row.mended %}<span class="aside mark-word{{ " proven" if row.mended != view.mended }}">{{ row.mended }}</span>\
 {% endif %}</td>
@@ -86,18 +86,18 @@ in this list. Its p-value asks whether that number is zero, and its 95&nbsp;% in
 test does not reject. Both allow for the choice among all groups tested, and so does the number itself: a group that is
 chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
 rows of equal corrected confidence, each row corrected by fits that have not seen its outcome. Its 95&nbsp;% interval is
-of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %} {{ view.more |
-count }} more findings are in findings.parquet.{% endif %}</p>
+of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %}
+ {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
-<p class="caption">By themselves, {{ "these values differ" if view.accounted | length > 1 else "this value differs" }}
-from rows of equal confidence too, but the findings explain this in part or whole, and what they leave is not
-proven:
-{% for one in view.accounted[:view.most] %}<span class="{{ one.sign }}">{{ one.description | short(80) }} ({{
-one.n | count }} rows, hidden {{ one.hidden.value | points }} points; {% if one.beyond.value is none %}the findings
-explain all of it{% else %}beyond the findings {{ one.beyond.value | points }}, {{ one.beyond.interval | bounds }}\
-{% endif %})</span>{{ "; " if not loop.last else "." }}
-{% endfor %}{% if view.accounted | length > view.most %} {{ (view.accounted | length - view.most) | count }} more are
-in summary.json.{% endif %}</p>
+<p class="caption">{{ view.accounted | count }} more value{{ "s of columns differ" if view.accounted > 1 else
+" of a column differs" }} from rows of equal confidence, too, each by itself; but the findings explain this in part or
+whole, and what they leave is not proven.
+{% if view.tables %}
+The <a href="#columns">tables of the columns</a> mark them.
+{% else %}
+They are listed in summary.json.
+{% endif %}
+</p>
 {% endif %}
 {% endif %}
 """
@@ -148,8 +148,8 @@ class FindingsView:
     kind: str
     level: float
     axis: Scale
-    accounted: tuple[FindingNumbers, ...]
-    most: int = SHOWN
+    accounted: int
+    tables: bool
     mended: str = MENDING[MENDED]
 
 
@@ -186,7 +186,8 @@ def view(source: Source) -> FindingsView | None:
     rows, axis = rows_of(source, SHOWN)
     kind = "test rows" if method.evidence == "test" else "rows"
     more = max(0, len(source.summary.findings) - SHOWN)
-    return FindingsView(rows, more, method.candidates, method.n, kind, method.level, axis, source.summary.accounted_for)
+    alone = len(source.summary.accounted_for), bool(source.columns)
+    return FindingsView(rows, more, method.candidates, method.n, kind, method.level, axis, *alone)
 
 
 PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE, contents="Findings")
