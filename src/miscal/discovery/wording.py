@@ -14,15 +14,15 @@ def verdict_of(summary: Summary) -> str:
     places = [Place(_name(one, summary), one.hidden, _interval(one, summary)) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
     claim = Claim(summary.field.structure, _certificate(summary.certificate))
-    said = [shown, verdict(claim, places, groups, evidence=summary.evidence), *_mending(summary)]
-    return " ".join(said)
+    said = shown, verdict(claim, places, groups, evidence=summary.evidence), mending_of(summary)
+    return " ".join(filter(None, said))
 
 
-def _mending(summary: Summary) -> list[str]:
-    """Say what the correction makes of the findings; nothing where there are none."""
+def mending_of(summary: Summary) -> str:
+    """Write the end of the verdict: what the correction makes of the findings; empty where there are none."""
     told = [(mending(one.sign, one.after.interval), one) for one in summary.findings]
     known = [(state, Place(one.phrase, one.after.value, one.after.interval)) for state, one in told if state]
-    return [mending_sentence(known)] if known else []
+    return mending_sentence(known) if known else ""
 
 
 def _name(place: PlaceNumbers, summary: Summary) -> str:

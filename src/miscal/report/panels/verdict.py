@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from miscal.discovery.summary import Measure, Summary
+from miscal.discovery.wording import mending_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel
 from miscal.report.source import Source
@@ -12,6 +13,7 @@ from miscal.report.texts import first_sentence, short
 TEMPLATE = """
 <p class="sentence">{{ view.shown }}</p>
 {% if view.hidden %}<p class="sentence hidden-part">{{ view.hidden }}</p>{% endif %}
+{% if view.mending %}<p class="sentence hidden-part">{{ view.mending }}</p>{% endif %}
 <dl class="tiles">
 {% for limit in view.limits %}
 <div class="tile">
@@ -105,7 +107,8 @@ class VerdictLimit:
 class VerdictView:
     """The verdict, the certified limits, and the summary for the headline numbers.
 
-    `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest.
+    `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the correction
+    leaves of the findings.
 
     `before` and `after` are the smECE of all rows that testify, uncorrected and corrected; `losses` their log losses,
     `saved` the mean difference of these row by row, and `floor` the smECE that a calibrated model would have by chance.
@@ -113,6 +116,7 @@ class VerdictView:
 
     shown: str
     hidden: str
+    mending: str
     limits: tuple[VerdictLimit, VerdictLimit]
     summary: Summary
     before: float | None
@@ -136,13 +140,16 @@ def view(source: Source) -> VerdictView:
     hidden = "mean absolute miscalibration that the confidence alone does not explain"
     raw, ours = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     losses = (raw.log_loss, ours.log_loss) if raw and ours else ()
-    shown, hidden_part = first_sentence(summary.verdict)
+    said = mending_of(summary)
+    mending = said if summary.verdict.endswith(said) else ""
+    shown, hidden_part = first_sentence(summary.verdict.removesuffix(mending))
     total_low, smece = rounded_down(proof.lower_bound_total), summary.global_.smece
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total_low == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
     return VerdictView(
         shown=short(shown, 2000),
         hidden=short(hidden_part, 2000),
+        mending=short(mending, 2000),
         limits=(
             VerdictLimit(
                 *("Miscalibration", total, total_low, smece.p_value if by_smece else proof.p_value_total),
