@@ -46,9 +46,8 @@ class ColumnTable:
 
     def to_json(self) -> str:
         """Return the table as JSON text, every number with an interval as ``{value, interval}``."""
-        content = {"column": self.column, "evidence": self.evidence, "n": self.n}
-        content["values"] = [_document(one) for one in self.values]
-        return json.dumps(plain(content), indent=1, allow_nan=False) + "\n"
+        about = {"column": self.column, "evidence": self.evidence, "n": self.n}
+        return json.dumps(plain(about | {"values": [*map(_document, self.values)]}), indent=1, allow_nan=False) + "\n"
 
 
 def columns_table(values: Iterable[ColumnValue]) -> "pl.DataFrame":

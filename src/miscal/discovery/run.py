@@ -99,5 +99,6 @@ def read_run(folder: str | Path) -> Run:
     check_seal(folder)
     summary = read_summary(folder)
     tables = [own_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
-    columns = folder / COLUMNS_FILE
-    return Run(folder, summary, *tables, own_parquet(columns) if columns.exists() else columns_table(()))
+    path = folder / COLUMNS_FILE
+    columns = own_parquet(path) if path.exists() else columns_table(())
+    return Run(folder, summary, *tables, columns=columns)

@@ -225,7 +225,8 @@ def find(
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     alone = [_picked_alone(one, groups) for one in scanned.accounted]
     described = [[_finding(one, rows, corrected, stratum, settings) for one in part] for part in (picked, alone)]
-    return Found(*map(tuple, described), column_values(rows, corrected, groups, scanned, settings))
+    values = column_values(rows, corrected, groups, scanned, settings)
+    return Found(*map(tuple, described), values=values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,8 +107,8 @@ class VerdictLimit:
 class VerdictView:
     """The verdict, the certified limits, and the summary for the headline numbers.
 
-    `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the correction
-    leaves of the findings.
+    `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the
+    correction leaves of the findings.
 
     `before` and `after` are the smECE of all rows that testify, uncorrected and corrected; `losses` their log losses,
     `saved` the mean difference of these row by row, and `floor` the smECE that a calibrated model would have by chance.
