@@ -366,19 +366,20 @@ class _Scan:
 
     def _size(self, group: int, z: float) -> Size | None:
         """How much more often a group is right, given the groups chosen."""
-        factors = self._factors(group)
-        variance = self.effect[group] * self.variance[group]
+        inside = self.groups.rows(group)
+        left, variance = inside.astype(np.float64), self.effect[group] * self.variance[group]
         if self.chosen:
             across = np.stack(self.covariance)
             solved = np.linalg.lstsq(across[:, self.chosen], across[:, group], rcond=1e-10)[0]
-            factors = factors - solved @ [self._factors(other) for other in self.chosen]
+            left = left - self.groups.member[:, self.chosen] @ solved
             variance -= self.effect[group] * float(across[:, group] @ solved)
         if variance <= self.effect[group] * self._least_variance[group]:
             return None
+        factors = self.mass * centred(left, self.stratum, self.mass)
         total = float(factors @ self.rows.residual)
         least = float(-ndtri(self.settings.significance * self.cut_shares[group] / 2))
         test = GroupTest(factors, total, float(variance), z, least)
-        return size(test, self.groups.rows(group), self.rows.expected)
+        return size(test, inside, self.rows.expected)
 
     @cached_property
     def _least_variance(self) -> np.ndarray:

@@ -5,7 +5,7 @@ from pathlib import Path
 from miscal.base.errors import FileError, InputError
 from miscal.data.readers.columns import find
 from miscal.data.readers.table import own_parquet
-from miscal.discovery.column_tables import ColumnTable, tables_of
+from miscal.discovery.column_tables import ColumnTable, Tables, tables_of
 from miscal.discovery.run_folder import COLUMNS_FILE, check_seal
 from miscal.discovery.summary import Summary, read_summary
 
@@ -63,7 +63,7 @@ def show(run_dir: str | Path, by: str) -> ColumnTable:
     return _table(find(by, list(tables), what="--by"), tables, summary)
 
 
-def _table(column: str, tables, summary: Summary) -> ColumnTable:
+def _table(column: str, tables: Tables, summary: Summary) -> ColumnTable:
     method, values = summary.findings_method, tables[column]
     evidence = summary.evidence if method is None else method.evidence
     return ColumnTable(column, evidence, sum(one.n for one in values), values)
