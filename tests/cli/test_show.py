@@ -52,7 +52,7 @@ def test_in_words_each_value_has_a_line_with_its_mark(finished, shown):
     assert lines[2].split() == ["value", "rows", "right", "says", "residual", "hidden", "after", "correction", "mark"]
     for one, line in zip(json.loads(shown.out)["values"], lines[3:], strict=False):
         assert line.split()[:2] == [one["value"], str(one["n"])]
-        words = {"finding": "finding", "explained": "explained by finding"}.get(one["mark"], one["mark"])
+        words = f"{one['mark']} {one['finding']}" if one["mark"] == "finding" else one["mark"]
         assert words in line
     assert "up to one in twenty excludes zero" in ended.out.replace("\n", " ")
 

@@ -23,7 +23,7 @@ def test_every_value_stands_with_its_numbers_and_its_mark(make_run):
         "−30.0 to −20.0",
         "−17.0",
         '<a href="#finding-1">finding 1</a>',
-        '<a href="#finding-1">explained by finding 1</a>',
+        '<a href="#finding-1">explained in part by finding 1</a>',
         "leaves −26.0 (−34.0 to −18.0)",
         "not distinguishable",
         "too few rows",

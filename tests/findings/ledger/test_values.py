@@ -98,6 +98,9 @@ def test_a_bin_within_a_finding_is_explained_by_it():
     explained = [one for one in tables(found)["size"] if one.mark == EXPLAINED]
     assert explained
     assert all(one.finding == number for one in explained)
+    for one in explained:
+        whole = one.beyond is None or one.beyond.value * one.hidden.value < 0
+        assert one.told == f"explained {'' if whole else 'in part '}by finding {number}"
     of_pair = next(place for place, one in enumerate(found.findings, start=1) if one.n == pair.sum())
     values = {one.value: one for one in tables(found)["kind0"]}
     assert values["v1"].finding in (None, of_pair)

@@ -82,10 +82,16 @@ class ColumnValue:
 
     @property
     def told(self) -> str:
-        """The mark in words, with the number of the finding: ``"explained by finding 2"``."""
-        return {FINDING: f"finding {self.finding}", EXPLAINED: f"explained by finding {self.finding}"}.get(
-            self.mark, self.mark
-        )
+        """The mark in words, with the number of the finding: ``"explained by finding 2"``.
+
+        It is explained in part where something in its own direction is left.
+        """
+        if self.mark == FINDING:
+            return f"finding {self.finding}"
+        if self.mark != EXPLAINED:
+            return self.mark
+        part = self.beyond is not None and self.beyond.value * self.hidden.value > 0
+        return f"explained {'in part ' if part else ''}by finding {self.finding}"
 
     @property
     def is_text(self) -> bool:
