@@ -51,10 +51,10 @@ one.after }}">
 {% endif %}
 </svg></td>
 {% if one.after %}
-<td class="number" data-label="After the correction" data-number data-key="{{ one.after.value }}">{{ one.after.value |
+<td class="number" data-label="After correction" data-number data-key="{{ one.after.value }}">{{ one.after.value |
 points }} <span class="aside low-to-high">{{ one.after | ends }}</span></td>
 {% else %}
-<td class="number" data-label="After the correction">–</td>
+<td class="number" data-label="After correction">–</td>
 {% endif %}
 <td class="marked" data-label="Mark" data-number data-key="{{ row.rank }}">{% if row.link %}<a href="#finding-{{
 one.finding }}">{{ one.told }}</a>{% else %}{{ one.told }}{% endif %}
