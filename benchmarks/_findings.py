@@ -6,6 +6,7 @@ import numpy as np
 
 from _data import RealSet
 from miscal.calibration.metrics import worst_slice_gap
+from miscal.calibration.survey_design import correlation
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.certificates import certificate, unseen_rows
@@ -13,7 +14,6 @@ from miscal.evidence.claim import Claim, claim
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON
-from miscal.synthetic.scores import correlation
 
 
 def gap_found(data: RealSet, seed: int, record: dict) -> float:

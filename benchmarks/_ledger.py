@@ -69,7 +69,7 @@ class Meaning:
 
 def found_in(finding: Finding, rows: Triples, clusters: InputClusters | None = None) -> Meaning | None:
     """Rows of a finding among any rows; None where they cannot be told."""
-    columns = with_features(rows.metadata, rows.X, getattr(rows.encoder, "names", None))
+    columns = with_features(rows.metadata, rows.X, rows.encoder)
     frame = Frame(len(rows), columns, rows.text, rows.X, clusters)
     if finding.condition.lacks(frame) is not None:
         return None

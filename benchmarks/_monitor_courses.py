@@ -13,7 +13,7 @@ import numpy as np
 
 from miscal.evidence.betting import Restarts, log_of_several, mean_log_factors
 from miscal.runs.monitor.lines import FURTHEST, GAIN, Along, Line, between_looks, shift_factors
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
 
 
 @dataclass(frozen=True, eq=False)

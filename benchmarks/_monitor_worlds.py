@@ -14,9 +14,9 @@ from miscal.findings import cut
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, Along, Line
-from miscal.runs.monitor.plan import ORDINARY, Plan, measured
+from miscal.runs.monitor.new_rows import NewLabelled
+from miscal.runs.monitor.plan import ORDINARY, MonitorPlan, measured
 from miscal.runs.monitor.questions import hidden_tolerance, questions_of, shares_of
-from miscal.runs.monitor.rows import NewLabelled
 
 RUN_ROWS, TENTH, HIDDEN_SIZE = 7_500, 1.2816, 0.6
 NOT_OF_THE_RUN = ("tolerated", "map-off", "field-false")
@@ -98,5 +98,5 @@ def begin(world: str, draw: int) -> Watch:
     X, f, unit = inputs_of(rng, RUN_ROWS, world)
     known = Triples.of(X, confidence=f, correct=np.zeros(len(f)), group=unit if world == "grouped" else None)
     given, shares = 0.0 if world == "exact" else None, hand_shares()
-    plan = Plan(questions_of(given, 0.01, shares), hand_lines(world, draw, shares))
+    plan = MonitorPlan(questions_of(given, 0.01, shares), hand_lines(world, draw, shares))
     return Watch.begin(SIGNIFICANCE, hidden_tolerance(given), plan, reference_of(known, None, X, f, 0))

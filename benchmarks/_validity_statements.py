@@ -30,9 +30,9 @@ from _validity_worlds import (
 from miscal.base.folds import assign_folds
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import METRICS, measure_ece, measure_gap, measure_smece
+from miscal.calibration.metrics.checked_rows import check_rows, take_rows
 from miscal.calibration.metrics.confidence_cells import merge, observed, smece_statistic
 from miscal.calibration.metrics.inference import effect_given_confidence, null_draws, p_value_of
-from miscal.calibration.metrics.rows import check_rows, take_rows
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
@@ -304,7 +304,7 @@ def findings(asked: Asked) -> Told:
     least = min((one.p_adjusted for one in found.findings), default=1.0)
     told.p_value("findings", least, asked.nothing_hidden)
     frame = Frame(n, rows.columns, hidden=order.hidden, block=order.block, row=witnesses.row)
-    chosen = [(one.hidden_interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
+    chosen = [(one.hidden.interval, one.condition.rows(frame)) for one in (*found.findings, *found.accounted)]
     for name, intervals in (("findings", chosen), ("candidates", candidate_intervals(asked, groups))):
         told.misses[f"{name}: intervals"] = missed(intervals, rows.rate - asked.expected, rows.weight)
         told.misses[f"{name}: intervals, true E[y | f]"] = missed(intervals, rows.rate - rows.visible, rows.weight)

@@ -34,7 +34,7 @@ from miscal.findings.conditions.kinds.any_of import AnyOf
 from miscal.findings.ledger import Finding
 
 FIELDS = ("set", "seed")
-MIN_ROWS, LEVEL = 20, 0.05
+MIN_GROUP_ROWS, LEVEL = 20, 0.05
 KINDS = ("told", "described", "accounted", "explained", "missed", "added")
 # miscal 33ccfff: discover FILE --confidence f --correct y --embeddings X.npy --text text --metadata COLUMN
 BEFORE = {
@@ -57,7 +57,7 @@ def values_of(rows: Triples, column: str) -> dict[str, np.ndarray]:
     """Rows of each value of a column, by the words that describe it."""
     values = rows.metadata[column]
     cells = {f"{column} = {value}": values == value for value in np.unique(values)}
-    return {name: cell for name, cell in cells.items() if cell.sum() >= MIN_ROWS}
+    return {name: cell for name, cell in cells.items() if cell.sum() >= MIN_GROUP_ROWS}
 
 
 def describes(finding: Finding, column: str, name: str) -> bool:
@@ -78,7 +78,7 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     scan = scan_values(judge, groups)
     meant = [found_in(one, rows, ledger.clusters) for one in ledger.findings]
     given = [one.rows for one in meant if one is not None]
-    names = {told.words for one in ledger.findings for told in (one.condition, *one.aliases)}
+    names = {told.words for one in ledger.findings for told in (one.condition, *one.alias_conditions)}
     alone = {one.condition.words for one in ledger.accounted}
     told, described, accounted, explained, missed = [], [], {}, {}, {}
     for name in scan:
@@ -93,10 +93,10 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
             explained[name] = p
         else:
             missed[name] = p
-    own = {one: {told.words for told in (one.condition, *one.aliases)} for one in ledger.findings}
+    own = {one: {told.words for told in (one.condition, *one.alias_conditions)} for one in ledger.findings}
     added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
-        "rows": len(rows), "candidates": ledger.candidates, "values": len(groups), "scan": scan,
+        "rows": len(rows), "candidates": ledger.method.candidates, "values": len(groups), "scan": scan,
         "ledger": [one.description for one in ledger.findings], "told": told, "described": described,
         "accounted": accounted, "explained": explained, "missed": missed, "added": added,
         "unread": sum(one is None for one in meant), "seconds": seconds,

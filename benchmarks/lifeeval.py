@@ -20,7 +20,8 @@ from _data import read_set, set_names
 from _script import cells, fitted, limit_threads, mean, options, results, show, target
 from baselines import METHODS
 from miscal.base.folds import assign_folds, row_groups
-from miscal.synthetic.scores import correlation, rmse
+from miscal.calibration.survey_design import correlation
+from miscal.synthetic.scores import rmse
 from miscal.synthetic.store import Store
 
 FIELDS = ("set", "seed", "method")

@@ -67,9 +67,9 @@ from miscal.runs.monitor.lines import (
     VALUE,
 )
 from miscal.runs.monitor.membership import frame_of
-from miscal.runs.monitor.plan import Plan, plan_of
+from miscal.runs.monitor.new_rows import NewLabelled, read_labelled
+from miscal.runs.monitor.plan import MonitorPlan, plan_of
 from miscal.runs.monitor.questions import ADVICE, HIDDEN, RAW_HIDDEN
-from miscal.runs.monitor.rows import NewLabelled, read_labelled
 
 FIELDS = ("kind", "world", "size", "after", "draw")
 SIZES = (300, 1_000, 5_000)
@@ -243,7 +243,7 @@ def fitted_pool(run, rng: np.random.Generator, kind: str):
     return plan, Pool.of(plan.lines, new, reference.basis.of(new.X, new.confidence), members), rows
 
 
-def dated(plan: Plan, pool: Pool, rows, draw: int) -> list:
+def dated(plan: MonitorPlan, pool: Pool, rows, draw: int) -> list:
     """Whether the interval of looks holds the true one, and how many looks it has: one value by 1 from look 11 on."""
     place = next((k for k, one in enumerate(plan.lines) if one.kind == VALUE and one.label.endswith(VALUES[1])), None)
     if place is None:

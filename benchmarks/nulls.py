@@ -30,9 +30,9 @@ from _data import read_set, set_names
 from _findings import claim_of
 from _script import limit_threads, mean, options, results, show, target
 from miscal.calibration.calibrators import Isotonic, logit
+from miscal.calibration.survey_design import correlation
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.synthetic.scores import correlation
 
 FIELDS = ("set", "world", "strength", "draw")
 SHARE = (0.10, 0.20)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +27,8 @@ FIELDS = ("set",)
 
 def stored(finding: Finding) -> Finding:
     """The finding with its condition read back from JSON."""
-    return replace(finding, condition=read_condition(json.loads(json.dumps(finding.condition.to_dict()))))
+    condition = read_condition(json.loads(json.dumps(finding.condition.to_dict())))
+    return finding.model_copy(update={"condition": condition})
 
 
 def one_set(folder: Path, name: str) -> dict:

@@ -36,6 +36,17 @@ def no_other_machine():
         yield
 
 
+@pytest.fixture(scope="module")
+def few_folds():
+    """Deal few rows into 3 folds, not 10, as long as this module runs: most of a small run goes by its 18 fits.
+
+    For modules whose laws do not depend on the number of folds, and without statistical tests of whole runs.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("miscal.estimators.honest._FOLDS_OF_FEW", 3)
+        yield
+
+
 @pytest.fixture(scope="session")
 def mmlu_file() -> Path:
     """A parquet file of real MMLU questions, named by the environment variable MISCAL_MMLU."""

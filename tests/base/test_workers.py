@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.base.workers import InProcess, LostWorker, Processes, Task, Threads, _Worker, choose_workers
+from miscal.base.workers import InProcess, LostWorker, Processes, Threads, WorkItem, _Worker, choose_workers
 
 THREADS = "[one['num_threads'] for one in __import__('threadpoolctl').threadpool_info()]"
 
@@ -23,7 +23,7 @@ def processes():
 
 
 def squares(n):
-    return [Task(f"square {k}", pow, (k, 2), key=k) for k in range(n)]
+    return [WorkItem(f"square {k}", pow, (k, 2), key=k) for k in range(n)]
 
 
 @settings(max_examples=10)
@@ -75,7 +75,11 @@ def test_a_task_may_wait_for_others():
 
 @pytest.mark.parametrize("make", [InProcess, lambda: Threads(2), None])
 def test_an_error_names_its_task_and_ends_no_other(make, processes):
-    tasks = [Task("the bad one", int, ("x",)), *squares(3), Task("the wrong one", choose_workers, ("slurm", None))]
+    tasks = [
+        WorkItem("the bad one", int, ("x",)),
+        *squares(3),
+        WorkItem("the wrong one", choose_workers, ("slurm", None)),
+    ]
     workers = make() if make else processes
     ended = {one.task.name: one for one in workers.run(tasks)}
     assert sorted(one.value for one in ended.values() if one.error is None) == [0, 1, 4]
@@ -98,7 +102,7 @@ def waited(number, seconds, fails):
 
 @pytest.mark.parametrize("slow", [0, 1])
 def test_of_several_errors_that_of_the_first_task_is_raised_when_the_others_have_ended(slow):
-    tasks = [Task(str(n), waited, (n, 0.2 * (n == slow), n in (0, 1, 9)), n) for n in range(10)]
+    tasks = [WorkItem(str(n), waited, (n, 0.2 * (n == slow), n in (0, 1, 9)), n) for n in range(10)]
     got = []
     with Threads(2) as workers, pytest.raises(InputError, match=r"^number 0 is wrong$"):
         got.extend(key for key, _ in workers.results(tasks))
@@ -109,7 +113,9 @@ def test_of_several_errors_that_of_the_first_task_is_raised_when_the_others_have
 
 @pytest.mark.promise("C10")
 def test_a_process_that_is_ended_costs_its_own_task_and_is_replaced(processes):
-    ended = {one.task.key: one for one in processes.run([Task("the lost one", os._exit, (9,), "lost"), *squares(4)])}
+    ended = {
+        one.task.key: one for one in processes.run([WorkItem("the lost one", os._exit, (9,), "lost"), *squares(4)])
+    }
     assert [ended[k].result() for k in range(4)] == [0, 1, 4, 9]
     with pytest.raises(LostWorker, match=r"^the lost one: the process .* ended from outside.*: give fewer$"):
         ended["lost"].result()
@@ -118,14 +124,14 @@ def test_a_process_that_is_ended_costs_its_own_task_and_is_replaced(processes):
 
 def test_another_task_may_take_the_place_of_one_whose_process_is_ended(processes):
     (last,) = squares(1)
-    once = Task("half", os._exit, (9,), "half", instead=last)
-    ended = list(processes.run([Task("whole", os._exit, (9,), "whole", instead=once)]))
+    once = WorkItem("half", os._exit, (9,), "half", instead=last)
+    ended = list(processes.run([WorkItem("whole", os._exit, (9,), "whole", instead=once)]))
     assert [(one.task.key, one.result()) for one in ended] == [(0, 0)]
 
 
 def test_a_worker_computes_on_one_thread_unless_the_task_decides(processes):
     # the array brings its library's threads with it
-    seen = [Task(str(one), eval, (THREADS, {"x": np.zeros(1)}), one_thread=one) for one in (True, False)]
+    seen = [WorkItem(str(one), eval, (THREADS, {"x": np.zeros(1)}), one_thread=one) for one in (True, False)]
     counts = {ended.task.name: ended.result() for ended in processes.run(seen)}
     assert set(counts["True"]) == {1}
     with Threads(2) as workers:
@@ -134,18 +140,18 @@ def test_a_worker_computes_on_one_thread_unless_the_task_decides(processes):
 
 def test_closing_ends_what_is_computed():
     with Processes(1) as workers:
-        workers.submit(Task("pid", os.getpid))
+        workers.submit(WorkItem("pid", os.getpid))
         pid = workers.next().result()
-        workers.submit(Task("long", time.sleep, (1000,)))
+        workers.submit(WorkItem("long", time.sleep, (1000,)))
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
 
 def test_ctrl_c_is_left_to_the_process_that_started_the_others(processes):
-    processes.submit(Task("pid", os.getpid))
+    processes.submit(WorkItem("pid", os.getpid))
     pid = processes.next().result()
     os.kill(pid, signal.SIGINT)
-    processes.submit(Task("pid", os.getpid))
+    processes.submit(WorkItem("pid", os.getpid))
     assert processes.next().error is None
 
 
@@ -169,6 +175,6 @@ def test_without_gpus_to_deal_a_process_sees_what_its_parent_does(monkeypatch):
 
 def test_threads_are_of_this_process():
     with Threads(2) as workers:
-        names = {ended.result().name for ended in workers.run([Task("name", threading.current_thread)] * 4)}
+        names = {ended.result().name for ended in workers.run([WorkItem("name", threading.current_thread)] * 4)}
     assert threading.current_thread().name not in names
     assert len(names) <= 2

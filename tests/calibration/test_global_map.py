@@ -2,10 +2,24 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
 
 from miscal.base.errors import InputError
-from miscal.calibration.calibrators import CALIBRATORS
-from miscal.calibration.global_map import GLOBAL_MAPS, crossfit_global_map, held_out_global_map, paired_gain, simplest
+from miscal.calibration.calibrators import CALIBRATORS, logit
+from miscal.calibration.global_map import (
+    FEW_ROWS,
+    GLOBAL_MAPS,
+    LEAST_ISOTONIC_ROWS,
+    STANDARD_ERRORS,
+    crossfit_global_map,
+    held_out_global_map,
+    paired_gain,
+    proof_of,
+    simplest,
+)
+from miscal.calibration.metrics import log_losses
 
 
 def worlds(n=8000):
@@ -55,3 +69,57 @@ def test_a_better_map_must_beat_the_choice_so_far_beyond_noise():
     assert simplest({"a": plain, "b": plain - 0.2 + noise, "c": plain - 0.15 + 0.1 * noise}) == "b"
     assert simplest({"a": plain, "b": plain - 0.05 + noise, "c": plain - 0.15 + 0.1 * noise}) == "c"
     assert simplest({"a": plain, "b": plain}) == "a"
+
+
+def tempered(n, seed, slope=1.0):
+    """Outcomes whose log-odds are `slope` times those of the confidence, and the rates that they are drawn from."""
+    rng = np.random.default_rng(seed)
+    f = rng.uniform(0.05, 0.98, n)
+    rate = expit(slope * logit(f))
+    return (rng.random(n) < rate).astype(float), f, rate
+
+
+def chosen_maps(n, slope, draws=60):
+    return [crossfit_global_map(*tempered(n, seed, slope)[:2], np.arange(n) % 5).map for seed in range(draws)]
+
+
+def test_few_rows_take_a_temperature_that_two_standard_errors_would_leave():
+    chosen = [one.name for one in chosen_maps(300, 0.6)]
+    assert chosen.count("temperature") >= 0.8 * len(chosen)
+    assert [one.name for one in chosen_maps(300, 1.0)].count("identity") >= 0.8 * len(chosen)
+
+
+@pytest.mark.parametrize(("slope", "least"), [(1.0, -0.0005), (0.6, 0.01)])
+def test_what_few_rows_choose_lowers_the_log_loss_and_never_raises_it_by_more_than_noise(slope, least):
+    _, f, rate = tempered(5_000, 99, slope)
+
+    def loss(p):
+        return np.mean(rate * log_losses(np.ones_like(p), p) + (1 - rate) * log_losses(np.zeros_like(p), p))
+
+    assert np.mean([loss(f) - loss(one.apply(f)) for one in chosen_maps(300, slope)]) >= least
+
+
+@given(st.integers(20, LEAST_ISOTONIC_ROWS - 1), st.integers(0, 2**32 - 1), st.floats(0, 1))
+@settings(max_examples=30, deadline=None)
+def test_too_few_rows_for_steps_get_none(n, seed, step):
+    rng = np.random.default_rng(seed)
+    f = rng.random(n)
+    found = crossfit_global_map((f > step).astype(float), f, np.arange(n) % 5)
+    assert found.chosen in {"identity", "temperature"}
+    assert set(found.log_odds) == set(GLOBAL_MAPS)
+
+
+@given(st.integers(FEW_ROWS, 3 * FEW_ROWS), st.integers(0, 2**32 - 1), st.floats(0.7, 1.4))
+@settings(max_examples=15, deadline=None)
+def test_many_rows_choose_by_two_standard_errors_for_every_map(n, seed, slope):
+    y, f, _ = tempered(n, seed, slope)
+    found = crossfit_global_map(y, f, np.arange(n) % 5)
+    assert found.chosen == simplest({name: log_losses(y, expit(odds)) for name, odds in found.log_odds.items()})
+
+
+@given(st.integers(1, 5_000), st.integers(1, 5_000))
+def test_more_rows_never_need_less_proof_for_one_number_nor_more_for_many(rows, others):
+    few, many = (proof_of(n) for n in sorted((rows, others)))
+    needed = {name: [proof.get(name, STANDARD_ERRORS) for proof in (few, many)] for name in GLOBAL_MAPS[1:]}
+    assert needed["temperature"][0] <= needed["temperature"][1] <= STANDARD_ERRORS
+    assert needed["isotonic"][0] >= needed["isotonic"][1] >= STANDARD_ERRORS

@@ -27,7 +27,7 @@ from miscal.calibration.metrics import (
     wilson,
     worst_slice_gap,
 )
-from miscal.calibration.metrics.rows import check_rows
+from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.scores import mean_residual
 
 law = settings(deadline=None)

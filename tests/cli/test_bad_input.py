@@ -29,7 +29,6 @@ CASES = {
     "nan confidence": (changed("confidence", ROWS, float("nan")), [], ["confidence", "2 of 600", "5, 7"]),
     "infinite confidence": (changed("confidence", ROWS, float("inf")), [], ["confidence", "2 of 600", "5, 7"]),
     "missing confidence": (changed("confidence", ROWS, None), [], ["confidence", "2 of 600", "5, 7", "drop"]),
-    "nan feature": (changed("x_1", ROWS, float("nan")), [], ["x_1", "2 of 600", "5, 7"]),
     "infinite feature": (changed("x_1", ROWS, float("-inf")), [], ["x_1", "2 of 600", "5, 7"]),
     "missing outcome": (changed("correct", ROWS, None), [], ["correct", "2 of 600", "5, 7"]),
     "confidence above 1": (changed("confidence", ROWS, 1.5), [], ["confidence", "[0, 1]", "5, 7"]),

@@ -156,6 +156,7 @@ def test_a_failure_leaves_nothing_behind(models, tmp_path):
 
 
 @pytest.mark.promise("C3")
+@pytest.mark.slow
 def test_a_killed_command_goes_on(models, tmp_path):
     """A signal in the middle of a real run: what was done is kept, nothing is written, and it is said."""
     big = pl.concat([rows()] * 1_000)

@@ -32,7 +32,7 @@ def with_groups(n, seed, share=1.0):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, few_folds):
     """A run with a finding; nobody writes into it."""
     folder = tmp_path_factory.mktemp("monitored")
     with_groups(240, 0).write_parquet(folder / "data.parquet")

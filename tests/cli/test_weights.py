@@ -9,7 +9,7 @@ from .conftest import planted, run
 @pytest.fixture(scope="module")
 def weighed(tmp_path_factory):
     path = tmp_path_factory.mktemp("weighed") / "answers.csv"
-    rows = planted(400)
+    rows = planted(300)
     rows.with_columns(w=np.random.default_rng(1).lognormal(0, 0.6, len(rows))).write_csv(path)
     return path
 
@@ -23,7 +23,9 @@ def test_a_column_that_is_not_there_is_suggested(weighed, tmp_path):
 
 def test_terminal_and_page_say_that_rows_count_unequally(weighed, tmp_path):
     out = tmp_path / "run"
-    ended = run("discover", weighed, "--out", out, "--features", "x_*", "--weight", "w", "--map", "pca")
+    ended = run(
+        "discover", weighed, "--out", out, "--features", "x_*", "--weight", "w", "--map", "pca", "--evidence", "test"
+    )
     assert ended.status == 0, ended.err
     assert "Rows count by their weight (w) in every mean and share; means are as precise as those of" in " ".join(
         ended.out.split()

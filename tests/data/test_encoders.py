@@ -21,9 +21,10 @@ from miscal.data.encoders import (
     encoder_from_state,
     text_encoder,
 )
-from miscal.data.encoders.features import MAX_CATEGORIES
+from miscal.data.encoders.features import FEW_CATEGORIES
 from miscal.data.encoders.sentence import default_sentence_model
 from miscal.data.readers import read_triples
+from miscal.data.triples import InputLayout
 
 RNG = np.random.default_rng(0)
 WORDS = [f"word{i}" for i in range(300)]
@@ -72,25 +73,31 @@ def test_columns_become_numbers_in_order():
     encoder = FeatureColumns(["flag", "kind", "vector", "whole"]).fit(FRAME)
     assert encoder.names == (
         "flag", "kind=a", "kind=b", "kind=c", "vector[0]", "vector[1]", "vector[2]", "vector[3]", "whole",
+        "level of kind", "level of whole",
     )  # fmt: skip
     X = encoder.transform(FRAME)
     np.testing.assert_array_equal(X[:, 0], [1, 0] * 15)
     np.testing.assert_array_equal(X[:3, 1:4], [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(X[:, 4:8], np.array(FRAME["vector"].to_list()))
     np.testing.assert_array_equal(X[:, 8], range(30))
+    assert encoder.layout == InputLayout(places=9, codes=2)
+    np.testing.assert_array_equal(X[:3, 9], [1, 0, 2])
+    # thirty numbers are ten levels of about three
+    assert {2, 3, 4} >= set(np.bincount(X[:, 10].astype(int), minlength=10).tolist())
 
 
 def test_an_unknown_category_is_all_zero():
     encoder = FeatureColumns(["kind"]).fit(FRAME)
-    np.testing.assert_array_equal(encoder.transform(pl.DataFrame({"kind": ["zzz", "a"]})), [[0, 0, 0], [1, 0, 0]])
+    X = encoder.transform(pl.DataFrame({"kind": ["zzz", "a"]}))
+    np.testing.assert_array_equal(X, [[0, 0, 0, -1], [1, 0, 0, 0]])
 
 
 def test_columns_that_cannot_be_features_are_refused_with_a_hint():
-    many = pl.DataFrame({"c": [f"text {i}" for i in range(MAX_CATEGORIES + 1)]})
-    with pytest.raises(InputError, match=rf"{MAX_CATEGORIES + 1} distinct values .*--text"):
+    many = pl.DataFrame({"c": [f"text {i}" for i in range(FEW_CATEGORIES + 1)]})
+    with pytest.raises(InputError, match=rf"{FEW_CATEGORIES + 1} distinct values .*--text"):
         FeatureColumns(["c"]).fit(many)
-    with pytest.raises(InputError, match="'d' cannot be a feature: its type is Date"):
-        FeatureColumns(["d"]).fit(pl.DataFrame({"d": [None]}, schema={"d": pl.Date}))
+    with pytest.raises(InputError, match="'d' cannot be a feature: its type is Duration"):
+        FeatureColumns(["d"]).fit(pl.DataFrame({"d": [None]}, schema={"d": pl.Duration}))
     with pytest.raises(InputError, match="lists of numbers, all of one length"):
         FeatureColumns(["v"]).fit(pl.DataFrame({"v": [[1.0], [1.0, 2.0]]}))
     with pytest.raises(InputError, match="lists of numbers"):
@@ -170,7 +177,9 @@ def test_any_texts_give_finite_numbers_or_a_reason(texts):
 
 
 def test_the_registry_knows_every_kind_and_refuses_others():
-    assert {e.kind for e in ENCODERS} == {"embeddings", "features", "text-tfidf", "text-sentence-transformer"}
+    assert {e.kind for e in ENCODERS} == {
+        "embeddings", "features", "combined", "text-tfidf", "text-sentence-transformer",
+    }  # fmt: skip
     with pytest.raises(InputError, match="got kind 'pickle', known are embeddings, features"):
         encoder_from_state({"kind": "pickle"}, {})
 
@@ -182,6 +191,11 @@ class TextLength:
 
     def __init__(self, column="text", seed=0):
         self.column = column
+
+    layout = InputLayout(1)
+
+    def columns_of(self, X):
+        return {}
 
     def describe(self):
         return f"the length of column {self.column!r}"

@@ -13,8 +13,9 @@ from miscal.data.sampling import draw_rows, sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows
+from miscal.estimators import honest
 
-N, SIZE = 6_000, 1_200
+N, SIZE = 6_000, 900
 
 
 def planted(n=N, seed=0, *, shift=-0.25):
@@ -30,7 +31,15 @@ def planted(n=N, seed=0, *, shift=-0.25):
 
 @pytest.fixture(scope="module")
 def found():
-    return discover(planted(), sample=SIZE, map_method="pca", n_jobs=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(honest, "_FOLDS_OF_FEW", 3)
+        return discover(planted(), sample=SIZE, map_method="pca", n_jobs=1)
+
+
+@pytest.fixture
+def three_folds(monkeypatch):
+    """A third of the fits; the statistical test below keeps them all."""
+    monkeypatch.setattr(honest, "_FOLDS_OF_FEW", 3)
 
 
 def test_planted_groups_are_found_with_every_row_testifying(found):
@@ -51,30 +60,32 @@ def test_rows_outside_the_sample_are_one_fold_and_the_last(found):
 
 
 def test_the_summary_and_the_page_say_so(found):
-    from miscal.report.rows import row_words, sampled
+    from miscal.report.row_wording import row_words, sampled
 
     told = sampled(SIZE, N)
-    assert told == "The field was learned from 1,200 of 6,000 rows, drawn at random; all rows testify."
+    assert told == "The field was learned from 900 of 6,000 rows, drawn at random; all rows testify."
     assert told in row_words(found.summary).basis
     assert json.loads(found.summary.to_json())["n_sample"] == SIZE
 
 
 @pytest.mark.promise("V4")
+@pytest.mark.usefixtures("three_folds")
 def test_outcomes_outside_the_sample_teach_nothing():
-    rows = planted(2_000)
-    known = fit_rows(rows, sample=600, n_jobs=1)
+    rows = planted(1_000)
+    known = fit_rows(rows, sample=300, n_jobs=1)
     outside = ~known.sample
     flipped = rows.correct.copy()
     flipped[outside] = 1 - flipped[outside]
-    again = fit_rows(Triples.of(rows.X, confidence=rows.confidence, correct=flipped), sample=600, n_jobs=1)
+    again = fit_rows(Triples.of(rows.X, confidence=rows.confidence, correct=flipped), sample=300, n_jobs=1)
     np.testing.assert_array_equal(again.sample, known.sample)
     np.testing.assert_array_equal(again.estimate.delta, known.estimate.delta)
     np.testing.assert_array_equal(again.forward.hidden, known.forward.hidden)
 
 
+@pytest.mark.usefixtures("three_folds")
 def test_a_sample_of_all_rows_is_no_sample():
-    rows = planted(700)
-    one, two = (discover(rows, sample=size, map_method="pca", n_jobs=1) for size in (None, 700))
+    rows = planted(200)
+    one, two = (discover(rows, sample=size, map_method="pca", n_jobs=1) for size in (None, 200))
     assert one.summary.n_sample is two.summary.n_sample is None
     assert one.table.equals(two.table)
     assert one.summary.model_copy(update={"timing": {}}) == two.summary.model_copy(update={"timing": {}})

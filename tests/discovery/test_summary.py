@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, FileError, MismatchError
-from miscal.discovery.json_values import plain
+from miscal.base.json_values import plain
 from miscal.discovery.summary import SCHEMA_VERSION, Summary, parse_summary, read_summary
 
 SMECE = {"value": 0.1, "interval": [0.05, 0.15], "p_value": 0.01, "floor": 0.03}
@@ -18,6 +18,8 @@ NOTHING = {"value": None, "interval": None}
 SCORE = {"smece": 0.1, "brier": 0.2, "log_loss": 0.5, "n": 20}
 CURVE = {"confidence": [0.5], "accuracy": [0.4], "low": [0.3], "high": [0.5], "n": [20]}
 PAIR = {"raw": CURVE, "corrected": None}
+SHARES = {"n": 40, "share": 0.8, "share_overall": 0.2, "lift": 4.0}
+ENRICHED = {"column": "subject", "value": "= law", **SHARES, "odds_ratio": 4.0, "interval": [2.0, 9.0], "p_value": 0.01}
 
 
 def content():
@@ -90,7 +92,7 @@ def content():
                 "residual": {"value": -0.3, "interval": None, "p_value": None},
                 "p_value": 0.02,
                 "keywords": ["law"],
-                "metadata": [{"column": "subject", "value": "law", "odds_ratio": 4.0, "p_value": 0.01}],
+                "metadata": [ENRICHED],
                 "exemplars": [3, 5],
             }
         ],
@@ -115,7 +117,7 @@ def test_the_document_comes_back_as_it_went():
     assert parse_summary(text).to_json() == text
     assert set(json.loads(text)) == {
         *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample",
-        "groups", "weights", "places",
+        "groups", "weights", "places", "columns",
     }  # fmt: skip
 
 

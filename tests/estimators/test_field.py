@@ -169,7 +169,8 @@ def test_honest_values_never_see_their_own_outcome():
 
 
 @pytest.mark.promise("D2")
-def test_fitting_side_by_side_is_fitting():
+def test_fitting_side_by_side_is_fitting(monkeypatch):
+    monkeypatch.setattr("miscal.estimators.honest._FOLDS_OF_FEW", 3)
     X, y, f, _ = planted(300)
     together = MiscalibrationField(n_jobs=2)
     honest = fit_honest(together, triples(X, y, f))

@@ -26,7 +26,9 @@ probabilities = st.floats(1e-6, 1.0)
 
 @given(st.booleans(), probabilities, st.one_of(st.none(), probabilities), st.floats(0, 0.3))
 def test_the_claim_is_by_the_p_value_alone(structure, p_field, p_structure, low):
-    proof = Certificate(Bound(0.1, 0.05, 0.01), Bound(0.1, low, p_field), 0.05, 500, p_structure)
+    proof = Certificate.of(
+        Bound(0.1, 0.05, 0.01), Bound(0.1, low, p_field), n=500, detectable=0.05, p_structure=p_structure
+    )
     found = Claim(structure, proof)
     assert found.confirmed == (proof.p_value < 0.05)
     assert found.located == (found.confirmed and p_field < 0.05)

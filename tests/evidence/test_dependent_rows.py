@@ -167,8 +167,8 @@ def test_a_finding_needs_groups_enough():
     alone = findings(y, f, None, kinds)
     assert [one.description for one in named] == [one.description for one in alone]
     assert named[0].p_value > alone[0].p_value
-    low, high = named[0].hidden_interval
-    assert high - low > 1.5 * (alone[0].hidden_interval[1] - alone[0].hidden_interval[0])
+    widths = [one[0].hidden.interval[1] - one[0].hidden.interval[0] for one in (named, alone)]
+    assert widths[0] > 1.5 * widths[1]
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def test_stated_numbers_are_not_compared_with_others(n):
         assert all(len(np.unique(confidence[cut == k])) == 1 for k in np.unique(cut))
 
 
-@pytest.mark.parametrize("n", [100, 300, 1000, 5000])
+@pytest.mark.parametrize("n", [100, 300, 1000, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_number_that_is_right_at_its_own_rate_hides_nothing(n):
     """Each stated number has its own rate of right answers; fields and groups that follow the number find nothing."""
     rejected, named = [], 0

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from miscal.evidence.conditional import permutation_p_value, strata
 from miscal.evidence.limits.agreement import count_p_value
-from miscal.evidence.limits.covariance import shift_limit
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 from miscal.evidence.sums import bernoulli_sums, near_normal
 
@@ -110,27 +109,24 @@ def test_p_value_of_few_strata_among_many_is_that_of_all():
 
 
 @pytest.mark.parametrize("rate", [2e-3, 0.02, 0.3])
-def test_limit_is_that_of_drawing_every_row(rate):
+def test_limit_is_that_of_drawing_every_row(limit_of, rate):
     rng = np.random.default_rng(1)
     n = 6_000
     weight = np.where(np.arange(n) < n // 10, 0.9, -0.1)
     centre = rate * rng.uniform(0.5, 1.5, n)
     y = (rng.random(n) < np.where(weight > 0, centre + max(2 * rate, 0.02), centre)).astype(float)
     parts, whole = (
-        shift_limit(
-            y, weight, centre, rng=np.random.default_rng(0), settings=EvidenceSettings(n_draws=999, drawn_rows=rows)
-        )
-        for rows in (5_000, n)
+        limit_of(y, weight, centre, settings=EvidenceSettings(n_draws=999, drawn_rows=rows)) for rows in (5_000, n)
     )
     error = np.sqrt(np.sum(weight**2 * y)) / n
     assert parts > 0
     assert parts == pytest.approx(whole, abs=0.2 * error)
 
 
-def test_limit_where_the_outcome_was_certain():
+def test_limit_where_the_outcome_was_certain(limit_of):
     centre = np.repeat([0.0, 1.0], 3_000)
     y = centre.copy()
     # the outcomes vary although they were certain, so their own variance counts: six are 2.4 standard deviations
     y[:6] = 1
-    limit = shift_limit(y, np.ones(6_000), centre, rng=np.random.default_rng(0), settings=EvidenceSettings(n_draws=999))
+    limit = limit_of(y, np.ones(6_000), centre, settings=EvidenceSettings(n_draws=999))
     assert 0 < limit < 6 / 6_000

@@ -201,8 +201,9 @@ def test_numbers_of_a_finding_are_weighted():
     assert law.n == 300
     assert law.share == pytest.approx(weight[inside].sum() / weight.sum())
     assert law.accuracy == pytest.approx(np.average(y[inside], weights=weight[inside]))
-    assert law.hidden == pytest.approx(np.average((y - f)[inside], weights=weight[inside]))
-    assert law.hidden_interval[0] < law.hidden < law.hidden_interval[1]
+    assert law.hidden.value == pytest.approx(np.average((y - f)[inside], weights=weight[inside]))
+    low, high = law.hidden.interval
+    assert low < law.hidden.value < high
 
 
 def test_a_group_that_differs_among_light_rows_alone_is_no_finding():

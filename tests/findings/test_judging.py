@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence, strata
 from miscal.findings import cut, judge_regimes
-from miscal.findings.judging import _shuffled, hidden_residual, judge
+from miscal.findings.judging import Confirmed, _shuffled, hidden_residual, judge
 from miscal.findings.residuals import proportion_residual
 
 
@@ -33,7 +33,7 @@ def test_the_residual_is_the_sum_of_its_parts_and_the_order_of_rows_is_irrelevan
         for part in (one.residual, one.visible, one.hidden):
             assert part.interval[0] <= part.value <= part.interval[1]
             assert 0 < part.p_value <= 1
-    assert not any(found["good"].confirmed.values())
+    assert found["good"].confirmed == Confirmed()
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -105,5 +105,5 @@ def test_regimes_of_crossfitted_fields_are_confirmed_in_one_draw_of_twenty_at_mo
     for _ in range(draws):
         y, f, expected, hidden = crossfitted(rng, n)
         regimes = judge_regimes(LabelledRows(y, f, expected), cut(hidden, 0.02)).values()
-        false += any(one.confirmed["hidden"] for one in regimes)
+        false += any(one.confirmed.hidden for one in regimes)
     assert false / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)

@@ -185,7 +185,9 @@ def test_a_clause_joins_values_of_one_column_and_prefers_the_first_of_equal_colu
 
 
 def enriched(column, value, share, lift):
-    return Enriched(column, Label(value), 50, share, share / lift, lift, lift, (1.0, 2 * lift), 1e-9)
+    shares = {"n": 50, "share": share, "share_overall": share / lift, "lift": lift}
+    odds = {"odds_ratio": lift, "interval": (1.0, 2 * lift), "p_value": 1e-9}
+    return Enriched(column=column, value=Label(value), **shares, **odds)
 
 
 @given(st.floats(0.4, 1), st.floats(1.01, 1.5), st.floats(0.4, 1), st.floats(8, 12))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binomtest
 
+from miscal.base.document import MeasureAgainstNull
 from miscal.base.errors import InputError
 from miscal.findings import binomial_residual, cut
 from miscal.findings.residuals import holm
@@ -85,7 +86,7 @@ def test_right_answers_of_a_sure_model_prove_nothing():
 
 @pytest.mark.promise("I12")
 def test_an_empty_slice_has_no_residual():
-    assert binomial_residual(np.array([]), np.array([])).to_dict() == {"value": None, "interval": None, "p_value": None}
+    assert binomial_residual(np.array([]), np.array([])) == MeasureAgainstNull(value=None)
 
 
 @pytest.mark.promise("V2")

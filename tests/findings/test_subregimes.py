@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from miscal.base.document import MeasureAgainstNull
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
-from miscal.findings import FindingsSettings, cut, find_subregimes
+from miscal.findings import Confirmed, FindingsSettings, cut, find_subregimes
 
 SUBJECTS = np.array(["law", "physics", "cooking", "chess"])
 WORDS = ["court jury verdict", "quark boson energy", "onion garlic butter", "rook bishop castle"]
@@ -189,7 +190,7 @@ def test_a_part_without_rows_to_test_it_is_kept_and_not_confirmed(world):
     under = found_in(world, **evidence(world["tested"] & (world["group"] != 2))).table[-1]
     assert under.parent == "under"
     assert (under.n, under.accuracy, under.p_value, under.confirmed) == (0, None, 1.0, False)
-    assert under.residual.to_dict() == {"value": None, "interval": None, "p_value": None}
+    assert under.residual == MeasureAgainstNull(value=None)
 
 
 def test_a_residual_of_the_wrong_sign_confirms_nothing(world):
@@ -231,7 +232,7 @@ def test_one_structureless_cloud_is_one_part():
 
 
 def test_the_table_is_plain_json(found):
-    text = json.dumps([part.to_dict() for part in found.table], allow_nan=False)
+    text = json.dumps([part.model_dump(mode="json") for part in found.table], allow_nan=False)
     assert set(json.loads(text)[0]) >= {
         "name",
         "parent",
@@ -255,8 +256,8 @@ def test_the_residual_is_the_sum_of_its_parts_and_each_is_confirmed_where_it_was
         assert part.visible.value == pytest.approx(SHIFT.mean(), abs=1e-9)
         low, high = part.hidden.interval
         assert low <= truth - SHIFT.mean() <= high
-    assert [part.confirmed_parts["hidden"] for part in found.table] == [True, True, True]
-    assert [part.confirmed_parts["total"] for part in found.table] == [part.confirmed for part in found.table]
+    assert [part.confirmed_parts.hidden for part in found.table] == [True, True, True]
+    assert [part.confirmed_parts.total for part in found.table] == [part.confirmed for part in found.table]
 
 
 def test_parts_of_the_hidden_field_are_confirmed_by_it():
@@ -271,9 +272,9 @@ def test_parts_of_the_hidden_field_are_confirmed_by_it():
     by_hidden = found_in(world, regime=cut(hidden), by="hidden").table
     assert {part.field for part in by_hidden} == {"hidden"}
     assert {part.parent for part in by_hidden} == {"over", "under"}
-    assert all(part.confirmed and part.confirmed_parts["hidden"] for part in by_hidden)
+    assert all(part.confirmed and part.confirmed_parts.hidden for part in by_hidden)
     better = [part for part in by_hidden if part.parent == "under"]
-    assert not any(part.confirmed_parts["total"] for part in better)
+    assert not any(part.confirmed_parts.total for part in better)
     by_total = found_in(world, regime=cut(world["delta"])).table
     assert {part.parent for part in by_total} == {"over"}
 
@@ -283,7 +284,7 @@ def test_only_the_visible_part_is_confirmed_where_nothing_is_hidden():
     world |= {"expected": world["confidence"] - 0.2, "delta": np.full(4000, -0.2), "hidden": np.zeros(4000)}
     world["correct"] = (np.random.default_rng(3).random(4000) < world["expected"]).astype(float)
     for part in found_in(world).table:
-        assert part.confirmed_parts == {"total": True, "visible": True, "hidden": False}
+        assert part.confirmed_parts == Confirmed(total=True, visible=True)
 
 
 def test_all_rows_may_be_cut_on_and_tested(world):

@@ -22,7 +22,7 @@ JUDGED = "each judged by a field that had not seen its outcome"
 
 def claim(structure=True, limit=0.04, p_value=0.01, n=500, detectable=0.05, p_structure=None):
     hidden = Bound(limit, limit, p_value)
-    return Claim(structure, Certificate(hidden, hidden, detectable, n, p_structure))
+    return Claim(structure, Certificate.of(hidden, hidden, n=n, detectable=detectable, p_structure=p_structure))
 
 
 probabilities = st.floats(1e-6, 1)

@@ -170,6 +170,8 @@ def test_good_input_passes(doors, name):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf], ids=str)
 @pytest.mark.parametrize(("letter", "name"), [(letter, name) for letter in "Xyf" for name in using(letter)])
 def test_values_that_are_not_finite(doors, name, letter, bad):
+    if letter == "X" and np.isnan(bad) and name in ("read_triples", "miscal discover"):
+        pytest.skip("columns of a table may be blank")
     columns = dict(zip("Xyf", good(), strict=True))
     columns[letter] = with_bad(columns[letter], bad)
     refused(doors[name], *columns.values(), "2 of 200", "5, 7")

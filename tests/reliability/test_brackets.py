@@ -25,12 +25,13 @@ def test_a_table_is_read_by_its_exact_name(tmp_path, name, neighbour):
 
 
 @pytest.mark.promise("F8", cases=2)
+@pytest.mark.usefixtures("few_folds")
 def test_a_run_under_a_folder_with_brackets_is_drawn_and_reads_its_own_tables(tmp_path):
     for place in ("exp[1]", "exp1"):
         (tmp_path / place).mkdir()
         rows(200).write_parquet(tmp_path / place / "old.parquet")
     data = read_triples(tmp_path / "exp[1]" / "old.parquet", features="age,count")
-    found = discover(data, map_method="pca")
+    found = discover(data, map_method="pca", n_jobs=1)
     # alone, the run cannot be drawn if its name is a pattern; beside a neighbour, it is drawn from the wrong tables
     write_run(found, tmp_path / "exp[1]" / "run")
     other = found.table.with_columns(delta=pl.lit(0.5))

@@ -163,10 +163,11 @@ def test_logs_of_other_tools(tmp_path, kind, way):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory, few_folds):
     """A run folder, audited and with its model."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    write_run(discover(read_triples(rows(120), features="age,count,kind"), evidence="test"), folder, report=False)
+    data = read_triples(rows(120), features="age,count,kind")
+    write_run(discover(data, evidence="test", map_method="pca", n_jobs=1), folder, report=False)
     replace_file(folder / "audit.json", b'{"null": "visible"}\n')
     seal(folder)
     return folder

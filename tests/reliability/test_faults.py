@@ -210,9 +210,10 @@ def test_a_record_that_is_appended(tmp_path, monkeypatch, capsys, fault):
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(few_folds):
     """One discovery of few rows."""
-    return discover(read_triples(rows(120), features="age,count", metadata="kind"), evidence="test")
+    triples = read_triples(rows(120), features="age,count", metadata="kind")
+    return discover(triples, evidence="test", map_method="pca", n_jobs=1)
 
 
 def said_otherwise(found):

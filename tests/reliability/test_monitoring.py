@@ -35,12 +35,12 @@ def batch(k):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, few_folds):
     """A run with a finding, and the rows of three looks; nobody writes into it."""
     folder = tmp_path_factory.mktemp("made")
     rows(200).write_parquet(folder / "old.parquet")
     data = read_triples(folder / "old.parquet", features="age,count,kind", metadata="kind")
-    write_run(discover(data, map_method="pca"), folder / "run", report=False)
+    write_run(discover(data, map_method="pca", n_jobs=1), folder / "run", report=False)
     for k in (1, 2, 3):
         batch(k).write_parquet(folder / f"{k}.parquet")
     return folder

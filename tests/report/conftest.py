@@ -464,7 +464,7 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
         card.update(
             name=payload,
             keywords=[payload],
-            metadata=[{"column": payload, "value": payload, "odds_ratio": 2.0, "p_value": 0.1}],
+            metadata=[{**item, "column": payload, "value": payload} for item in card["metadata"]],
         )
     summary["findings"] = [{**FINDING, "description": payload, "columns": [payload], "aliases": [payload]}]
     summary.update(verdict=payload, warnings=[payload], alarms=[payload])

@@ -36,10 +36,8 @@ def browser():
 class Visit:
     """A page that keeps all it did: dialogs, errors, requests, violations of its policy."""
 
-    def __init__(self, browser, run, **options):
-        from miscal.report import render
-
-        self.address = render(run).as_uri()
+    def __init__(self, browser, file, **options):
+        self.address = file.as_uri()
         self.page = browser.new_page(**options)
         self.dialogs, self.errors, self.requests = [], [], []
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
@@ -95,12 +93,28 @@ class Visit:
         )
 
 
+@pytest.fixture(scope="module")
+def drawn(make_module_run):
+    """Draw pages, those of the same run once: a visit changes no file."""
+    known = {}
+
+    def draw(n=400, *, kind="full", payload="", edit=None):
+        from miscal.report import render
+
+        asked = n, kind, payload, edit
+        if asked not in known:
+            known[asked] = render(make_module_run(n, kind=kind, payload=payload, edit=edit))
+        return known[asked]
+
+    return draw
+
+
 @pytest.fixture
-def visit(browser, make_run):
+def visit(browser, drawn):
     visits = []
 
     def start(*, n=400, kind="full", payload="", edit=None, **options):
-        visits.append(Visit(browser, make_run(n, kind=kind, payload=payload, edit=edit), **options))
+        visits.append(Visit(browser, drawn(n, kind=kind, payload=payload, edit=edit), **options))
         return visits[-1]
 
     yield start
@@ -305,9 +319,9 @@ def test_hostile_texts_do_nothing(visit):
 
 
 @pytest.mark.promise("S2")
-def test_the_policy_stops_what_is_not_ours(browser, make_run):
+def test_the_policy_stops_what_is_not_ours(browser, drawn):
     """The watch itself works: a foreign script and a request are refused and seen."""
-    seen = Visit(browser, make_run(300))
+    seen = Visit(browser, drawn(300))
     seen.page.evaluate(
         """() => {
         const script = document.createElement("script");
@@ -330,12 +344,10 @@ def test_nothing_is_wider_than_the_screen(visit, kind, width):
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_without_scripts_the_drawing_stays(browser, make_run):
+def test_without_scripts_the_drawing_stays(browser, drawn):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    from miscal.report import render
-
-    page.goto(render(make_run(400)).as_uri())
+    page.goto(drawn().as_uri())
     assert page.locator(".map-static").is_visible()
     assert page.locator("#map-live").is_hidden()
     context.close()

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.discovery.shown_text import BACK, HEAD, shared_beginnings, told_apart
+from miscal.discovery.shown_text import BACK, HEAD, shared_beginnings, shortened_texts
 from miscal.report import render
 from miscal.report.examples import ALIKE, Examples, from_difference
 from miscal.report.source import read_source
@@ -34,7 +34,7 @@ def test_texts_that_begin_alike_are_shown_where_they_differ(beginning, ends):
     for text, cut in zip(texts, shown, strict=True):
         assert text.endswith(cut.removeprefix("… "))
     long = [text + "x" * 400 for text in texts]
-    kept = told_apart(long, 200)
+    kept = shortened_texts(long, 200)
     assert len(set(kept)) == len(texts)
     assert all(len(text) <= 200 + len(" … …") for text in kept)
 
@@ -42,7 +42,7 @@ def test_texts_that_begin_alike_are_shown_where_they_differ(beginning, ends):
 @given(st.lists(st.text(max_size=ALIKE - 1), max_size=6))
 def test_texts_that_share_little_stay_whole(texts):
     assert from_difference(texts) == texts
-    assert told_apart(texts, HEAD + 2 * BACK) == texts
+    assert shortened_texts(texts, HEAD + 2 * BACK) == texts
 
 
 def cards(page: str) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from miscal.cli.printed_summary import summary_lines
-from miscal.discovery.summary import Summary
+from miscal.discovery.summary import Measure, Summary
 from miscal.report.terminal import WIDTH
 
 
@@ -32,3 +32,12 @@ def test_a_regime_of_a_few_rows_is_not_printed(make_run):
     few = tuple(regime.model_copy(update={"n": 8}) for regime in found.regimes)
     lines = summary_lines(found.model_copy(update={"regimes": few}), Path("run"))
     assert not any(line.startswith(("over ", "under ")) for line in lines)
+
+
+def test_a_finding_whose_size_has_no_interval_gets_no_empty_brackets(make_run):
+    found = summary_of(make_run(500))
+    one = found.findings[0]
+    bare = one.model_copy(update={"beyond": Measure(value=-0.26)})
+    lines = "\n".join(summary_lines(found.model_copy(update={"findings": (bare,)}), Path("run")))
+    assert "26 points less often than rows" in " ".join(lines.split())
+    assert "()" not in lines

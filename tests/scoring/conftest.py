@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from miscal.scoring import HuggingFaceModel, ModelSpec, Pair, Question
+from miscal.scoring import HuggingFaceModel, ModelSpec, PreferencePair, Question
 
 _SPEC = importlib.util.spec_from_file_location("scoring_tiny", Path(__file__).with_name("tiny.py"))
 tiny = sys.modules.setdefault("scoring_tiny", importlib.util.module_from_spec(_SPEC))
@@ -31,9 +31,11 @@ def make_questions(n: int, n_choices: int = 4) -> list[Question]:
     ]
 
 
-def make_pairs(n: int) -> list[Pair]:
+def make_pairs(n: int) -> list[PreferencePair]:
     """Pairs whose chosen response is the shorter one."""
-    return [Pair(f"p{row}", f"Human: word {row}?\n\nAssistant:", "yes", "no " * (row % 5 + 2)) for row in range(n)]
+    return [
+        PreferencePair(f"p{row}", f"Human: word {row}?\n\nAssistant:", "yes", "no " * (row % 5 + 2)) for row in range(n)
+    ]
 
 
 @pytest.fixture(scope="session", params=tiny.ARCHITECTURES)

@@ -92,7 +92,9 @@ def started(arguments):
 
 
 @pytest.mark.promise("C8")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, status, tmp_path):
     arguments = [*arguments, "--batch-tokens", "1", "--threads", "1"]
     with started(arguments) as process:
@@ -110,8 +112,9 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, 
 
 
 @pytest.mark.promise("C8")
+@pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("delay", [0.2, *(pytest.param(delay, marks=pytest.mark.slow) for delay in (0.0, 0.1, 1.0))])
+@pytest.mark.parametrize("delay", [0.2, 0.0, 0.1, 1.0])
 def test_ctrl_c_ends_the_workers_without_a_word(arguments, delay):
     """A terminal sends it to all of them, whether they still import or compute already."""
     with started([*arguments, "--workers", "2", "--batch-tokens", "1"]) as process:

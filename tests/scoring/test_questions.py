@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.scoring import Pair, Question
+from miscal.scoring import PreferencePair, Question
 from miscal.scoring.questions import FORMS, chosen_first, pair_items, question_items, text_items
 
 
@@ -45,13 +45,13 @@ def test_the_coin_is_fair_seeded_and_independent_of_order():
     assert abs(first.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(ids))
     other = np.array([chosen_first(row, 1) for row in ids])
     assert abs((first == other).mean() - 0.5) < 4 * 0.5 / np.sqrt(len(ids))
-    pairs = [Pair(row, "prompt", "good", "bad") for row in ids[:50]]
+    pairs = [PreferencePair(row, "prompt", "good", "bad") for row in ids[:50]]
     golds = {item.id: item.gold for item in pair_items(pairs)}
     assert golds == {item.id: item.gold for item in pair_items(pairs[::-1])}
 
 
 def test_gold_is_the_slot_of_the_chosen_response():
-    for item in pair_items([Pair(f"p{row}", "prompt", "good", "bad") for row in range(40)]):
+    for item in pair_items([PreferencePair(f"p{row}", "prompt", "good", "bad") for row in range(40)]):
         assert item.choices[item.gold] == "good"
         slots = item.prompt.split("## Response A:\n")[1]
         assert slots.startswith(item.choices[0])

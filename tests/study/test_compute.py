@@ -11,14 +11,14 @@ from miscal.study.cells import cells_of
 from miscal.study.compute import gpus_to_deal, task_of
 from miscal.study.folder import StudyFolder
 from miscal.study.run import pinned
-from miscal.study.steps import Job
+from miscal.study.steps import CellJob
 
 
 def jobs(tmp_path, **settings):
     """The jobs of a plan, by the name of their cell."""
     plan = read_plan({"pairs": "paper48", "method": "both", **settings})
     folder = StudyFolder(tmp_path)
-    return plan, {cell.name: Job(folder, plan, cell) for cell in cells_of(plan)}
+    return plan, {cell.name: CellJob(folder, plan, cell) for cell in cells_of(plan)}
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from miscal.calibration.survey_design import correlation
 from miscal.data.triples import Triples
 from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
-from miscal.synthetic import cited, scores
+from miscal.synthetic import paper_numbers, scores
 from miscal.synthetic.cells import ExperimentCell
 from miscal.synthetic.fits import compute, draw, epochs_trained
 from miscal.synthetic.resreg import Problem, fit_network
@@ -38,7 +39,7 @@ def test_the_kept_epoch_is_that_of_the_smallest_validation_error():
 def test_regression_learns():
     data = problem(n=600)
     network = fit_network(data, depth=2, width=32, max_epochs=300, learning_rate=1e-2)
-    assert scores.correlation(network.predict(data.X_val), np.sin(3 * data.X_val[:, 0])) > 0.9
+    assert correlation(network.predict(data.X_val), np.sin(3 * data.X_val[:, 0])) > 0.9
 
 
 def test_settings_that_share_a_run_count_once():
@@ -76,7 +77,7 @@ def test_the_grid_is_that_of_the_papers_estimator():
     )
     assert [row["proxy"] for row in record.candidates] == [row["proxy"] for row in field.selection_]
     delta = field.delta(world.X[test].astype(np.float32), None)
-    assert record.r == pytest.approx(scores.correlation(delta, world.delta[test]))
+    assert record.r == pytest.approx(correlation(delta, world.delta[test]))
 
 
 def test_auto_chooses_exactly_one_of_its_candidates():
@@ -100,5 +101,7 @@ def test_choices_are_judged_as_defined(pairs):
 
 
 def test_the_cited_regrets_have_the_cited_median():
-    assert len(cited.REGRET) == 25
-    assert pl.Series(list(cited.REGRET.values())).median() == pytest.approx(cited.MEDIAN_REGRET, abs=5e-4)
+    assert len(paper_numbers.REGRET) == 25
+    assert pl.Series(list(paper_numbers.REGRET.values())).median() == pytest.approx(
+        paper_numbers.MEDIAN_REGRET, abs=5e-4
+    )

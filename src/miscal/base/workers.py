@@ -30,7 +30,7 @@ RAY_RETRIES = 3
 
 
 @dataclass(frozen=True)
-class Task:
+class WorkItem:
     """A piece of work.
 
     Attributes
@@ -49,7 +49,7 @@ class Task:
         Whether it is faster on a GPU.
     cpus : int, default 1
         Processors of a cluster that it takes.
-    instead : Task, optional
+    instead : WorkItem, optional
         What is computed in its place if its process is ended from outside.
     """
 
@@ -60,7 +60,7 @@ class Task:
     one_thread: bool = True
     gpu: bool = False
     cpus: int = 1
-    instead: Task | None = None
+    instead: WorkItem | None = None
 
     def compute(self) -> Any:
         """Compute it here."""
@@ -71,7 +71,7 @@ class Task:
 class Ended:
     """How a task ended: with a value, or with an error."""
 
-    task: Task
+    task: WorkItem
     value: Any = None
     error: BaseException | None = None
 
@@ -108,24 +108,24 @@ class Workers(ABC):
     elsewhere = False
 
     @abstractmethod
-    def submit(self, task: Task) -> None:
+    def submit(self, task: WorkItem) -> None:
         """Begin a task."""
 
     @abstractmethod
     def next(self) -> Ended:
         """Wait until a task has ended, and return how."""
 
-    def run(self, tasks: Iterable[Task | None]) -> Iterator[Ended]:
+    def run(self, tasks: Iterable[WorkItem | None]) -> Iterator[Ended]:
         """Begin tasks as there is room, and yield how they ended, in the order in which they do.
 
         Parameters
         ----------
-        tasks : iterable of Task or None
+        tasks : iterable of WorkItem or None
             Asked for as there is room. None says that no task can begin before another one has ended.
 
         Examples
         --------
-        >>> [ended.value for ended in InProcess().run(Task("a square", pow, (n, 2)) for n in range(3))]
+        >>> [ended.value for ended in InProcess().run(WorkItem("a square", pow, (n, 2)) for n in range(3))]
         [0, 1, 4]
         """
         coming, running, done = iter(tasks), 0, False
@@ -143,7 +143,7 @@ class Workers(ABC):
             ended, running = self.next(), running - 1
             yield ended
 
-    def results(self, tasks: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
+    def results(self, tasks: Iterable[WorkItem]) -> Iterator[tuple[Any, Any]]:
         """Compute tasks, and yield the key and the value of each as it ends.
 
         After an error no further task is begun, and those that are running are waited for. Of several errors, that of
@@ -151,13 +151,13 @@ class Workers(ABC):
 
         Parameters
         ----------
-        tasks : iterable of Task
+        tasks : iterable of WorkItem
             Their keys differ.
         """
         numbers: dict[Any, int] = {}
         failed: list[tuple[int, Ended]] = []
 
-        def numbered() -> Iterator[Task]:
+        def numbered() -> Iterator[WorkItem]:
             for number, task in enumerate(tasks):
                 if failed:
                     return
@@ -190,9 +190,9 @@ class InProcess(Workers):
     """Computes in this process, one task after another, as they are waited for."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Task] = deque()
+        self._waiting: deque[WorkItem] = deque()
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: WorkItem) -> None:
         """Note a task."""
         self._waiting.append(task)
 
@@ -209,7 +209,7 @@ class _Pool(Workers):
     """Has tasks computed by futures."""
 
     def __init__(self) -> None:
-        self._running: dict[Future[Any], Task] = {}
+        self._running: dict[Future[Any], WorkItem] = {}
 
     def next(self) -> Ended:
         """Wait for any task; of several that have ended, for the one that was begun first."""
@@ -239,7 +239,7 @@ class Threads(_Pool):
         self._open.enter_context(one_thread())
         return self
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: WorkItem) -> None:
         """Begin a task."""
         self._running[self._threads.submit(task.function, *task.arguments)] = task
 
@@ -271,7 +271,7 @@ class Processes(_Pool):
         self._free = [_Worker.on(gpus[number % len(gpus)] if gpus else None) for number in range(n)]
         self._busy: dict[Future[Any], _Worker] = {}
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: WorkItem) -> None:
         """Begin a task, where there is a choice on a GPU that no other one needs."""
         taken = {worker.gpu for future, worker in self._busy.items() if self._running[future].gpu}
         idle = [at for at, worker in enumerate(self._free) if worker.gpu not in taken]
@@ -398,7 +398,7 @@ class Ray(_Pool):
         """GPUs of the cluster."""
         return int(self._ray.cluster_resources().get("GPU", 0))
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: WorkItem) -> None:
         """Begin a task; one that is faster on a GPU takes one where there is one."""
         remote = self._remote.options(num_cpus=task.cpus, num_gpus=min(1, self.gpus) if task.gpu else 0)
         self._running[remote.remote(task.function, task.arguments, task.one_thread).future()] = task

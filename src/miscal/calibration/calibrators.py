@@ -239,7 +239,8 @@ class Platt(_Map):
     _non_negative: ClassVar[tuple[int, ...]] = (0,)
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
-        targets, start = _platt_targets(correct, weight), np.array(self._identity)
+        ones, zeros = weight @ correct, weight @ (1 - correct)
+        targets, start = np.where(correct > 0.5, (ones + 1) / (ones + 2), 1 / (zeros + 2)), np.array(self._identity)
         self.coefficients_ = _fit_logistic(self._design(confidence), targets, weight, start, self._non_negative)
         return self
 
@@ -371,11 +372,6 @@ def _fitted(calibrator: object, attribute: str) -> Any:
     if value is None:
         raise InputError(f"{type(calibrator).__name__} is not fitted: call fit(correct, confidence) first")
     return value
-
-
-def _platt_targets(y: Floats, w: Floats) -> Floats:
-    ones, zeros = w @ y, w @ (1 - y)
-    return np.where(y > 0.5, (ones + 1) / (ones + 2), 1 / (zeros + 2))
 
 
 def _fit_logistic(design: Floats, target: Floats, w: Floats, identity: Floats, non_negative: Sequence[int]) -> Floats:

@@ -1,6 +1,11 @@
 """Choose the simplest global calibration map that no other clearly beats.
 
 What it corrects is the visible miscalibration, which a reliability diagram shows; what it leaves is hidden.
+
+How clearly depends on how many rows there are to learn from (:func:`proof_of`). With few rows, hardly any gain is
+beyond two standard errors, and leaving the confidence as it is errs more than a temperature does, which is one number.
+Isotonic regression, which is many, errs more than it helps. ``benchmarks/small_maps.py`` compares the rules by their
+log loss on real sets and on calibrated outcomes.
 """
 
 from __future__ import annotations
@@ -23,6 +28,20 @@ STANDARD_ERRORS = 2.0
 """A more flexible map must gain this many paired standard errors of the log loss. Fewer would take noise for structure,
 more would overlook faint structure: at 2, a map that is exactly as good is taken in about 2 % of choices. It is
 the one-standard-error rule (Breiman et al., CART, 1984), made stricter. Not tuned."""
+
+FEW_ROWS = 700
+"""With fewer rows to learn from, a temperature must gain one standard error; with more, every map must gain two. A run
+of 1,000 rows learns its folds from 750, so that what it tells of a row is not touched, even if groups make folds
+unequal."""
+
+STANDARD_ERRORS_OF_FEW = 1.0
+"""The one-standard-error rule itself. Of 0, 0.5, 1, 1.5 and 2, it gains most on real sets among those that lose at most
+0.0003 more than two do on calibrated outcomes of 300 rows and more; the same on either half of the sets."""
+
+LEAST_ISOTONIC_ROWS = 200
+"""With fewer rows to learn from, isotonic regression is not taken: its ends are blocks of a few rows that are all right
+or all wrong, and one new row that is otherwise costs more log loss than the others gain. Without it, choices from 100
+rows save log loss on real sets and on calibrated outcomes alike."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +96,8 @@ def crossfit_global_map(
         w = None if weight is None else weight[rest]
         for name in GLOBAL_MAPS:
             p[name][inside] = CALIBRATORS[name]().learn(correct[rest], confidence[rest], w).apply(confidence[inside])
-    chosen = simplest({name: log_losses(correct, values) for name, values in p.items()}, weight)
+    losses = {name: log_losses(correct, values) for name, values in p.items()}
+    chosen = simplest(losses, weight, proof_of(len(correct)))
     fitted = CALIBRATORS[chosen]().learn(correct, confidence, weight)
     return CrossFittedMaps(fitted, chosen, {name: logit(values) for name, values in p.items()})
 
@@ -104,26 +124,52 @@ def held_out_global_map(correct: Array, confidence: Array, weight: Array, train:
     return maps[simplest(losses, weight[val])]
 
 
-def simplest(losses: Mapping[str, Array], weight: Array | None = None) -> str:
+def proof_of(rows: int) -> dict[str, float]:
+    """How many paired standard errors each map must gain, where so many rows are cross-fitted.
+
+    Parameters
+    ----------
+    rows : int
+
+    Returns
+    -------
+    dict of str to float
+        Infinite for a map that is not taken.
+
+    Examples
+    --------
+    >>> proof_of(1000), proof_of(300), proof_of(100)
+    ({}, {'temperature': 1.0}, {'temperature': 1.0, 'isotonic': inf})
+    """
+    temperature = {"temperature": STANDARD_ERRORS_OF_FEW} if rows < FEW_ROWS else {}
+    return temperature | ({"isotonic": np.inf} if rows < LEAST_ISOTONIC_ROWS else {})
+
+
+def simplest(
+    losses: Mapping[str, Array], weight: Array | None = None, standard_errors: Mapping[str, float] | None = None
+) -> str:
     """Choose the simplest candidate that no later one clearly beats.
 
-    A later one replaces the choice so far if its loss is lower by more than two paired standard errors.
+    A later one replaces the choice so far if its loss is lower by more than some paired standard errors.
 
     Parameters
     ----------
     losses : mapping of str to ndarray of shape (n,)
         The loss of each row under each candidate, the simplest candidate first.
     weight : ndarray of shape (n,), optional
+    standard_errors : mapping of str to float, optional
+        How many a candidate must gain, by its name; two where it is not named.
 
     Examples
     --------
     >>> simplest({"plain": np.array([0.5, 0.7]), "a little better": np.array([0.4, 0.7])})
     'plain'
     """
+    needed = standard_errors or {}
     chosen, *others = losses
     for name in others:
         gain, error = paired_gain(losses[chosen], losses[name], weight)
-        if gain > STANDARD_ERRORS * error:
+        if gain > needed.get(name, STANDARD_ERRORS) * error:
             chosen = name
     return chosen
 

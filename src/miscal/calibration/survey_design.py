@@ -235,8 +235,8 @@ def correlation(a: Floats, b: Floats, weight: Floats | None = None) -> float | N
 
     Parameters
     ----------
-    a, b : (n,) float64
-        Values.
+    a, b : (n,) numbers
+        Values; computed in double precision.
     weight : (n,) float64, optional
         How much each row counts; all alike by default.
 
@@ -250,6 +250,7 @@ def correlation(a: Floats, b: Floats, weight: Floats | None = None) -> float | N
     >>> correlation(np.array([0.0, 1.0]), np.array([2.0, 4.0])), correlation(np.zeros(2), np.arange(2.0))
     (1.0, None)
     """
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     spreads = spread(a, weight), spread(b, weight)
     if min(spreads) < 1e-12:
         return None

@@ -81,14 +81,11 @@ def _number(kind: type, low: float, below: float | None = None, most: int | None
             or (below is not None and not value < below)
             or (most is not None and value > most)
         ):
-            raise typer.BadParameter(f"must be {words}; got {_shortened(str(text))!r}")
+            given = str(text)
+            raise typer.BadParameter(f"must be {words}; got {given if len(given) <= 40 else given[:37] + '...'!r}")
         return value
 
     return parse
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def whole(low: int) -> Callable[[object], float]:
@@ -152,8 +149,10 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns that describe the inputs: names or patterns, e.g. 'x_*,age'. A name with a comma stands in "
-        "double quotation marks, as in csv.",
+        help="Columns that describe the inputs, alone or beside embeddings: names or patterns, e.g. 'x_*,age', or auto "
+        "for every column that plays no other part. Numbers, dates, categories of any number of levels, with blanks. A "
+        "name with a comma stands in double quotation marks, as in csv. The default is auto where nothing else says "
+        "what the inputs are.",
     ),
 ]
 Text = Annotated[

@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
-from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull, Regime, Summary
+from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.number_wording import percent
+from miscal.calibration.metrics import MIN_SLICE_ROWS
+from miscal.discovery.summary import Regime, Summary
+from miscal.findings.ledger import Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
-from miscal.findings.verdict import sized
+from miscal.findings.verdict import in_points, interval_of_size
+from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.legend import REGIME_LABELS
-from miscal.report.numbers import MINUS, bounds, points, size
-from miscal.report.rows import grouped, row_words, sampled, weighed
+from miscal.report.row_wording import grouped, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
@@ -60,16 +63,20 @@ def _rows(summary: Summary) -> str:
 
 
 def _inputs(summary: Summary) -> list[str]:
-    return [f"inputs      {summary.data.x_source}"] if summary.data.x_source else []
+    left_out = [f"{one.name} ({one.left_out})" for one in summary.columns if one.left_out is not None]
+    return [
+        *([f"inputs      {summary.data.x_source}"] if summary.data.x_source else []),
+        *([f"left out    {'; '.join(left_out)}"] if left_out else []),
+    ]
 
 
 def _regimes(summary: Summary) -> list[str]:
     rows = row_words(summary).rows
     return [
-        f"{regime.name:<12}{_claimed(regime)} on {regime.share:.0%} of the {rows}: accuracy minus confidence "
+        f"{regime.name:<12}{_claimed(regime)} on {percent(regime.share)} of the {rows}: accuracy minus confidence "
         f"{_shown(regime.residual)}{_hidden(regime)}"
         for regime in summary.regimes
-        if regime.name != "good" and regime.n >= MIN_ROWS
+        if regime.name != "good" and regime.n >= MIN_SLICE_ROWS
     ]
 
 
@@ -91,11 +98,11 @@ def _shown(measure: MeasureAgainstNull) -> str:
 def _more_often(difference: Measure) -> str:
     value = difference.value or 0.0
     often = "less often" if value < 0 else "more often"
-    size, _, interval = sized(value, difference.interval).partition(", ")
-    return f"{size} {often} ({interval})".replace(MINUS, "-")
+    between = interval_of_size(value, difference.interval).replace(MINUS, "-")
+    return f"{in_points(abs(value))} {often}{f' ({between})' if between else ''}"
 
 
-def _left(finding: FindingNumbers) -> str:
+def _left(finding: Finding) -> str:
     """Say what the correction leaves of a finding."""
     state = mending(finding.sign, finding.after.interval)
     words = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
@@ -105,7 +112,7 @@ def _left(finding: FindingNumbers) -> str:
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, right {one.accuracy:.0%} of the time, "
+        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, right {percent(one.accuracy)} of the time, "
         f"{_more_often(one.beyond)} than rows of equal confidence{_left(one)}"
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]

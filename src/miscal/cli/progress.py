@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from miscal.base.written import duration
+from miscal.base.number_wording import duration, percent
 from miscal.cli.exit_status import one_line
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def discovery_stages() -> Iterator["Callable[[Progress], None]"]:
         def show(now: "Progress") -> None:
             if now.share == 1.0:
                 console.print(_line(now))
-            share = f" {now.share:.0%}".replace("%", " %") if 0.0 < now.share < 1.0 else ""
+            share = f" {percent(now.share)}" if 0.0 < now.share < 1.0 else ""
             bar.update(task, description=f"{now.stage}{share}", left=now.left, since=time.monotonic())
 
         yield show

@@ -18,6 +18,39 @@ SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
 
 
+@dataclass(frozen=True)
+class InputLayout:
+    """What the columns of X are, from left to right: places, numbers beside them, and codes of levels.
+
+    Attributes
+    ----------
+    places : int
+        Columns in which inputs lie near or far from each other: an embedding, or the columns of a table as numbers.
+    numbers : int
+        Columns of a table as numbers, where places are an embedding; blanks are filled in.
+    codes : int
+        Columns that hold the level of a category, of a date's part or of a number: 0, 1, ... for the levels learned
+        from, -1 for any other. Their order says nothing, so distances between them do not either.
+    table : bool
+        Whether places are columns of a table: then equal inputs are different cases that happen to agree.
+
+    Examples
+    --------
+    >>> InputLayout(places=384, numbers=2, codes=3).width
+    389
+    """
+
+    places: int
+    numbers: int = 0
+    codes: int = 0
+    table: bool = False
+
+    @property
+    def width(self) -> int:
+        """Number of columns of X."""
+        return self.places + self.numbers + self.codes
+
+
 @dataclass(frozen=True, eq=False)
 class Triples:
     """Inputs, confidences and outcomes, row by row. All arrays are checked; none is to be written to.
@@ -56,6 +89,8 @@ class Triples:
         The source of the rows: path, sha256, the columns used, and how x was made. JSON values only.
     encoder : object, optional
         The fitted step from text or columns to `X` (see :mod:`miscal.data.encoders`), to be kept with a model.
+    layout : InputLayout, optional
+        What the columns of `X` are; by default all of them are places.
 
     See Also
     --------
@@ -82,11 +117,14 @@ class Triples:
     notes: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
     encoder: Any = None
+    layout: InputLayout = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        # the class is frozen for everyone but its own making
         if self.row is None:
-            # the class is frozen for everyone but its own making
             object.__setattr__(self, "row", np.arange(len(self.X), dtype=np.int64))
+        if self.layout is None:
+            object.__setattr__(self, "layout", InputLayout(self.X.shape[1]))
 
     @classmethod
     def of(
@@ -142,10 +180,18 @@ class Triples:
         """The residual r = y - f, float64 (n,), in [-1, 1]; positive means under-confident."""
         return self.correct - self.confidence
 
+    @property
+    def places(self) -> np.ndarray:
+        """The columns of `X` in which inputs lie near or far from each other, (n, p)."""
+        return self.X if self.layout.places == self.X.shape[1] else self.X[:, : self.layout.places]
+
     @cached_property
     def equal_inputs(self) -> np.ndarray:
-        """Number of each row's input, the same for equal rows of `X`: int64 (n,), in order of appearance."""
-        return row_groups(self.X)
+        """Number of each row's input, the same for equal rows of `X`: int64 (n,), in order of appearance.
+
+        Rows of a table are the same where their confidences are, too: those that come twice.
+        """
+        return row_groups(np.column_stack([self.X, self.confidence]) if self.layout.table else self.X)
 
     @property
     def units(self) -> np.ndarray:

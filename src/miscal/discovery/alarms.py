@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.number_wording import percent
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
-from miscal.findings.conditions.composition import percent
 
 DISTANCE = 0.3
 """Mean confidence further than this from the accuracy is an alarm. A convention, not tuned: a larger distance overlooks

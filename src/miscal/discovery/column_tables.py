@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pydantic
 
+from miscal.base.document import Measure
 from miscal.base.errors import CorruptFile
-from miscal.discovery.json_values import plain
-from miscal.findings.conditions import read_condition
+from miscal.base.json_values import interval, plain
 from miscal.findings.ledger import ColumnValue
-from miscal.findings.ledger.sizes import Size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +46,8 @@ class ColumnTable:
     def to_json(self) -> str:
         """Return the table as JSON text, every number with an interval as ``{value, interval}``."""
         about = {"column": self.column, "evidence": self.evidence, "n": self.n}
-        return json.dumps(plain(about | {"values": [*map(_document, self.values)]}), indent=1, allow_nan=False) + "\n"
+        values = [{"column": one.column, "value": one.value, **one.model_dump(mode="json")} for one in self.values]
+        return json.dumps(plain(about | {"values": values}), indent=1, allow_nan=False) + "\n"
 
 
 def columns_table(values: Iterable[ColumnValue]) -> "pl.DataFrame":
@@ -105,34 +105,18 @@ def tables_of(frame: "pl.DataFrame", *, name: str = "columns.parquet") -> Tables
     return {column: tuple(some) for column, some in groupby(values, key=lambda one: one.column)}
 
 
-def _numbers(one: ColumnValue) -> dict[str, Any]:
-    names = ("n", "share", "accuracy", "confidence", "mark", "finding")
-    return {"column": one.column, "value": one.value, **{name: getattr(one, name) for name in names}}
-
-
 def _row(one: ColumnValue) -> dict[str, Any]:
-    row = _numbers(one) | {"condition": json.dumps(plain(one.condition.to_dict()))}
+    stored = one.model_dump(mode="json")
+    row = stored | {"value": one.value, "condition": json.dumps(stored["condition"])}
     for name in SIZES:
-        size = getattr(one, name)
-        row |= {f"{name}{end}": None if size is None else getattr(size, part) for end, part in _ENDS}
+        low, high = stored[name]["interval"] or (None, None)
+        row |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
     return {name: plain(row[name]) for name in schema()}
 
 
-_ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
-
-
-def _document(one: ColumnValue) -> dict[str, Any]:
-    sizes = {name: getattr(one, name) for name in SIZES}
-    measured = {
-        name: {"value": None, "interval": None}
-        if size is None
-        else {"value": size.value, "interval": [size.low, size.high]}
-        for name, size in sizes.items()
-    }
-    return {**_numbers(one), **measured, "condition": one.condition.to_dict()}
-
-
 def _value(row: Mapping[str, Any]) -> ColumnValue:
-    sizes = {name: None if row[name] is None else Size(*(row[f"{name}{end}"] for end, _ in _ENDS)) for name in SIZES}
-    plainly = {name: row[name] for name in ("column", "n", "share", "accuracy", "confidence", "mark", "finding")}
-    return ColumnValue(condition=read_condition(json.loads(row["condition"])), **plainly, **sizes)
+    sizes = {
+        name: Measure(value=row[name], interval=interval(row[f"{name}_low"], row[f"{name}_high"])) for name in SIZES
+    }
+    stored = {name: row[name] for name in ("column", "n", "share", "accuracy", "confidence", "mark", "finding")}
+    return ColumnValue.model_validate({**stored, **sizes, "condition": json.loads(row["condition"])})

@@ -12,10 +12,11 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.errors import InputError
+from miscal.base.number_wording import percent
 from miscal.base.progress import progress_to
 from miscal.base.randomness import global_random_kept
 from miscal.base.threads import one_thread
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
@@ -23,7 +24,6 @@ from miscal.discovery.column_tables import columns_table
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
-from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
@@ -87,7 +87,7 @@ def discover(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     epsilon: float = EPSILON,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     evidence: Evidence | None = None,
     adjustment: str = FAMILY_WISE,
     sample: int | None = None,
@@ -185,8 +185,8 @@ def discover(
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
-            shares = [f"{name}-confident on {np.mean(regime == name):.0%}" for name in ("over", "under")]
-            part.found = f"Estimated to be {' and '.join(shares)} of the rows.".replace("%", " %")
+            shares = [f"{name}-confident on {percent(np.mean(regime == name))}" for name in ("over", "under")]
+            part.found = f"Estimated to be {' and '.join(shares)} of the rows."
             shown = without_texts(triples) if redact_text else triples
             parts = [
                 _subregimes(rows, shown, labels, by, seed)
@@ -246,7 +246,7 @@ def _strongest(ledger: Ledger) -> str:
     if not findings:
         return "No finding."
     count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
-    return f"{count}, the strongest: {clean_text(findings[0].description)}."
+    return f"{count}, the strongest: {findings[0].description}."
 
 
 def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, seed: int) -> Subregimes:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TEST, FittedRows
-from miscal.discovery.json_values import plain
-from miscal.discovery.summary import FindingNumbers, FindingsMethod
+from miscal.discovery.summary import FindingsMethod
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
     ADJUSTMENTS,
@@ -40,15 +40,10 @@ class Ledger:
     ----------
     findings : tuple of Finding
         The strongest first.
-    candidates : int
-        Groups that were tested.
-    evidence : str
-        ``"all"`` or ``"test"``: the rows that testified.
-    n : int
-        Their number.
-    settings : LedgerSettings
     accounted : tuple of Finding
         Values of columns that differ by themselves and that the findings account for.
+    method : FindingsMethod
+        How they were chosen.
     clusters : InputClusters or None
         How inputs were clustered, by which a new row is placed; None where they were not.
     values : tuple of ColumnValue
@@ -56,31 +51,10 @@ class Ledger:
     """
 
     findings: tuple[Finding, ...]
-    candidates: int
-    evidence: str
-    n: int
-    settings: LedgerSettings = LEDGER_DEFAULTS
-    accounted: tuple[Finding, ...] = ()
+    accounted: tuple[Finding, ...]
+    method: FindingsMethod
     clusters: InputClusters | None = None
     values: tuple[ColumnValue, ...] = ()
-
-    def numbers(self) -> tuple[FindingNumbers, ...]:
-        """Return the findings in the shape of ``summary.json``."""
-        return _numbers(self.findings)
-
-    def accounted_numbers(self) -> tuple[FindingNumbers, ...]:
-        """Return the values that the findings account for in the shape of ``summary.json``."""
-        return _numbers(self.accounted)
-
-    def method(self) -> FindingsMethod:
-        """Say how the findings were chosen."""
-        return FindingsMethod(
-            candidates=self.candidates,
-            adjustment=ADJUSTMENTS[self.settings.adjustment],
-            level=self.settings.significance,
-            evidence=self.evidence,
-            n=self.n,
-        )
 
 
 def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
@@ -100,20 +74,25 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     evidence = TEST if own_split else ALL
     witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
-    names = getattr(triples.encoder, "names", None)
-    columns = with_features(triples.metadata, triples.X, names, settings)
-    clusters = clusters_of(triples.X, own_units=readable(names, settings), seed=seed, settings=settings)
+    columns = with_features(triples.metadata, triples.X, triples.encoder)
+    clusters = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     field, witnesses = _sequential(rows, witness), rows.testified
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     corrected = _corrected(rows, witness, seed)
     found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, settings=settings)
-    candidates = len(groups) + (0 if field is None else number_of_cuts(settings))
+    method = FindingsMethod(
+        candidates=len(groups) + (0 if field is None else number_of_cuts(settings)),
+        adjustment=ADJUSTMENTS[settings.adjustment],
+        level=settings.significance,
+        evidence=evidence,
+        n=len(triples),
+    )
     # metadata was named by the user, features may be many
-    values = tuple(sorted(found.values, key=lambda one: one.column not in triples.metadata))
-    told = found.accounted, clusters.space, values
-    return Ledger(found.findings, candidates, evidence, len(triples), settings, *told)
+    metadata = {clean_text(name) for name in triples.metadata}
+    values = tuple(sorted(found.values, key=lambda one: one.column not in metadata))
+    return Ledger(found.findings, found.accounted, method, clusters.space, values)
 
 
 def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:
@@ -124,10 +103,6 @@ def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows
         triples = replace(triples, split=None)
     expected = expected_outcome(triples, seed, corrected)
     return rows.labelled(witness, confidence=corrected, expected=expected)
-
-
-def _numbers(findings: tuple[Finding, ...]) -> tuple[FindingNumbers, ...]:
-    return tuple(FindingNumbers(**plain(one.to_dict())) for one in findings)
 
 
 def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None:
@@ -153,10 +128,10 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
 
     rows = []
     for one in ledger.findings:
-        stored = plain(one.to_dict())
+        stored = one.model_dump(mode="json")
         values = {name: json.dumps(stored[name]) for name in ("condition", "made_of")} | {"explained": None}
         for name in ("hidden", "beyond", "after"):
-            low, high = stored[name].get("interval", (None, None))
+            low, high = stored[name]["interval"] or (None, None)
             values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
         rows.append({**stored, **values})
     return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")

@@ -7,10 +7,11 @@ says that nothing was confirmed beside a part of which it says the opposite.
 from collections.abc import Iterable
 from typing import TypeVar
 
-from miscal.discovery.summary import Regime, SubregimeNumbers
+from miscal.discovery.summary import Regime
 from miscal.evidence.claim import Claim
+from miscal.findings import Subregime
 
-Region = TypeVar("Region", Regime, SubregimeNumbers)
+Region = TypeVar("Region", Regime, Subregime)
 
 
 def gated_regimes(regimes: Iterable[Regime], claim: Claim) -> tuple[Regime, ...]:
@@ -18,7 +19,7 @@ def gated_regimes(regimes: Iterable[Regime], claim: Claim) -> tuple[Regime, ...]
     return tuple(one if claim.located else _without_hidden(one, "confirmed") for one in regimes)
 
 
-def gated_parts(parts: Iterable[SubregimeNumbers], claim: Claim) -> tuple[SubregimeNumbers, ...]:
+def gated_parts(parts: Iterable[Subregime], claim: Claim) -> tuple[Subregime, ...]:
     """Return parts of which the hidden part is confirmed only if the claim is located."""
     if claim.located:
         return tuple(parts)

@@ -23,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 
+from miscal.base.directions import oriented
 from miscal.base.extras import need
 
 MAX_ROWS = 20_000
@@ -193,9 +194,8 @@ def principal_components(X: np.ndarray, k: int, *, seed: int = 0) -> np.ndarray:
     possible = min(k, X.shape[1], len(rows))
     solver = "randomized" if min(X.shape[1], len(rows)) > 50 else "full"
     model = PCA(possible, svd_solver=solver, random_state=seed).fit(X[rows])
-    loadings = model.components_
-    loadings = loadings * np.sign(loadings[np.arange(possible), np.abs(loadings).argmax(axis=1)])[:, None]
+    loadings = oriented(model.components_.T)
     step = max(1, _BLOCK_VALUES // X.shape[1])
     for start in range(0, len(X), step):
-        scores[start : start + step, :possible] = (X[start : start + step] - model.mean_) @ loadings.T
+        scores[start : start + step, :possible] = (X[start : start + step] - model.mean_) @ loadings
     return scores

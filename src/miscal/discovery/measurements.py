@@ -4,30 +4,32 @@
 None where the field is no local estimate. `seed` is that of the bootstrap and of the null draws.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from miscal.base.document import Measure
+from miscal.base.json_values import interval, number
 from miscal.calibration import metrics
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
-from miscal.calibration.metrics.gap import MIN_ROWS, gap_of, slice_number
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
+from miscal.calibration.metrics.scores import log_losses, mean_interval, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
-from miscal.discovery.json_values import interval, number
 from miscal.discovery.summary import (
     Comparison,
     CurveNumbers,
     CurvePair,
     Curves,
     FieldNumbers,
+    Gain,
     GapNumbers,
     Global,
     GroupNumbers,
     Histogram,
-    Measure,
     Regime,
     Score,
     SmoothEce,
@@ -39,6 +41,8 @@ from miscal.findings.judging import REGIMES
 BINS = 15
 HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
+OURS = "miscal"
+"""Name of miscal's own correction among those that are compared."""
 
 
 def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, seed: int) -> Global:
@@ -158,7 +162,10 @@ def _regime(name: str, rows: LabelledRows, inside: np.ndarray, judged: Judged, s
         share=average(inside, rows.weight),
         accuracy=mean(own.correct),
         confidence=mean(own.confidence),
-        **judged.to_dict(),
+        residual=judged.residual,
+        visible=judged.visible,
+        hidden=judged.hidden,
+        confirmed=judged.confirmed,
         smece=SmoothEce(value=None) if seed is None else smooth_ece(own, seed=seed),
         brier=mean((own.correct - own.confidence) ** 2),
     )
@@ -189,7 +196,42 @@ def _score(rows: LabelledRows) -> Score:
     return Score(n=len(rows), **values)
 
 
-def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min_rows: int = MIN_ROWS) -> Curves:
+def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) -> dict[str, Gain]:
+    """Subtract the losses of miscal's correction from those of each other correction, row by row.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        The n rows that testify.
+    predictions : mapping of str to ndarray of float64, shape (n,)
+        Their corrected confidences by name of the correction, miscal's among them.
+
+    Returns
+    -------
+    dict of str to Gain
+        Mean differences with 95 % intervals; positive where miscal's correction is better.
+
+    Examples
+    --------
+    >>> sure = np.full(100, 0.9)
+    >>> gains = correction_gains(LabelledRows.of(np.array([0.0, 1.0] * 50), sure), {"raw": sure, "miscal": sure - 0.4})
+    >>> list(gains), round(gains["raw"].brier.value, 2)
+    (['raw'], 0.16)
+    """
+    ours = predictions[OURS]
+
+    def saved(losses: Callable[[np.ndarray, np.ndarray], np.ndarray], theirs: np.ndarray) -> Measure:
+        difference = losses(rows.correct, theirs) - losses(rows.correct, ours)
+        return _stored(mean_interval(difference, sample_weight=rows.weight, groups=rows.group), Measure)
+
+    return {
+        name: Gain(brier=saved(squared_errors, theirs), log_loss=saved(log_losses, theirs))
+        for name, theirs in predictions.items()
+        if name != OURS
+    }
+
+
+def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min_rows: int = MIN_SLICE_ROWS) -> Curves:
     """Compute reliability curves of all rows that testify and of the two miscalibrated regimes, before and after.
 
     Parameters
@@ -208,7 +250,7 @@ def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min
     return Curves(**{name: CurvePair(**pair) for name, pair in pairs.items()})
 
 
-def reliability(rows: LabelledRows, *, min_rows: int = MIN_ROWS) -> CurveNumbers | None:
+def reliability(rows: LabelledRows, *, min_rows: int = MIN_SLICE_ROWS) -> CurveNumbers | None:
     """Return the reliability curve of rows, None where they are fewer than `min_rows`."""
     if len(rows) < min_rows:
         return None
@@ -244,7 +286,7 @@ def gap(
     regime: np.ndarray,
     *,
     seed: int,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     whole: Global,
     regimes: Sequence[Regime],
 ) -> GapNumbers:

@@ -67,7 +67,7 @@ Tell = Callable[[Progress], None]
 
 
 @dataclass
-class Part:
+class RunningStage:
     """A stage that runs: it may tell how far it is, and say at its end what it found.
 
     Attributes
@@ -128,12 +128,12 @@ class Clock:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[Part]:
+    def stage(self, name: str) -> Iterator[RunningStage]:
         """Announce a stage and time it.
 
         Yields
         ------
-        Part
+        RunningStage
             For the stage to say how far it is and what it found.
         """
         start = time.monotonic()
@@ -143,7 +143,7 @@ class Clock:
             self.tell(Progress(name, share, passed, self.left(name, share, passed), found))
 
         # 1 is for the end alone, after what follows the last piece
-        part = Part(name, lambda share: tell(min(share, _NEARLY)))
+        part = RunningStage(name, lambda share: tell(min(share, _NEARLY)))
         tell(0.0)
         yield part
         self.seconds[name] = round(time.monotonic() - start, 3)

@@ -25,6 +25,6 @@ def claim_of(rows: FittedRows, *, seed: int) -> Claim:
 def _structure(rows: FittedRows, seed: int) -> float | None:
     """P-value of the kernel score of all rows that testify."""
     testify, tested = rows.testifies, rows.testified
-    inputs = rows.triples.X if testify.all() else rows.triples.X[testify]
+    inputs = rows.triples.places if testify.all() else rows.triples.places[testify]
     known = tested.correct, tested.confidence, tested.expected
     return kernel_score(inputs, *known, design=tested.design, random_state=seed)

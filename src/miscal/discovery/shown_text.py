@@ -42,7 +42,7 @@ def _common(a: str, b: str) -> int:
     return low
 
 
-def told_apart(texts: Sequence[str], limit: int) -> list[str]:
+def shortened_texts(texts: Sequence[str], limit: int) -> list[str]:
     """Cut texts to a length, leaving out the middle of a long beginning that they share with others.
 
     Parameters
@@ -60,7 +60,7 @@ def told_apart(texts: Sequence[str], limit: int) -> list[str]:
     Examples
     --------
     >>> rules = "Answer with a letter. " + "Rules. " * 40
-    >>> told_apart([rules + "Who?" + 90 * " x", rules + "Where?" + 90 * " x"], 200)[1][120:160]
+    >>> shortened_texts([rules + "Who?" + 90 * " x", rules + "Where?" + 90 * " x"], 200)[1][120:160]
     'es. Rules. Where? x x x x x x x x x x x '
     """
     return [

@@ -9,29 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.json_values import clean_text, plain
+from miscal.base.number_wording import percent
 from miscal.calibration.labelled_rows import effect_of_mean
-from miscal.calibration.metrics.gap import MIN_ROWS
-from miscal.calibration.metrics.rows import labelled
+from miscal.calibration.metrics.checked_rows import labelled
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
+from miscal.data.column_reading import ColumnReading
+from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms
-from miscal.discovery.correction_gains import correction_gains
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
-from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run_claim import claim_of
-from miscal.discovery.summary import (
-    CertificateNumbers,
-    Columns,
-    Data,
-    MapInfo,
-    PlaceNumbers,
-    Regime,
-    Selection,
-    SubregimeNumbers,
-    Summary,
-)
+from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.drift import drift, drift_warning
@@ -98,22 +90,23 @@ def summarise(
         # smECE is of the whole error, which these regimes are not cut by
         hidden_regimes=gated_regimes(measurements.regime_numbers(tested, hidden_regime, seed=None), claimed),
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
-        certificate=CertificateNumbers(**claimed.certificate.to_dict()),
+        certificate=claimed.certificate,
         correction=measurements.comparison(tested, predictions, regime),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
-        gains=correction_gains(tested, predictions),
+        gains=measurements.correction_gains(tested, predictions),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
-        subregimes=gated_parts((SubregimeNumbers(**plain(part.to_dict())) for part in rows.parts), claimed),
-        findings=rows.ledger.numbers(),
-        accounted_for=rows.ledger.accounted_numbers(),
+        subregimes=gated_parts(rows.parts, claimed),
+        findings=rows.ledger.findings,
+        accounted_for=rows.ledger.accounted,
         places=_places(rows, regimes),
-        findings_method=rows.ledger.method(),
+        findings_method=rows.ledger.method,
         groups=measurements.group_numbers(tested, columns.get("group")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime),
         map=map_info,
         data=_data(triples),
+        columns=_columns_read(triples),
         settings=_settings(triples, model, seed, epsilon, min_rows),
         versions=_versions(),
         timing={},
@@ -140,7 +133,7 @@ def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, 
 
 def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
     what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
-    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_ROWS]
+    small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
     remarks = [
         f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
         for part in small
@@ -191,8 +184,8 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     if found is None or found.largest < _MUCH_WEIGHT:
         return []
     return [
-        f"a single row has {found.largest:.0%} of all weight, so that means over all {len(weights):,} rows are only as "
-        f"precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
+        f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows are "
+        f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
     ]
 
 
@@ -210,6 +203,10 @@ def _unnamed_groups(rows: FittedRows) -> list[str]:
         "other, as the answers to one question or the visits of one patient do, the interval of a mean should be "
         f"{wider:.2f} times as wide: name the column that says which rows belong together with --group"
     ]
+
+
+def _columns_read(triples: Triples) -> tuple[ColumnReading, ...]:
+    return tuple(ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
 
 
 def _data(triples: Triples) -> Data:
@@ -232,7 +229,8 @@ def _settings(triples: Triples, model: MiscalibrationField, seed: int, epsilon: 
     given |= {"device": model.device, "computed_on": model.device_}
     if model.options:
         given["options"] = dict(model.options)
-    return plain({**given, "field": model.settings_, "source": triples.source})
+    source = {name: value for name, value in triples.source.items() if name != READ_COLUMNS}
+    return plain({**given, "field": model.settings_, "source": source})
 
 
 def _versions() -> dict[str, str]:

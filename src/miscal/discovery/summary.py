@@ -5,58 +5,22 @@ Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive mea
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
+from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt
 
+from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Share
 from miscal.base.errors import CorruptFile, FileError, MismatchError
-from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions import Composition, Stored, described, phrase
+from miscal.data.column_reading import ColumnReading
+from miscal.evidence.certificates import Certificate
+from miscal.findings import Confirmed, Subregime
+from miscal.findings.ledger import Finding
 
 SCHEMA_VERSION = 3
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
 needed by a command that reads runs. A run of another version is refused."""
-
-Number = FiniteFloat | None
-Interval = tuple[Number, Number] | None
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Probability = Share | None
-
-
-class Part(BaseModel):
-    """A part of a document: frozen, and without keys that it does not name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class Document(Part):
-    """A document that is written as a file of its own."""
-
-    def to_json(self) -> str:
-        """Return the document as JSON text, the same bytes for the same content.
-
-        Returns
-        -------
-        str
-            Indented JSON, ASCII only, ending in a newline, without NaN or infinity.
-        """
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1, allow_nan=False) + "\n"
-
-
-class Measure(Part):
-    """A measured number and its 95 % interval; both null where undefined."""
-
-    value: Number
-    interval: Interval = None
-
-
-class MeasureAgainstNull(Measure):
-    """A measured number, its interval and the p-value of its null."""
-
-    p_value: Probability = None
 
 
 class SmoothEce(MeasureAgainstNull):
@@ -107,14 +71,6 @@ class FieldNumbers(Part):
     structure: bool
 
 
-class Confirmed(Part):
-    """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut."""
-
-    total: bool = False
-    visible: bool = False
-    hidden: bool = False
-
-
 class Regime(Part):
     """The testifying rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``."""
 
@@ -135,28 +91,6 @@ class GapNumbers(SmoothEce):
     """Worst-slice SmoothECE gap; ``worst`` names the slice."""
 
     worst: str | None = None
-
-
-class CertificateNumbers(Part):
-    """Lower limits of the mean absolute miscalibration, from test rows alone, and what tests say of it.
-
-    ``p_value`` tests that the outcome depends on the confidence alone, by the field (``p_field``) and by the kernel
-    score, which needs none (``p_structure``; null where there was nothing to compare).
-    """
-
-    lower_bound_total: Measure
-    lower_bound_hidden: Measure
-    p_value: Probability
-    p_field: Probability
-    p_structure: Probability
-    p_value_total: Probability
-    n: NonNegativeInt | None = None
-    detectable: Number = None
-
-    @property
-    def claims_hidden(self) -> bool:
-        """Whether hidden miscalibration is claimed: by ``p_value`` alone."""
-        return self.p_value is not None and self.p_value < SIGNIFICANCE
 
 
 class Score(Part):
@@ -192,35 +126,6 @@ class Selection(Part):
 
     chosen: dict[str, Any]
     candidates: tuple[dict[str, Any], ...]
-
-
-class SubregimeNumbers(Part):
-    """A coherent, named part of a regime: cut on train and validation rows, measured on test rows.
-
-    ``n``, ``share``, ``accuracy``, ``confidence`` and ``residual`` are of test rows, ``n_fit`` and ``delta`` (the mean
-    field) of train and validation rows. ``p_value`` is adjusted for the number of subregimes; ``confirmed`` says
-    whether it is at most 0.05 and the interval lies on the parent's side of zero. ``exemplars`` are row numbers.
-    """
-
-    name: str
-    parent: str
-    field: str = "total"
-    n: NonNegativeInt
-    share: Share
-    accuracy: Number
-    confidence: Number
-    residual: MeasureAgainstNull
-    visible: MeasureAgainstNull | None = None
-    hidden: MeasureAgainstNull | None = None
-    p_value: Probability
-    confirmed: bool
-    confirmed_parts: Confirmed = Confirmed()
-    n_fit: NonNegativeInt
-    delta: Number
-    keywords: tuple[str, ...]
-    metadata: tuple[dict[str, Any], ...]
-    exemplars: tuple[NonNegativeInt, ...]
-    telling: tuple[NonNegativeInt, ...] = ()
 
 
 class CurveNumbers(Part):
@@ -314,55 +219,6 @@ class MapInfo(Part):
     n_total: NonNegativeInt
 
 
-class FindingNumbers(Part):
-    """A named group that is right more or less often than rows of equal confidence.
-
-    ``condition`` says which rows of any table belong to it, and ``made_of`` what its rows are, where the condition does
-    not say that; ``description``, ``columns`` and ``aliases`` are written from these and from ``alias_conditions``.
-    ``hidden`` is of the group by itself; ``beyond``, with its p-values, is what is left of it given the findings above.
-    ``explained`` is always null: no estimate of it is good enough. ``after`` is what the correction leaves of
-    ``hidden``: null in runs of before.
-    """
-
-    description: str
-    condition: Stored
-    made_of: Composition | None = None
-    source: str
-    columns: tuple[str, ...]
-    n: NonNegativeInt
-    share: FiniteFloat
-    accuracy: FiniteFloat
-    confidence: FiniteFloat
-    residual: FiniteFloat
-    visible: FiniteFloat
-    hidden: Measure
-    beyond: Measure
-    odds_ratio: FiniteFloat | None
-    p_value: FiniteFloat
-    p_adjusted: FiniteFloat
-    sign: str
-    explained: None = None
-    aliases: tuple[str, ...] = ()
-    alias_conditions: tuple[Stored, ...] = ()
-    rows: tuple[int, ...] = ()
-    p_given: FiniteFloat | None = None
-    after: Measure = Measure(value=None)
-
-    @property
-    def phrase(self) -> str:
-        """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
-        return phrase(self.condition, self.made_of)
-
-    def redacted(self, number: Callable[[str], int]) -> Self:
-        """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
-        condition = self.condition.redacted(number)
-        made_of = None if self.made_of is None else self.made_of.redacted(number)
-        others = tuple(one for one in self.alias_conditions if not one.tells_texts)
-        words = {"description": described(condition, made_of), "aliases": tuple(one.words for one in others)}
-        values = {"condition": condition, "made_of": made_of, "alias_conditions": others}
-        return self.model_copy(update=words | values)
-
-
 class PlaceNumbers(Part):
     """A part or a regime that the verdict names; of a part, ``part`` is its place in ``subregimes``, from 0."""
 
@@ -409,14 +265,14 @@ class Summary(Document):
     regimes: tuple[Regime, ...]
     hidden_regimes: tuple[Regime, ...] = ()
     gap: GapNumbers
-    certificate: CertificateNumbers
+    certificate: Certificate
     correction: dict[str, Comparison]
     corrected_smece: SmoothEce
     gains: dict[str, Gain]
     selection: Selection
-    subregimes: tuple[SubregimeNumbers, ...] = ()
-    findings: tuple[FindingNumbers, ...] = ()
-    accounted_for: tuple[FindingNumbers, ...] = ()
+    subregimes: tuple[Subregime, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    accounted_for: tuple[Finding, ...] = ()
     places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
     groups: GroupNumbers | None = None
@@ -425,6 +281,7 @@ class Summary(Document):
     histogram: Histogram
     map: MapInfo | None = None
     data: Data
+    columns: tuple[ColumnReading, ...] = ()
     settings: dict[str, Any]
     versions: dict[str, str]
     timing: dict[str, FiniteFloat]

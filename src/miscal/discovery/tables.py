@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from miscal.base.json_values import clean_text
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.json_values import clean_text
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
-from miscal.discovery.shown_text import told_apart
+from miscal.discovery.shown_text import shortened_texts
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date
 from miscal.findings.ledger import with_features
@@ -92,7 +92,7 @@ def map_table(
     """
     triples = rows.triples
     shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
-    raw = lay_out(triples.X[shown], method=method, seed=seed)
+    raw = lay_out(triples.places[shown], method=method, seed=seed)
     # of very many rows no coordinates are kept
     kept = rows.sample is None
     coordinates = rows.estimate.coordinates[shown] if kept else rows.model.transform(triples.X[shown])
@@ -125,8 +125,8 @@ def _positions(name: str, layout: Layout) -> list["pl.Series"]:
 
 def _explaining(some: Triples) -> list["pl.Series"]:
     """Text and metadata of the rows shown, and their inputs where these have names, as text or numbers."""
-    names = getattr(some.encoder, "names", None)
-    inputs = {name: values for name, values in with_features({}, some.X, names).items() if name not in some.metadata}
+    named = with_features({}, some.X, some.encoder)
+    inputs = {name: values for name, values in named.items() if name not in some.metadata}
     return [
         _texts(some),
         *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),
@@ -138,7 +138,7 @@ def _texts(some: Triples) -> "pl.Series":
     import polars as pl
 
     texts = [None] * len(some) if some.text is None else [_text(text) for text in some.text]
-    cut = iter(told_apart([text for text in texts if text is not None], TEXT_LENGTH))
+    cut = iter(shortened_texts([text for text in texts if text is not None], TEXT_LENGTH))
     return pl.Series("text", [None if text is None else next(cut) for text in texts], dtype=pl.String)
 
 

@@ -98,6 +98,6 @@ class Unlike:
     changed: np.ndarray
 
 
-def _default_local(told: FieldEstimate | Correction) -> None:
-    if told.local is None:
-        object.__setattr__(told, "local", told.supported)
+def _default_local(estimate: FieldEstimate | Correction) -> None:
+    if estimate.local is None:
+        object.__setattr__(estimate, "local", estimate.supported)

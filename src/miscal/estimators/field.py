@@ -210,7 +210,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         MiscalibrationField
             self.
         """
-        inputs = learn_profile(rows.X, weight=rows.weight, groups=rows.group, seed=seed)
+        inputs = learn_profile(rows.places, weight=rows.weight, groups=rows.group, seed=seed)
         self.seed_ = seed
         return self.adopt(SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
 
@@ -236,8 +236,8 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         self.global_map_ = fitted.global_map_
         self.structure_ = fitted.structure_
         self.device_ = getattr(fitted, "device_", "cpu")
-        told = {"method": self.method, "global_map": fitted.global_map_.name, "structure": fitted.structure_}
-        self.settings_ = told | fitted.settings_
+        settings = {"method": self.method, "global_map": fitted.global_map_.name, "structure": fitted.structure_}
+        self.settings_ = settings | fitted.settings_
         return self
 
     def _fitted(self) -> Estimator:
@@ -262,11 +262,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
     def _likely_inputs(self, X: Any) -> np.ndarray:
         """Check inputs of corrections, which those of another model would make worse than none."""
         X = self._inputs(X)
-        told = None if self.inputs_ is None else look(self.inputs_, X)
-        if told is not None and told.impossible is not None:
-            raise InputError(refusal(told, "X"))
-        if told is not None and told.unlike:
-            warnings.warn(warning(told), UserWarning, stacklevel=3)
+        likeness = None if self.inputs_ is None else look(self.inputs_, X)
+        if likeness is not None and likeness.impossible is not None:
+            raise InputError(refusal(likeness, "X"))
+        if likeness is not None and likeness.unlike:
+            warnings.warn(warning(likeness), UserWarning, stacklevel=3)
         return X
 
     def estimate(self, X: Any, confidence: Any) -> FieldEstimate:

@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.directions import leading_eigenvectors, oriented
 from miscal.base.folds import row_groups
 
 Array = NDArray[np.floating]
@@ -138,7 +139,8 @@ class InputProfile:
         ndarray of shape (n, K + 2), float32
             Measures, the distance over that of a random direction, and the number of columns that are not 0.
         """
-        X = np.asarray(X, np.float64)
+        # of mixed inputs the profile is of those that place rows
+        X = np.asarray(X[:, : len(self.mean)], np.float64)
         z = (X - self.mean) / self.scale
         along = z @ self.directions
         d, k = self.directions.shape
@@ -178,8 +180,8 @@ class InputProfile:
             for i, (_, tolerance) in enumerate(names)
         ]
         most = int(np.argmax(found))
-        told = Likeness(len(measures), found[most], self.allowed(len(measures)), names[most][0])
-        return replace(told, impossible=self._impossible(measures)) if told.unlike else told
+        likeness = Likeness(len(measures), found[most], self.allowed(len(measures)), names[most][0])
+        return replace(likeness, impossible=self._impossible(measures)) if likeness.unlike else likeness
 
     def allowed(self, n: int) -> float:
         """Distance that chance alone exceeds, for any measure of n new rows, in at most one of 1,000 sets of rows."""
@@ -305,16 +307,13 @@ def _leading_directions(z: Array, most: int) -> tuple[NDArray[np.float32], NDArr
     n, d = z.shape
     k = min(d, n - 1, most)
     if d <= most:
-        values, vectors = np.linalg.eigh(z.T @ z / n)
-        values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
+        values, vectors = leading_eigenvectors(z.T @ z / n, k)
     else:
         from sklearn.utils.extmath import randomized_svd
 
         _, singular, right = randomized_svd(z, k, n_iter=4, random_state=0)
         values, vectors = singular**2 / n, right.T
-    # a direction may come with either sign, depending on library and machine
-    sign = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(vectors.shape[1])])
-    return (vectors * sign).astype(np.float32), np.maximum(values, 0.0)
+    return oriented(vectors).astype(np.float32), np.maximum(values, 0.0)
 
 
 def _distance(new: Array, known: tuple[Array, Array], tolerance: float) -> float:
@@ -392,20 +391,20 @@ def look(profile: InputProfile, X: Array) -> Likeness | None:
     return profile.compare(profile.measures(X[at[np.argsort(order)[:MOST_ROWS]]]))
 
 
-def warning(told: Likeness) -> str:
+def warning(likeness: Likeness) -> str:
     """Say that rows are unlike those of the fit, in a sentence."""
     return (
-        f"the inputs are unlike those that the model was fitted on, most of all in {told.measure} (the distributions "
-        f"are {told.distance:.2f} apart, and chance alone puts them more than {told.allowed:.2f} apart in at most 1 of "
-        "1,000 files): another population of rows looks like this, but so do embeddings made by another model, or by "
-        "the same one in another way, and corrections from those are worse than none"
+        f"the inputs are unlike those that the model was fitted on, most of all in {likeness.measure} (the "
+        f"distributions are {likeness.distance:.2f} apart, and chance alone puts them more than {likeness.allowed:.2f} "
+        "apart in at most 1 of 1,000 files): another population of rows looks like this, but so do embeddings made by "
+        "another model, or by the same one in another way, and corrections from those are worse than none"
     )
 
 
-def refusal(told: Likeness, name: str) -> str:
+def refusal(likeness: Likeness, name: str) -> str:
     """Say that no row is plausible, and what to do, in a sentence."""
     return (
-        f"{name}: none of the {told.n:,} rows looked at is plausible as an input of this model: {told.impossible}. "
-        "They were probably made by another model; make them with the one that the fit's embeddings are from, in the "
-        "same way, or fit again with `miscal discover` on embeddings of this one"
+        f"{name}: none of the {likeness.n:,} rows looked at is plausible as an input of this model: "
+        f"{likeness.impossible}. They were probably made by another model; make them with the one that the fit's "
+        "embeddings are from, in the same way, or fit again with `miscal discover` on embeddings of this one"
     )

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_weight
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import MIN_ROWS, worst_slice_gap
+from miscal.calibration.metrics import MIN_SLICE_ROWS, worst_slice_gap
+from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
 from miscal.calibration.metrics.confidence_cells import ConfidenceCells, merge, simulate, smece_statistic
-from miscal.calibration.metrics.rows import check_rows, drawn_counts
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
@@ -68,7 +68,7 @@ def slice_bootstrap(
     confidence: ArrayLike,
     regime: ArrayLike,
     *,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     n_draws: int = EVIDENCE_DEFAULTS.bootstrap_draws,

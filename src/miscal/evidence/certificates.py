@@ -5,7 +5,10 @@ estimated field (0 where it is 0) the test mean of r s estimates a lower bound o
 
 Hidden. s is the sign of the hidden field where that is large enough to be worth the noise of its rows, else 0, so that
 a rare regime is not drowned by the rows around it, on which the field is next to nothing
-(:func:`~miscal.evidence.limits.covariance.counted`). With h = E[y | x, f] - E[y | f],
+(:func:`~miscal.evidence.limits.covariance.counted`). Up to 5,000 rows, where the field is too faint for that to be
+enough, a second s is tried beside it, the field by its size
+(:func:`~miscal.evidence.limits.covariance.by_size`), and the error is divided between the two. With
+h = E[y | x, f] - E[y | f],
 E[(y - mu(f)) (s - t(f))] = E[h s] + E[(E[y|f] - mu(f)) (E[s|f] - t(f))], and E[h s] <= E|h| for any s in [-1, 1]. mu is
 fitted off the test rows. t is the mean of s over the test rows of near-equal confidence: it uses no label, and it must
 be that of the very s that is tested (honest fields of other rows come from other fits, whose signs follow f
@@ -27,74 +30,114 @@ limits; :mod:`miscal.evidence.limits` says how to add one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import NonNegativeInt
 
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
+from miscal.base.document import Measure, Number, Part, Probability, Share
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import check_groups
+from miscal.calibration.metrics.checked_rows import check_groups
 from miscal.evidence.combination import needed, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.limits import LIMITS, Bound, Limit
 from miscal.evidence.power import Design, detectable_size
-from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """What unseen rows prove about a field.
+class Certificate(Part):
+    """What unseen rows prove about a field, as a document stores it.
 
     Attributes
     ----------
-    total, hidden : Bound
-        Of E|delta| and of E|h|, h the part no reliability diagram can show.
+    lower_bound_total, lower_bound_hidden : Measure
+        Of E|delta| and of E|h|, h the part no reliability diagram can show: the estimate, and the interval from its
+        one-sided lower confidence limit to 1.
+    p_value : float in [0, 1]
+        Of the hypothesis that the outcome depends on the confidence alone, by both of the following tests together.
+    p_field : float in [0, 1]
+        Of the test of the field: 1 where it claims nothing hidden, so that there was nothing to test.
+    p_structure : float in (0, 1], or None
+        Of the kernel score, of all rows that testify; None where it was not asked.
+    p_value_total : float in [0, 1]
+        Of the hypothesis that the confidence is right.
+    n : int
+        Rows on which the field was tested.
     detectable : float or None
         The mean absolute hidden miscalibration that these rows would have led to a claim of with 80 % power by the
         field alone (the kernel score saying as much as chance), presuming that it goes in both directions and is as
         large on every row as on any other, and that the estimated field has the right sign and relative size on every
         row (:mod:`miscal.evidence.power`); None where no such outcomes could be told from chance.
-    n : int
-        Rows on which the field was tested.
-    p_structure : float in (0, 1], or None
-        P-value of the kernel score, of all rows that testify; None where it was not asked.
-    field_weight : float in (0, 1)
-        How much the test of the field counts beside it.
     """
 
-    total: Bound
-    hidden: Bound
-    detectable: float | None
-    n: int
-    p_structure: float | None = None
-    field_weight: float = EVIDENCE_DEFAULTS.field_weight
+    lower_bound_total: Measure
+    lower_bound_hidden: Measure
+    p_value: Share
+    p_field: Share
+    p_structure: Probability
+    p_value_total: Share
+    n: NonNegativeInt = 0
+    detectable: Number = None
+
+    @classmethod
+    def of(
+        cls,
+        total: Bound,
+        hidden: Bound,
+        *,
+        n: int,
+        detectable: float | None,
+        p_structure: float | None = None,
+        settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    ) -> Self:
+        """Put both limits and the kernel score together; of what is not claimed, no size is given.
+
+        Parameters
+        ----------
+        total, hidden : Bound
+            Of E|delta| and of E|h|.
+        n, detectable, p_structure
+            As in the class.
+        settings : EvidenceSettings, optional
+            How much the test of the field counts beside the kernel score, and the significance.
+        """
+        p_value = hidden.p_value
+        if p_structure is not None:
+            p_value = together([p_value, p_structure], [settings.field_weight, 1 - settings.field_weight])
+        low = hidden.low if p_value < settings.significance else 0.0
+        return cls(
+            lower_bound_total=Measure(value=total.value, interval=(total.low, 1.0)),
+            lower_bound_hidden=Measure(value=hidden.value, interval=(low, 1.0)),
+            p_value=p_value,
+            p_field=hidden.p_value,
+            p_structure=p_structure,
+            p_value_total=total.p_value,
+            n=n,
+            detectable=detectable,
+        )
 
     @property
-    def p_field(self) -> float:
-        """P-value of the field: 1 where it claims nothing hidden, so that there was nothing to test."""
-        return self.hidden.p_value
+    def total(self) -> Bound:
+        """The lower limit of E|delta|."""
+        return _bound(self.lower_bound_total, self.p_value_total)
 
     @property
-    def p_value(self) -> float:
-        """P-value of the hypothesis that the outcome depends on the confidence alone, by both tests together."""
-        if self.p_structure is None:
-            return self.p_field
-        return together([self.p_field, self.p_structure], [self.field_weight, 1 - self.field_weight])
+    def hidden(self) -> Bound:
+        """The lower limit of E|h|, 0 where nothing hidden is claimed."""
+        return _bound(self.lower_bound_hidden, self.p_field)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the ``certificate`` entry of a run's summary."""
-        return {
-            "lower_bound_total": {"value": self.total.value, "interval": list(self.total.interval)},
-            "lower_bound_hidden": {"value": self.hidden.value, "interval": list(self.hidden.interval)},
-            "p_value": self.p_value,
-            "p_field": self.p_field,
-            "p_structure": self.p_structure,
-            "p_value_total": self.total.p_value,
-            "n": self.n,
-            "detectable": self.detectable,
-        }
+    @property
+    def claims_hidden(self) -> bool:
+        """Whether hidden miscalibration is claimed: by ``p_value`` alone."""
+        return self.p_value < SIGNIFICANCE
+
+
+def _bound(measure: Measure, p_value: float) -> Bound:
+    low = 0.0 if measure.interval is None else measure.interval[0]
+    return Bound(measure.value or 0.0, low or 0.0, p_value)
 
 
 def unseen_rows(
@@ -178,8 +221,8 @@ def certificate(
     Returns
     -------
     Certificate
-        ``total.value`` is the test mean of r s, s the sign of `delta`; ``hidden.value`` likewise, over the rows that
-        :func:`~miscal.evidence.limits.covariance.counted` keeps. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact
+        ``total.value`` is the test mean of r s, s the sign of `delta`; ``hidden.value`` likewise, with the s of the two
+        above that makes it larger. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact
         law of the number of outcomes that agree with s (with weights, by draws of their weighted number); below
         1 - confidence level if and only if ``total.low`` > 0.
         ``hidden.p_value``: H0 y independent of x given f, by
@@ -205,22 +248,16 @@ def certificate(
     (True, 0.0005)
     """
     rng = np.random.default_rng(random_state)
-    proof = Certificate(
+    # the size that the field's test detects, by itself or beside the test of the structure, which is taken to see none
+    level = needed(1.0 if p_structure is None else settings.field_weight, settings.significance)
+    return Certificate.of(
         total=_limit(settings.total_limit)(rows, settings, rng),
         hidden=_limit(settings.hidden_limit)(rows, settings, rng),
-        detectable=_detectable(rows, settings, alone=p_structure is None),
+        detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings),
         n=len(rows),
         p_structure=p_structure,
-        field_weight=settings.field_weight,
+        settings=settings,
     )
-    # of what is not claimed, no size is given
-    return proof if proof.p_value < settings.significance else replace(proof, hidden=replace(proof.hidden, low=0.0))
-
-
-def _detectable(rows: LabelledRows, settings: EvidenceSettings, *, alone: bool) -> float | None:
-    """Return the size that the field's test detects, by itself or beside another that sees nothing."""
-    level = needed(1.0 if alone else settings.field_weight, settings.significance)
-    return detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings)
 
 
 def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:

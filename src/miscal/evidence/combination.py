@@ -43,6 +43,32 @@ def together(p_values: Sequence[float], weights: Sequence[float]) -> float:
     return float(np.arctan2(1.0, mean) / np.pi)
 
 
+def either(p_values: Sequence[float]) -> float:
+    """Combine p-values of which one may say nothing, and be large for that reason alone.
+
+    As :func:`together` with equal weights, but Cauchy variables below 0 count as 0, so that a p-value near 1 does not
+    undo a small one (the truncated Cauchy combination: Fang, Chang, Park and Tseng, Statistica Sinica 33, 2023). Two
+    normal tests at 5 % reject in 5.0 to 5.4 % of cases, whatever their correlation between 0 and 1.
+
+    Parameters
+    ----------
+    p_values : sequence of float in [0, 1]
+        At least one.
+
+    Returns
+    -------
+    float in [0, 0.5]
+
+    Examples
+    --------
+    >>> round(either([0.02, 1.0]), 3), round(either([0.02, 0.02]), 3), either([0.8, 0.9])
+    (0.04, 0.02, 0.5)
+    """
+    # no p-value of draws is so small; a normal one may be 0
+    kept = np.clip(p_values, np.finfo(float).tiny, 0.5)
+    return float(np.arctan2(1.0, np.mean(1 / np.tan(np.pi * kept))) / np.pi)
+
+
 def needed(weight: float, significance: float) -> float:
     """Return the p-value that a test needs to reject by itself, if the others say as much as chance.
 

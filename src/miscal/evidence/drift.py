@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
+from miscal.evidence.conditional import strata
+
 Floats = NDArray[np.float64]
 
 _FEWEST_STRATA, _STRATUM_ROWS = 10, 100
-"""Confidences are compared in at least so many strata, and in one for each so many rows: where the two sets differ in
-their confidences, a wide stratum of many rows would take the slope of the reliability curve for a drift."""
+"""A stratum needs so many rows, or that part of all rows if there are fewer: where the two sets differ in their
+confidences, a wide stratum of many rows would take the slope of the reliability curve for a drift."""
 _WARNED_BELOW = 0.01
 """p-value below which a user is warned: once in a hundred runs without drift. Not tuned."""
 
@@ -64,10 +66,8 @@ def drift(correct: Floats, confidence: Floats, testifies: NDArray[np.bool_], eff
     >>> round(found.difference, 2), found.p_value < 1e-6
     (-0.15, True)
     """
-    many = max(_FEWEST_STRATA, len(confidence) // _STRATUM_ROWS)
-    # rows of equal confidence stay together
-    ends = np.unique(np.quantile(confidence, np.arange(1, many) / many, method="inverted_cdf"))
-    stratum = np.searchsorted(ends, confidence, side="left")
+    stratum = strata(confidence, rows=max(1, min(_STRATUM_ROWS, len(confidence) // _FEWEST_STRATA)))
+    many = int(stratum.max()) + 1
     ours, theirs = (np.bincount(stratum[side], minlength=many) for side in (testifies, ~testifies))
     right = np.bincount(stratum[testifies], correct[testifies], minlength=many)
     total, rows = np.bincount(stratum, correct, minlength=many), ours + theirs

@@ -102,7 +102,7 @@ def kernel_score(
     """
     rng = np.random.default_rng(random_state)
     rows = _sampled(X, settings, rng)
-    order = _own_order(inputs := X[rows], correct[rows], confidence[rows])
+    order = _order_by_values(inputs := X[rows], correct[rows], confidence[rows])
     rows, inputs = rows[order], inputs[order]
     known = None if design is None else design.take(rows)
     f, y, rate = confidence[rows], correct[rows], expected[rows]
@@ -126,8 +126,8 @@ def _sampled(X: NDArray[np.floating], settings: EvidenceSettings, rng: np.random
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
-def _own_order(X: NDArray[np.floating], correct: Floats, confidence: Floats) -> Ints:
-    """Order rows by what they hold, so that it does not matter in which order they came."""
+def _order_by_values(X: NDArray[np.floating], correct: Floats, confidence: Floats) -> Ints:
+    """Sort the rows by their own values, so that the result does not depend on the order of the rows in the data."""
     direction = np.cos(np.arange(X.shape[1]))
     # rows that agree in this number are equal, but for coincidences; in blocks, as double precision takes memory
     parts = [X[i : i + _BLOCK_ROWS].astype(np.float64) @ direction for i in range(0, len(X), _BLOCK_ROWS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.number_wording import percent
 from miscal.evidence.blocks import in_turn
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -64,7 +65,8 @@ def rare_values_warning(
         return None
     where = "" if block is None else " in the block of rows that they are tested in"
     return (
-        f"the confidences are {len(np.unique(confidence))} round numbers, and {alone / len(confidence):.0%} of the "
-        f"rows are the only one of their number{where}. A model may be right at another rate for each number that it "
-        "states, so a row is compared only with rows of the same number, and these rows say nothing of what is hidden"
-    ).replace("%", " %")
+        f"the confidences are {len(np.unique(confidence))} round numbers, and {percent(alone / len(confidence))} of "
+        f"the rows are the only one of their number{where}. A model may be right at another rate for each number that "
+        "it states, so a row is compared only with rows of the same number, and these rows say nothing of what is "
+        "hidden"
+    )

@@ -39,6 +39,12 @@ class EvidenceSettings:
     """Which entry of :data:`miscal.evidence.limits.LIMITS` bounds the total miscalibration: exact for every n."""
     hidden_limit: str = "covariance"
     """Which entry bounds the hidden miscalibration: robust to errors of mu(f) and of the strata, not to both."""
+    size_quantile: float = 0.95
+    """Quantile of the size of a field above which all rows weigh alike: below it, rare regimes drown in the noise of
+    other rows; above it, few rows decide. Of 0.6, 0.8, 0.9 and 0.95, by how often a limit is above 0."""
+    believed_share: float = 0.5
+    """Share of the field that decides whether its sign alone is tried: more gives up limits above 0 where it is noisy,
+    less makes them lower where it is strong. Of 0.3, 0.5, 0.7 and 1."""
 
     # Draws: time and memory against Monte-Carlo error.
     n_draws: int = 1_999

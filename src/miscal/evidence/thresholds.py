@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct, check_weight
-from miscal.calibration.metrics import MIN_ROWS, brier, worst_slice_gap
+from miscal.calibration.metrics import MIN_SLICE_ROWS, brier, worst_slice_gap
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
@@ -48,7 +48,7 @@ def threshold_sensitivity(
     cut: Callable[[float], ArrayLike],
     *,
     epsilons: Sequence[float] = EVIDENCE_DEFAULTS.epsilons,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     by: Literal["smece", "brier"] = "smece",
     weights: ArrayLike | None = None,
 ) -> tuple[Threshold, ...]:

@@ -8,9 +8,9 @@ together.
 
 from miscal.findings.cut import cut
 from miscal.findings.enrichment import Enriched
-from miscal.findings.judging import Judged, judge_regimes
+from miscal.findings.judging import Confirmed, Judged, judge_regimes
 from miscal.findings.places import Place, places
-from miscal.findings.residuals import Residual, binomial_residual, holm
+from miscal.findings.residuals import binomial_residual, holm
 from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings
 from miscal.findings.subregimes import Subregime, Subregimes, find_subregimes
 from miscal.findings.verdict import averages, verdict
@@ -18,11 +18,11 @@ from miscal.findings.verdict import averages, verdict
 __all__ = [
     "EPSILON",
     "FINDINGS_DEFAULTS",
+    "Confirmed",
     "Enriched",
     "FindingsSettings",
     "Judged",
     "Place",
-    "Residual",
     "Subregime",
     "Subregimes",
     "averages",

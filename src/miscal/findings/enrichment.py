@@ -6,10 +6,12 @@ the null, and Fisher's exact test applies.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import BeforeValidator, FiniteFloat, NonNegativeInt, PlainSerializer
 
+from miscal.base.document import Part, Share, Text
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 MISSING, EMPTY = "(missing)", "(empty)"
@@ -24,12 +26,16 @@ class Label(NamedTuple):
     ('= law', '> 210')
     """
 
-    text: str
+    text: Text
     is_value: bool = True
 
     def __str__(self) -> str:
         """Return it as it follows the name of the column."""
         return f"= {self.text}" if self.is_value else self.text
+
+
+def _read_label(value: Any) -> Any:
+    return Label(value.removeprefix("= "), value.startswith("= ")) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -51,15 +57,14 @@ class Column:
     codes: np.ndarray
 
 
-@dataclass(frozen=True)
-class Enriched:
+class Enriched(Part):
     """A metadata value that is more common among the rows of a part than among the other rows.
 
     Attributes
     ----------
     column : str
     value : Label
-        The value: ``= law``, or a range of numbers such as ``> 210``.
+        The value, as text in a document: ``= law``, or a range of numbers such as ``> 210``.
     n : int
         Rows of the part with the value (train and validation rows).
     share : float
@@ -70,26 +75,27 @@ class Enriched:
         ``share / share_overall``: how many times as common as overall.
     odds_ratio : float
         Odds of the value inside the part over the odds outside, half a row added to every cell (Haldane, Anscombe).
-    interval : tuple of float
+    interval : (float, float)
         95 % interval of the odds ratio (Woolf).
     p_value : float
         One-sided (commoner) Fisher exact test, adjusted by Benjamini and Hochberg over all values of all parts, of
         every column; values of fewer than five rows in all are not tested.
     """
 
-    column: str
-    value: Label
-    n: int
-    share: float
-    share_overall: float
-    lift: float
-    odds_ratio: float
-    interval: tuple[float, float]
-    p_value: float
+    column: Text
+    value: Annotated[Label, BeforeValidator(_read_label), PlainSerializer(str)]
+    n: NonNegativeInt
+    share: Share
+    share_overall: Share
+    lift: FiniteFloat
+    odds_ratio: FiniteFloat
+    interval: tuple[FiniteFloat, FiniteFloat]
+    p_value: Share
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain numbers, strings and lists."""
-        return {**self.__dict__, "value": str(self.value), "interval": list(self.interval)}
+    @property
+    def words(self) -> str:
+        """``"subject = law"``."""
+        return f"{self.column} {self.value}"
 
 
 def clean_label(value: Any, length: int = FINDINGS_DEFAULTS.label_length) -> str:
@@ -292,8 +298,17 @@ def _item(one: _Tested, at: int, p_value: float, settings: FindingsSettings) -> 
     n, code, hits, total = len(one.column.codes), one.codes[at], int(one.hits[at]), int(one.total[at])
     ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits, settings)
     share, overall = hits / one.size, total / n
-    name, label = one.column.name, one.column.labels[code]
-    return Enriched(name, label, hits, share, overall, share / overall, ratio, interval, p_value)
+    return Enriched(
+        column=one.column.name,
+        value=one.column.labels[code],
+        n=hits,
+        share=share,
+        share_overall=overall,
+        lift=share / overall,
+        odds_ratio=ratio,
+        interval=interval,
+        p_value=p_value,
+    )
 
 
 def odds_ratio(

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
+from miscal.base.document import MeasureAgainstNull, Part
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average, deflated, kish, shares
 from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_variances, strata
 from miscal.evidence.sums import near_normal
 from miscal.findings.ledger.exact import exact_p_value
-from miscal.findings.residuals import Residual, binomial_residual, holm, proportion_residual
+from miscal.findings.residuals import binomial_residual, holm, proportion_residual
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 REGIMES = ("over", "good", "under")
@@ -27,7 +27,15 @@ REGIMES = ("over", "good", "under")
 SIGNS = {"over": -1, "under": 1}
 """Sign of the residual that confirms a regime; a regime without an entry claims nothing that could be confirmed."""
 
-_NOTHING = Residual(None, None, None)
+_NOTHING = MeasureAgainstNull(value=None)
+
+
+class Confirmed(Part):
+    """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut."""
+
+    total: bool = False
+    visible: bool = False
+    hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,26 +44,21 @@ class Judged:
 
     Attributes
     ----------
-    residual, visible, hidden : Residual
+    residual, visible, hidden : MeasureAgainstNull
         Means over its rows of ``y - f``, of ``E[y | f] - f`` and of ``y - E[y | f]``; the first is the sum of the
         others. Intervals and p-values are raw: not adjusted for the number of regions.
     p_values : dict of str to float
         For ``"total"``, ``"visible"`` and ``"hidden"``: adjusted by Holm over all regions that were tested with this
         one, each of the three in a family of its own; 1 where there are no rows, or where nothing was claimed.
-    confirmed : dict of str to bool
+    confirmed : Confirmed
         Whether each of them is at most 0.05 and its mean has the sign that was claimed.
     """
 
-    residual: Residual
-    visible: Residual
-    hidden: Residual
+    residual: MeasureAgainstNull
+    visible: MeasureAgainstNull
+    hidden: MeasureAgainstNull
     p_values: dict[str, float]
-    confirmed: dict[str, bool]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return ``residual``, ``visible``, ``hidden`` and ``confirmed`` in the shape of ``summary.json``."""
-        means = {name: getattr(self, name).to_dict() for name in ("residual", "visible", "hidden")}
-        return {**means, "confirmed": dict(self.confirmed)}
+    confirmed: Confirmed
 
 
 def judge(
@@ -95,7 +98,7 @@ def judge(
     >>> [round(part.value, 2) for part in (judged.residual, judged.visible, judged.hidden)]
     [0.3, -0.1, 0.4]
     >>> judged.confirmed
-    {'total': True, 'visible': False, 'hidden': True}
+    Confirmed(total=True, visible=False, hidden=True)
     """
     stratum = strata_of(rows, settings)
     found = [_parts(rows, inside, stratum, settings) for inside in regions]
@@ -129,7 +132,7 @@ def judge_regimes(
     >>> rows = LabelledRows(np.zeros(100), np.full(100, 0.6), np.zeros(100))
     >>> found = judge_regimes(rows, np.full(100, "over", dtype=object))
     >>> found["over"].confirmed, found["under"].residual.value
-    ({'total': True, 'visible': True, 'hidden': False}, None)
+    (Confirmed(total=True, visible=True, hidden=False), None)
     """
     regions, signs = [regime == name for name in REGIMES], [SIGNS.get(name, 0) for name in REGIMES]
     return dict(zip(REGIMES, judge(rows, regions, signs, settings), strict=True))
@@ -142,7 +145,7 @@ def strata_of(rows: LabelledRows, settings: FindingsSettings = FINDINGS_DEFAULTS
 
 def _parts(
     rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, settings: FindingsSettings
-) -> tuple[Residual, Residual, Residual]:
+) -> tuple[MeasureAgainstNull, ...]:
     """Measure the residual of a region, its visible and its hidden part."""
     own, effect = rows.take(inside), effect_of_mean(rows, inside)
     return (
@@ -152,7 +155,7 @@ def _parts(
     )
 
 
-def _adjusted(residuals: Sequence[Residual], signs: Sequence[int]) -> np.ndarray:
+def _adjusted(residuals: Sequence[MeasureAgainstNull], signs: Sequence[int]) -> np.ndarray:
     """Adjust the p-values of the regions that claim something; 1 elsewhere."""
     p_values, family = np.ones(len(signs)), np.array(signs, int) != 0
     raw = np.array([1.0 if one.p_value is None else one.p_value for one in residuals])
@@ -161,19 +164,21 @@ def _adjusted(residuals: Sequence[Residual], signs: Sequence[int]) -> np.ndarray
 
 
 def _judged(
-    parts: tuple[Residual, Residual, Residual], p_values: Sequence[float], sign: int, settings: FindingsSettings
+    parts: tuple[MeasureAgainstNull, ...], p_values: Sequence[float], sign: int, settings: FindingsSettings
 ) -> Judged:
     names = ("total", "visible", "hidden")
     confirmed = {
         name: bool(p_value <= settings.significance and sign and sign * one.value > 0)
         for name, one, p_value in zip(names, parts, p_values, strict=True)
     }
-    return Judged(*parts, dict(zip(names, p_values, strict=True)), confirmed)
+    residual, visible, hidden = parts
+    adjusted = dict(zip(names, p_values, strict=True))
+    return Judged(residual, visible, hidden, adjusted, Confirmed(**confirmed))
 
 
 def _visible(
     rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float, settings: FindingsSettings
-) -> Residual:
+) -> MeasureAgainstNull:
     if not inside.any():
         return _NOTHING
     own = rows.take(inside)
@@ -195,7 +200,7 @@ def hidden_residual(
     inside: np.ndarray,
     stratum: np.ndarray,
     settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> Residual:
+) -> MeasureAgainstNull:
     """Test whether a region's rows are right as often as other rows of near-equal confidence.
 
     The p-value is that of the sum of y - E[y | f] over the region, both it and membership centred within strata of
@@ -223,7 +228,7 @@ def hidden_residual(
 
     Returns
     -------
-    Residual
+    MeasureAgainstNull
         Mean of ``y - E[y | f]``, its 95 % interval, and a two-sided p-value.
 
     Examples
@@ -244,7 +249,7 @@ def hidden_residual(
     interval = taken_as_known.interval
     if interval is not None and p_value > 1 - settings.confidence_level:
         interval = min(interval[0], 0.0), max(interval[1], 0.0)
-    return Residual(taken_as_known.value, interval, p_value)
+    return taken_as_known.model_copy(update={"interval": interval, "p_value": p_value})
 
 
 def _shuffled(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tuple[float, float]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.number_wording import percent
 from miscal.base.precision import Standard
-from miscal.findings.conditions.composition import percent
 from miscal.findings.enrichment import Column, Enriched, Label, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
@@ -341,7 +341,8 @@ def metadata_clause(
 
     Examples
     --------
-    >>> law = Enriched("subject", Label("law"), 60, 0.6, 0.1, 6.0, 13.5, (9.0, 20.0), 1e-9)
+    >>> rows = {"n": 60, "share": 0.6, "share_overall": 0.1, "lift": 6.0}
+    >>> law = Enriched(column="subject", value="= law", odds_ratio=13.5, interval=(9.0, 20.0), p_value=1e-9, **rows)
     >>> metadata_clause([law], 0.1).words, metadata_clause([], 0.1)
     ('subject = law (60 % of its rows)', None)
     """
@@ -358,8 +359,8 @@ def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSet
     """Values of one column joined by "or" as long as that tells more, and how much it tells."""
     chosen: list[Enriched] = []
     share = overall = telling = 0.0
-    for item in sorted(items, key=lambda item: (-_told(item.share, item.share_overall), str(item.value))):
-        more = _told(share + item.share, overall + item.share_overall)
+    for item in sorted(items, key=lambda item: (-_information(item.share, item.share_overall), str(item.value))):
+        more = _information(share + item.share, overall + item.share_overall)
         # the first values may tell less together than apart, as long as they do not cover enough
         better = more > telling or share < settings.clause_share
         if item.share >= settings.value_share and len(chosen) < settings.max_values and better:
@@ -371,7 +372,7 @@ def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSet
     return telling, Clause(chosen[0].column, values, None if share >= settings.whole_share else share)
 
 
-def _told(share: float, overall: float) -> float:
+def _information(share: float, overall: float) -> float:
     return share * float(np.log(share / overall)) ** 2
 
 
@@ -401,7 +402,7 @@ def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.nda
     named = [column for column in columns if column.labels[0].is_value]
     if not named or not inside.any():
         return ""
-    best = max(items, key=lambda item: _told(item.share, item.share_overall), default=None)
+    best = max(items, key=lambda item: _information(item.share, item.share_overall), default=None)
     column = next((column for column in named if best is not None and column.name == best.column), named[0])
     count = np.bincount(column.codes[inside], minlength=len(column.labels))
     most, others = f"{column.name} {column.labels[int(np.argmax(count))]}", int(np.count_nonzero(count)) - 1
@@ -451,12 +452,12 @@ def part_names(
     for index, parent in enumerate(parents):
         phrase, alone = PHRASES[by, parent], list(parents).count(parent) == 1
         number = list(parents[:index]).count(parent) + 1
-        name = _told_name(index, clauses, words) or rules[index]
+        name = _described_name(index, clauses, words) or rules[index]
         names.append(name or _fallback(phrase, mixtures[index], alone, number))
     return _unique(names, [PHRASES[by, parent] for parent in parents])
 
 
-def _told_name(index: int, clauses: Sequence[Clause | None], words: Sequence[Keywords]) -> str:
+def _described_name(index: int, clauses: Sequence[Clause | None], words: Sequence[Keywords]) -> str:
     """Clause and words of a part; if other parts have the same clause, the words that those do not have."""
     clause, own = clauses[index], words[index]
     if clause is None:

@@ -231,7 +231,7 @@ def _kept_together(positions: np.ndarray, own: np.ndarray, other: np.ndarray) ->
 
 
 @dataclass(frozen=True)
-class Cut:
+class RegimeCut:
     """A regime cut into parts: a row belongs to the part of its nearest centre.
 
     Attributes
@@ -260,7 +260,7 @@ def cut_parts(
     *,
     min_rows: int,
     settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> Cut:
+) -> RegimeCut:
     """Cut rows into as many parts as would be found again, and join those that are alike.
 
     The number of clusters is the largest whose prediction strength is at least 0.8 (of the settings). A cluster of
@@ -282,7 +282,7 @@ def cut_parts(
 
     Returns
     -------
-    Cut
+    RegimeCut
         Centres and the part of each.
 
     Examples
@@ -293,7 +293,7 @@ def cut_parts(
     [[20.0], [0.0]]
     """
     if len(positions) < min_rows:
-        return Cut(np.empty((0, positions.shape[1])), np.empty(0, int), 0)
+        return RegimeCut(np.empty((0, positions.shape[1])), np.empty(0, int), 0)
     some = _sample(len(positions), settings.sample_rows, rng)
     n_clusters = _reproducible_number(positions[some], rng, len(positions) // min_rows, settings)
     centres = _centres(positions[some], n_clusters, rng, settings)
@@ -303,7 +303,7 @@ def cut_parts(
     part = join_alike(positions[some], cluster, delta[some], len(centres), settings)
     part = _strongest_first(part, part[nearest(positions, centres)], delta)
     order = np.argsort(part, kind="stable")
-    return Cut(centres[order], part[order], int(part.max()) + 1)
+    return RegimeCut(centres[order], part[order], int(part.max()) + 1)
 
 
 def _strongest_first(part: np.ndarray, part_of_row: np.ndarray, delta: np.ndarray) -> np.ndarray:

@@ -82,10 +82,10 @@ def places(
         if p_value < settings.significance
     ]
     kept.sort(key=lambda item: item[:2])
-    told, covered = [], np.zeros(len(rows), dtype=bool)
+    places, covered = [], np.zeros(len(rows), dtype=bool)
     for larger, _, place, inside in kept:
         # larger regions only where no part is told
         if larger == kept[0][0] and 2 * np.sum(inside & covered) <= inside.sum():
-            told.append(place)
+            places.append(place)
             covered |= inside
-    return told
+    return places

@@ -1,36 +1,10 @@
 """An exact test of whether the mean residual of a slice is zero, its interval, and Holm's adjustment."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
+from miscal.base.document import MeasureAgainstNull
 from miscal.calibration.survey_design import average
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
-
-
-@dataclass(frozen=True)
-class Residual:
-    """Mean residual ``y - f`` of a slice. Positive: UNDER-confident; negative: over-confident.
-
-    Attributes
-    ----------
-    value : float or None
-        The mean, in [-1, 1]; None of no rows.
-    interval : tuple of float or None
-        95 % interval.
-    p_value : float or None
-        Two-sided, against zero.
-    """
-
-    value: float | None
-    interval: tuple[float, float] | None
-    p_value: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return ``{"value", "interval", "p_value"}`` in the shape of ``summary.json``."""
-        interval = None if self.interval is None else list(self.interval)
-        return {"value": self.value, "interval": interval, "p_value": self.p_value}
 
 
 def binomial_residual(
@@ -40,7 +14,7 @@ def binomial_residual(
     *,
     effect: float = 1.0,
     weight: np.ndarray | None = None,
-) -> Residual:
+) -> MeasureAgainstNull:
     """Test by the binomial law whether a slice is right as often as its confidences say.
 
     Given the inputs and the confidences, the number of right answers is a sum of independent Bernoulli draws of mean
@@ -66,7 +40,7 @@ def binomial_residual(
 
     Returns
     -------
-    Residual
+    MeasureAgainstNull
         Mean of ``correct - confidence``, its 95 % interval, and the two-sided p-value (twice the smaller tail).
 
     Examples
@@ -78,14 +52,14 @@ def binomial_residual(
     True
     """
     if len(correct) == 0:
-        return Residual(None, None, None)
+        return MeasureAgainstNull(value=None)
     accuracy, expected = average(correct, weight), average(confidence, weight)
     return proportion_residual(accuracy, len(correct) / effect, expected, settings)
 
 
 def proportion_residual(
     share: float, n: float, confidence: float, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> Residual:
+) -> MeasureAgainstNull:
     """Test by the binomial law whether a share of `n` rows is what the confidence says.
 
     Parameters
@@ -101,7 +75,7 @@ def proportion_residual(
 
     Returns
     -------
-    Residual
+    MeasureAgainstNull
         ``share - confidence``, its interval (Clopper and Pearson, 1934) and p-value (twice the smaller tail); tails
         and interval are those of the beta law, which continues them to numbers that are not whole.
 
@@ -118,7 +92,7 @@ def proportion_residual(
     more = betainc(hits, n - hits + 1, expected) if hits > 0 else 1.0
     low, high = proportion_interval(share, n, 1 - settings.confidence_level)
     p_value = min(1.0, 2.0 * float(min(fewer, more)))
-    return Residual(share - expected, (low - expected, high - expected), p_value)
+    return MeasureAgainstNull(value=share - expected, interval=(low - expected, high - expected), p_value=p_value)
 
 
 def proportion_interval(share: float, n: float, level: float) -> tuple[float, float]:

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import NonNegativeInt
 
+from miscal.base.document import MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.data.triples import Triples
 from miscal.findings.enrichment import Enriched, encode, enrich
-from miscal.findings.judging import SIGNS, judge
+from miscal.findings.judging import SIGNS, Confirmed, judge
 from miscal.findings.naming import Keywords, feature_rules, keywords, metadata_clause, mixture, part_names
 from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
-from miscal.findings.residuals import Residual
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 PARENTS = ("over", "under")
@@ -22,8 +23,7 @@ PARENTS = ("over", "under")
 _KEY_VALUES = 1 << 28
 
 
-@dataclass(frozen=True)
-class Subregime:
+class Subregime(Part):
     """A coherent, named part of a regime.
 
     It is cut and named on some rows by their honest field, and tested by the outcomes of rows that the field had not
@@ -44,7 +44,7 @@ class Subregime:
         Their share of all rows that test, in [0, 1].
     accuracy, confidence : float or None
         Means over the rows that test it, in [0, 1]; None where there are none.
-    residual, visible, hidden : Residual
+    residual, visible, hidden : MeasureAgainstNull
         Over the rows that test it, means of ``y - f`` (negative: over-confident), of ``E[y | f] - f`` and of
         ``y - E[y | f]``, with 95 % intervals and raw two-sided p-values. The first is the sum of the others.
     p_value : float
@@ -52,8 +52,8 @@ class Subregime:
         there are no rows.
     confirmed : bool
         Whether `p_value` is at most 0.05 and the mean has the sign of the parent.
-    confirmed_parts : dict of str to bool
-        The same for ``"total"``, ``"visible"`` and ``"hidden"``, each adjusted in a family of its own.
+    confirmed_parts : Confirmed
+        The same for the total, visible and hidden field, each adjusted in a family of its own.
     n_fit : int
         Rows that it was cut on.
     delta : float
@@ -70,39 +70,25 @@ class Subregime:
         over, the least sure that were right where under.
     """
 
-    name: str
+    name: Text
     parent: str
-    field: str
-    n: int
-    share: float
-    accuracy: float | None
-    confidence: float | None
-    residual: Residual
-    visible: Residual
-    hidden: Residual
-    p_value: float
+    field: str = "total"
+    n: NonNegativeInt
+    share: Share
+    accuracy: Number
+    confidence: Number
+    residual: MeasureAgainstNull
+    visible: MeasureAgainstNull | None = None
+    hidden: MeasureAgainstNull | None = None
+    p_value: Probability
     confirmed: bool
-    confirmed_parts: dict[str, bool]
-    n_fit: int
-    delta: float
-    keywords: tuple[str, ...]
+    confirmed_parts: Confirmed = Confirmed()
+    n_fit: NonNegativeInt
+    delta: Number
+    keywords: tuple[Text, ...]
     metadata: tuple[Enriched, ...]
-    exemplars: tuple[int, ...]
-    telling: tuple[int, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry of ``subregimes`` in ``summary.json``."""
-        return {
-            **self.__dict__,
-            "residual": self.residual.to_dict(),
-            "visible": self.visible.to_dict(),
-            "hidden": self.hidden.to_dict(),
-            "confirmed_parts": dict(self.confirmed_parts),
-            "keywords": list(self.keywords),
-            "metadata": [item.to_dict() for item in self.metadata],
-            "exemplars": list(self.exemplars),
-            "telling": list(self.telling),
-        }
+    exemplars: tuple[NonNegativeInt, ...]
+    telling: tuple[NonNegativeInt, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -204,11 +190,11 @@ def find_subregimes(
     ['subject = law', 'subject = math']
     >>> all(part.confirmed and part.residual.value < 0 for part in found.table)
     True
-    >>> any(part.confirmed_parts["hidden"] for part in found.table)
+    >>> any(part.confirmed_parts.hidden for part in found.table)
     False
     """
     coordinates = coordinates.astype(np.float32, copy=False)
-    features = triples.X if triples.X.shape[1] else None
+    features = triples.places if triples.X.shape[1] else None
     # from here on rows are in canonical order; `at` leads back to the caller's
     # columns of very large inputs are far apart on disk, and needed for ties only
     keys = features if features is not None and features.size <= _KEY_VALUES else None
@@ -225,7 +211,7 @@ def find_subregimes(
     table = _measure(whole.take(test), whole.take(fit), parents, by, described, settings)
     name_of_row = np.full(len(at), None, dtype=object)
     # part -1, of rows without one, picks the last entry: None
-    name_of_row[at] = np.array([*described.names, None], dtype=object)[part]
+    name_of_row[at] = np.array([*(one.name for one in table), None], dtype=object)[part]
     return Subregimes(table, name_of_row)
 
 
@@ -254,15 +240,6 @@ def _cut_regimes(
     return part, parents
 
 
-@dataclass(frozen=True)
-class _Descriptions:
-    """Name, keywords and enriched metadata of every part."""
-
-    names: list[str]
-    keywords: list[tuple[str, ...]]
-    metadata: list[tuple[Enriched, ...]]
-
-
 def _describe(
     triples: Triples,
     at: np.ndarray,
@@ -271,8 +248,8 @@ def _describe(
     by: str,
     rng: np.random.Generator,
     settings: FindingsSettings,
-) -> _Descriptions:
-    """Describe every part by the rows that it was cut on: their places in the triples, and their parts."""
+) -> list[dict[str, Any]]:
+    """Name every part, with keywords and metadata, by the rows that it was cut on: their places, and their parts."""
     n_parts = len(parents)
     encoded = [encode(name, values[at], settings) for name, values in triples.metadata.items()]
     columns = [column for column in encoded if column is not None]
@@ -281,9 +258,9 @@ def _describe(
     terms, rules = [Keywords()] * n_parts, [""] * n_parts
     if triples.text is not None:
         terms = keywords([triples.text[i] for i in at[some]], part[some], n_parts, settings)
-    names = getattr(triples.encoder, "names", None)
-    if names is not None and len(names) <= settings.max_named_features:
-        rules = feature_rules(triples.X[at[some]], names, part[some], n_parts, settings)
+    names = (getattr(triples.encoder, "names", None) or ())[: triples.layout.places]
+    if 0 < len(names) <= settings.max_named_features:
+        rules = feature_rules(triples.places[at[some]], names, part[some], n_parts, settings)
     order = [column.name for column in columns]
     inside = [part == index for index in range(n_parts)]
     clauses = [
@@ -292,11 +269,19 @@ def _describe(
     ]
     mixtures = [mixture(columns, items, some) for items, some in zip(enriched, inside, strict=True)]
     names = part_names(clauses, terms, rules, mixtures, parents, by)
-    return _Descriptions(names, [words.terms for words in terms], enriched)
+    return [
+        {"name": name, "keywords": words.terms, "metadata": items}
+        for name, words, items in zip(names, terms, enriched, strict=True)
+    ]
 
 
 def _measure(
-    test: _PartRows, fit: _PartRows, parents: list[str], by: str, described: _Descriptions, settings: FindingsSettings
+    test: _PartRows,
+    fit: _PartRows,
+    parents: list[str],
+    by: str,
+    described: list[dict[str, Any]],
+    settings: FindingsSettings,
 ) -> tuple[Subregime, ...]:
     """Test every part by the rows that test."""
     regions = [test.part == index for index in range(len(parents))]
@@ -307,7 +292,7 @@ def _measure(
         rows = own.rows
         table.append(
             Subregime(
-                name=described.names[index],
+                **described[index],
                 parent=parent,
                 field=by,
                 n=len(rows),
@@ -318,12 +303,10 @@ def _measure(
                 visible=found.visible,
                 hidden=found.hidden,
                 p_value=found.p_values[by],
-                confirmed=found.confirmed[by],
+                confirmed=getattr(found.confirmed, by),
                 confirmed_parts=found.confirmed,
                 n_fit=len(seen.rows),
                 delta=average(seen.rows.delta, seen.rows.weight),
-                keywords=described.keywords[index],
-                metadata=described.metadata[index],
                 exemplars=_exemplars(seen, settings),
                 telling=_telling(own, by, parent, settings),
             )

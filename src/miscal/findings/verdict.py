@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from miscal.base.number_wording import percent
 from miscal.evidence.claim import Claim
 from miscal.findings.places import Place
 
@@ -35,7 +36,7 @@ def averages(accuracy: float, confidence: float) -> str:
     >>> averages(0.25, 0.75)
     'The model says 75 % on average and is right 25 % of the time.'
     """
-    return f"The model says {confidence:.0%} on average and is right {accuracy:.0%} of the time.".replace("%", " %")
+    return f"The model says {percent(confidence)} on average and is right {percent(accuracy)} of the time."
 
 
 def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:
@@ -56,18 +57,18 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     --------
     >>> from miscal.evidence.certificates import Certificate
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
-    >>> shown = Certificate(total=Bound(0.1, 0.06, 0.001), hidden=Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
+    >>> shown = Certificate.of(Bound(0.1, 0.06, 0.001), Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
     >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)]))
     What no reliability diagram shows: compared with rows of equal confidence, the model is right less often on "law,
     court" (by 15 points, 10 to 20), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing
     was learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
-    >>> silent = Certificate(total=NOTHING_CLAIMED, hidden=NOTHING_CLAIMED, detectable=0.03, n=1000)
+    >>> silent = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
     been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
     had its direction right on every row.
-    >>> unlocated = Certificate(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
+    >>> unlocated = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
     >>> print(verdict(Claim(False, unlocated)))
     There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
     model is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed
@@ -147,12 +148,23 @@ def sized(difference: float, interval: Sequence[float | None] | None = None) -> 
     >>> sized(-0.15, (-0.2, -0.104)), sized(0.09), sized(-0.02, (-0.06, 0.01))
     ('15 points, 10 to 20', '9 points', '2 points, −1 to 6')
     """
-    size = in_points(abs(difference))
+    size, between = in_points(abs(difference)), interval_of_size(difference, interval)
+    return f"{size}, {between}" if between else size
+
+
+def interval_of_size(difference: float, interval: Sequence[float | None] | None) -> str:
+    """Write the interval of a difference as that of its size, in points; empty where there is none.
+
+    Examples
+    --------
+    >>> interval_of_size(-0.15, (-0.2, -0.104)), interval_of_size(0.09, None)
+    ('10 to 20', '')
+    """
     if interval is None or interval[0] is None or interval[1] is None:
-        return size
+        return ""
     ends = sorted(100 * end * (-1 if difference < 0 else 1) for end in interval)
     low, high = (f"{end:.1f}" if abs(end) < 0.95 else f"{end:.0f}" for end in ends)
-    return f"{size}, {low} to {high}".replace("-", "\N{MINUS SIGN}")
+    return f"{low} to {high}".replace("-", "\N{MINUS SIGN}")
 
 
 def _beyond_groups(claim: Claim, basis: str) -> str:

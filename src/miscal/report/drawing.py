@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from miscal.discovery.summary import CurveNumbers, Interval
+from miscal.base.document import Interval
+from miscal.discovery.summary import CurveNumbers
 from miscal.report.legend import FIELD
 
 
@@ -33,6 +34,17 @@ class Scale:
     def inside(self, value: float) -> float:
         """Return the position of the value, kept inside the range."""
         return self(min(max(value, min(self.low, self.high)), max(self.low, self.high)))
+
+    def whisker(self, interval: Interval, origin: float = 0.0) -> tuple[float, float] | None:
+        """Return where an interval starts and ends, counted from `origin`; None where it is undefined.
+
+        Examples
+        --------
+        >>> Scale(0, 1, 0, 100).whisker((-0.1, 0.2), origin=0.5), Scale(0, 1, 0, 100).whisker((None, 0.2))
+        ((40.0, 70.0), None)
+        """
+        low, high = interval or (None, None)
+        return None if low is None or high is None else (self.inside(origin + low), self.inside(origin + high))
 
 
 def round_ticks(low: float, high: float, target: int = 5) -> list[float]:
@@ -77,23 +89,18 @@ def reliability_dots(curve: CurveNumbers | None, x: Scale, y: Scale) -> list[Dot
     largest = max((values[-1] for values in bins), default=1)
     return [
         Dot(
-            *(x.inside(confidence), y.inside(accuracy), y.inside(low), y.inside(high)),
-            *(round(1.6 + 2.6 * math.sqrt(n / largest), 2), confidence, accuracy, (low, high), n),
+            x=x.inside(confidence),
+            y=y.inside(accuracy),
+            low=y.inside(low),
+            high=y.inside(high),
+            radius=round(1.6 + 2.6 * math.sqrt(n / largest), 2),
+            confidence=confidence,
+            accuracy=accuracy,
+            interval=(low, high),
+            n=n,
         )
         for confidence, accuracy, low, high, n in bins
     ]
-
-
-def whisker(interval: Interval, scale: Scale, origin: float = 0.0) -> tuple[float, float] | None:
-    """Return where an interval starts and ends on a scale, counted from `origin`; None where it is undefined.
-
-    Examples
-    --------
-    >>> whisker((-0.1, 0.2), Scale(0, 1, 0, 100), origin=0.5), whisker((None, 0.2), Scale(0, 1, 0, 100))
-    ((40.0, 70.0), None)
-    """
-    low, high = interval or (None, None)
-    return None if low is None or high is None else (scale.inside(origin + low), scale.inside(origin + high))
 
 
 @dataclass(frozen=True)

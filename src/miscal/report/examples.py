@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miscal.discovery.shown_text import BACK, GAP, shared_beginnings
+from miscal.report.formatting import finite
 from miscal.report.map_data import COLUMN_PREFIXES, column_name
-from miscal.report.numbers import finite
 from miscal.report.source import Source
 from miscal.report.texts import clean, short
 

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from miscal.report import legend, numbers, texts
+from miscal.report import formatting, legend, texts
 from miscal.report.inline import digest, embed, templates
 
 ASSETS = Path(__file__).parent / "assets"
@@ -27,13 +27,12 @@ _NUMBERS = (
     "count",
     "p_value",
     "bounds",
-    "ends",
     "change",
     "seconds",
     "is_opposite",
 )
 _FILTERS: Filters = (
-    *((name, getattr(numbers, name)) for name in _NUMBERS),
+    *((name, getattr(formatting, name)) for name in _NUMBERS),
     *((name, getattr(texts, name)) for name in ("short", "listed")),
     ("embed", embed),
 )

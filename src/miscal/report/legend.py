@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.numbers import brief_points
+from miscal.report.formatting import brief_points
 
 #: Regimes by their name in the summary, in the order of the page.
 REGIME_LABELS = {"over": "Over-confident", "under": "Under-confident", "good": "Well calibrated"}

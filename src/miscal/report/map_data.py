@@ -6,7 +6,6 @@ their texts fit on the page.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miscal.report import legend
@@ -207,32 +206,13 @@ def encode(column: "pl.Series") -> dict[str, Any]:
     return coded([f"{v:g}" if isinstance(v, float) else v for v in values])
 
 
-@dataclass(frozen=True)
-class StaticPath:
-    """The rows of one shade of the field, as one SVG path."""
-
-    colour: str
-    d: str
-
-
-@dataclass(frozen=True)
-class StaticPane:
-    """A view of the map as a drawing of `n` rows."""
-
-    name: str
-    title: str
-    method: str
-    n: int
-    paths: list[StaticPath]
-
-
-def static_panes(payload: dict[str, Any]) -> list[StaticPane]:
-    """Both panes as one SVG path per shade of the field, for print and for readers without scripts."""
+def static_panes(payload: dict[str, Any]) -> list[dict[str, Any]]:
+    """Both panes with `paths`, one SVG path per shade of the field, of `n` rows: for print and without scripts."""
     step = max(1, math.ceil(payload["n"] / STATIC_ROWS))
     return [_static_pane(pane, payload, step) for pane in payload["panes"]]
 
 
-def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> StaticPane:
+def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> dict[str, Any]:
     marks: dict[int, list[str]] = {}
     values, limit = payload["fields"][payload["first"]], payload["limits"][payload["first"]]
     for i in range(0, payload["n"], step):
@@ -244,7 +224,5 @@ def _static_pane(pane: dict[str, Any], payload: dict[str, Any], step: int) -> St
             marks.setdefault(shade(value, limit), []).append(f"M{x:g} {y:g}h0")
     # the weak shades go first, so that what matters lies on top
     order = sorted(marks, key=lambda step: abs(step - len(legend.FIELD) // 2))
-    return StaticPane(
-        *(pane["name"], pane["title"], pane["method"], sum(map(len, marks.values()))),
-        [StaticPath(legend.FIELD[step], "".join(marks[step])) for step in order],
-    )
+    paths = {legend.FIELD[step]: "".join(marks[step]) for step in order}
+    return {**pane, "n": sum(map(len, marks.values())), "paths": paths}

@@ -1,6 +1,5 @@
 """Put panels, styles and programs together into the page, and write it."""
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from miscal.base.files import replace_file
 from miscal.report.frame import environment, render_page
 from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
-from miscal.report.rows import row_words
+from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
 STYLES = ("base.css", "tables.css", "figures.css", "values.css", "cards.css", "atlas.css", "print.css")
@@ -77,24 +76,17 @@ def write_page(source: Source, folder: Path) -> Path:
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
-    sections = [section for panel in PANELS if (section := draw(panel, source))]
+    drawn = {panel: draw(panel, source) for panel in PANELS}
+    sections = {panel: body for panel, body in drawn.items() if body is not None}
     version = source.summary.versions.get("miscal")
     return render_page("page.html", STYLES, PROGRAMS, name=source.name, sections=sections, version=version)
 
 
-@dataclass(frozen=True)
-class Section:
-    """A panel as drawn from one run."""
-
-    panel: Panel
-    body: Markup
-
-
-def draw(panel: Panel, source: Source) -> Section | None:
-    """Return a panel's section; None where the panel has nothing to say."""
+def draw(panel: Panel, source: Source) -> Markup | None:
+    """Draw a panel from one run; None where the panel has nothing to say."""
     view, words = panel.view(source), row_words(source.summary)
     # its template escapes what it prints
-    return None if view is None else Section(panel, Markup(_compiled(panel.template).render(view=view, words=words)))  # noqa: S704
+    return None if view is None else Markup(_compiled(panel.template).render(view=view, words=words))  # noqa: S704
 
 
 @cache

@@ -22,7 +22,7 @@ class Panel:
         None leaves the section off the page.
     template : str
         Jinja template of what stands below the heading; everything it prints is escaped. It reads what the rows
-        that testify are called as ``words`` (:class:`~miscal.report.rows.RowWords`).
+        that testify are called as ``words`` (:class:`~miscal.report.row_wording.RowWords`).
     contents : str, default ""
         Its entry in the page's contents; none if empty.
 

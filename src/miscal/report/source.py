@@ -14,7 +14,7 @@ from miscal.discovery.redaction import redacted as without_words
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import MapInfo, Summary, read_summary
 from miscal.report import legend
-from miscal.report.numbers import finite
+from miscal.report.formatting import finite
 from miscal.report.texts import clean
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def source_of(summary: Summary, rows: "pl.DataFrame", points: "pl.DataFrame", co
     return Source(
         name=(Path(path).name if path else "") or name,
         summary=printable(summary),
-        field=_narrow(rows),
+        field=rows.select(*FIELD_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in rows.columns)),
         map=points,
         columns=columns,
         # then its files hold no text
@@ -147,14 +147,12 @@ def printable(value: Content) -> Content:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):
-        return type(value)(printable(inner) for inner in value)
+        inner = [printable(one) for one in value]
+        # a named tuple takes its values one by one
+        return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
     if isinstance(value, dict):
         return {clean(key): printable(inner) for key, inner in value.items()}
     return value
-
-
-def _narrow(table: "pl.DataFrame") -> "pl.DataFrame":
-    return table.select(*FIELD_COLUMNS, *(name for name in OPTIONAL_COLUMNS if name in table.columns))
 
 
 def _read_map(folder: Path, info: MapInfo | None) -> "pl.DataFrame":

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from miscal.report.numbers import MINUS, count, finite
+from miscal.report.formatting import MINUS, count, finite
 
 #: Longer lists are cut to their first values, with their full length stated.
 MAX_LISTED, FIRST_LISTED = 8, 5

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from miscal.scoring.fake import FakeModel
     from miscal.scoring.huggingface import HuggingFaceModel
     from miscal.scoring.model_source import ModelSpec
-    from miscal.scoring.questions import Pair, Question
+    from miscal.scoring.questions import PreferencePair, Question
     from miscal.scoring.scorer import score
 
 _HOMES = {
     "FakeModel": "fake",
     "HuggingFaceModel": "huggingface",
     "ModelSpec": "model_source",
-    "Pair": "questions",
+    "PreferencePair": "questions",
     "Question": "questions",
     "score": "scorer",
 }
 
-__all__ = ["FakeModel", "HuggingFaceModel", "ModelSpec", "Pair", "Question", "score"]
+__all__ = ["FakeModel", "HuggingFaceModel", "ModelSpec", "PreferencePair", "Question", "score"]
 
 
 def __getattr__(name: str) -> Any:

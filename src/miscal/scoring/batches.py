@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from miscal.base.errors import InputError
-from miscal.base.workers import InProcess, Processes, Task, Workers, choose_workers
+from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import BatchResult, LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
@@ -114,12 +114,12 @@ def batch_results(
 
 def _task(
     model: LanguageModel | ModelSpec, runner: Runner | None, index: int, batch: Sequence[Encoded], attempt: int = 1
-) -> Task:
+) -> WorkItem:
     """Put a batch into the words of the workers; the model decides itself about threads, which its folder notes."""
     function: Callable[..., Any] = compute_batch if runner is None else runner.run
     most_rows = None if attempt == 1 else max(1, len(batch) >> (attempt - 1))
     spec = model if isinstance(model, ModelSpec) else None
-    return Task(
+    return WorkItem(
         f"batch {index}",
         function,
         (model, batch, most_rows) if runner is None else (batch,),

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import InputError, MissingColumn
+from miscal.base.number_wording import decimal, percent
 from miscal.base.tables import read_parquet
-from miscal.base.written import decimal
 from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
@@ -237,9 +237,9 @@ def _refuse_many_failures(done: ScoredFolder) -> None:
     if done.n_failed > ALLOWED_FAILURES * total:
         first = done.manifest["failed"][0]
         raise InputError(
-            f"{done.n_failed} of {total} rows failed, more than the {ALLOWED_FAILURES:.0%} allowed; the first is row "
-            f"{first['row']}: "
-            f"{first['reason']}. The {done.n_scored} others are in {done.folder}, and all reasons in its manifest.json"
+            f"{done.n_failed} of {total} rows failed, more than the {percent(ALLOWED_FAILURES)} allowed; the first is "
+            f"row {first['row']}: {first['reason']}. The {done.n_scored} others are in "
+            f"{done.folder}, and all reasons in its manifest.json"
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from miscal.base.directions import leading_eigenvectors, oriented
 from miscal.base.errors import CorruptFile, InputError
 from miscal.base.tables import read_parquet
 from miscal.data.triples import Triples
@@ -138,10 +139,9 @@ def principal_components(hidden: np.ndarray, dimensions: int) -> tuple[np.ndarra
     if not 1 <= dimensions <= min(hidden.shape):
         raise InputError(f"dimensions must be 1 to {min(hidden.shape)}; got {dimensions}")
     centred = hidden.astype(np.float64) - hidden.mean(axis=0, dtype=np.float64)
-    values, vectors = np.linalg.eigh(centred.T @ centred)
-    leading = vectors[:, ::-1][:, :dimensions]
-    leading = leading * np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(dimensions)])
-    return (centred @ leading).astype(np.float32), float(values[::-1][:dimensions].sum() / values.sum())
+    products = centred.T @ centred
+    values, vectors = leading_eigenvectors(products, dimensions)
+    return (centred @ oriented(vectors)).astype(np.float32), float(values.sum() / np.trace(products))
 
 
 def pack(table: pl.DataFrame, hidden: np.ndarray, dimensions: int = DIMENSIONS) -> tuple[pl.DataFrame, float]:

@@ -20,7 +20,7 @@ from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import Item
-from miscal.scoring.scored import assemble
+from miscal.scoring.scored_rows import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
 from miscal.scoring.shards import Shards
 from miscal.scoring.writing import FLOATS, write_float_table, write_json

@@ -41,7 +41,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PreferencePair:
     """A context with the response people chose and the one they rejected; for the rest see `Question`."""
 
     id: str
@@ -85,11 +85,6 @@ def _question_problem(question: Question) -> str | None:
     return None
 
 
-def _candidates(choices: tuple[str, ...], form: str) -> tuple[str, ...]:
-    named = LETTERS[: len(choices)] if form == "letter" else choices
-    return tuple(f" {name}" for name in named)
-
-
 def question_items(
     questions: Sequence[Question], *, template: str = DEFAULTS["choice"], form: str = "letter"
 ) -> list[Item]:
@@ -128,12 +123,13 @@ def question_items(
     items = []
     for row, question in enumerate(questions):
         listed = lettered(question.choices)
+        named = LETTERS[: len(question.choices)] if form == "letter" else question.choices
         items.append(
             Item(
                 row=row,
                 id=question.id,
                 prompt=render(template, question=question.question, choices=listed),
-                candidates=_candidates(question.choices, form),
+                candidates=tuple(f" {name}" for name in named),
                 gold=question.answer_index,
                 rule="top",
                 text=f"{question.question}\n{listed}",
@@ -156,12 +152,12 @@ def chosen_first(pair_id: str, seed: int) -> bool:
     return bool(hashlib.sha256(f"{seed}:{pair_id}".encode()).digest()[0] & 1)
 
 
-def pair_items(pairs: Sequence[Pair], *, template: str = DEFAULTS["preference"], seed: int = 0) -> list[Item]:
+def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["preference"], seed: int = 0) -> list[Item]:
     """Make the items of preference pairs; slots A and B are dealt by a seeded coin.
 
     Parameters
     ----------
-    pairs : sequence of Pair
+    pairs : sequence of PreferencePair
     template : str
         Prompt with ``{prompt}``, ``{response_a}`` and ``{response_b}``.
     seed : int, default 0

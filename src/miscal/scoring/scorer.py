@@ -14,8 +14,8 @@ from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS
-from miscal.scoring.questions import Item, Pair, Question, pair_items, question_items
-from miscal.scoring.scored import Scored, assemble
+from miscal.scoring.questions import Item, PreferencePair, Question, pair_items, question_items
+from miscal.scoring.scored_rows import Scored, assemble
 
 BATCH_TOKENS = 1024
 
@@ -40,7 +40,11 @@ def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
 
 
 def as_items(
-    questions: Sequence[Question] | Sequence[Pair], *, form: str = "letter", template: str | None = None, seed: int = 0
+    questions: Sequence[Question] | Sequence[PreferencePair],
+    *,
+    form: str = "letter",
+    template: str | None = None,
+    seed: int = 0,
 ) -> list[Item]:
     """Make items of questions or of pairs (see `question_items` and `pair_items`).
 
@@ -50,14 +54,14 @@ def as_items(
         If the sequence is empty or mixes both kinds.
     """
     kinds = {type(question) for question in questions}
-    if kinds == {Pair}:
+    if kinds == {PreferencePair}:
         if form != "letter":
             raise InputError(f"form must be letter for preference pairs; got {form!r}")
         return pair_items(questions, template=template or DEFAULTS["preference"], seed=seed)
     if kinds == {Question}:
         return question_items(questions, template=template or DEFAULTS["choice"], form=form)
     names = sorted(kind.__name__ for kind in kinds) or "nothing"
-    raise InputError(f"questions must be a sequence of Question or of Pair; got {names}")
+    raise InputError(f"questions must be a sequence of Question or of PreferencePair; got {names}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,7 @@ def judge(items: Sequence[Item], answers: Answers, form: str = "letter") -> tupl
 
 def score(
     model: str | ModelSpec | LanguageModel,
-    questions: Sequence[Question] | Sequence[Pair],
+    questions: Sequence[Question] | Sequence[PreferencePair],
     *,
     form: str = "letter",
     template: str | None = None,
@@ -137,7 +141,7 @@ def score(
     ----------
     model : str, ModelSpec or LanguageModel
         Hub id, folder, ``.gguf`` file, short name of the registry, or a model already loaded.
-    questions : sequence of Question or sequence of Pair
+    questions : sequence of Question or sequence of PreferencePair
     form : {"letter", "text", "text_per_token", "text_per_byte"}, default "letter"
         What follows the prompt as a candidate (questions only).
     template : str, optional

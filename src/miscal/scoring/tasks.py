@@ -20,7 +20,7 @@ from miscal.scoring.candidates import shared_length
 from miscal.scoring.hub import HUB_TASKS, hub_rows
 from miscal.scoring.model_source import first_line, redact
 from miscal.scoring.prompts import LETTERS, read_template
-from miscal.scoring.questions import FORMS, Pair, Question
+from miscal.scoring.questions import FORMS, PreferencePair, Question
 
 TaskRow = Mapping[str, Any]
 _MARK = "\n\nAssistant:"
@@ -34,7 +34,7 @@ class Task:
     ----------
     name : str
         Benchmark or file name.
-    questions : tuple of Question or tuple of Pair
+    questions : tuple of Question or tuple of PreferencePair
     form : str
         Form of the candidates.
     template : str or None
@@ -46,7 +46,7 @@ class Task:
     """
 
     name: str
-    questions: tuple[Question, ...] | tuple[Pair, ...]
+    questions: tuple[Question, ...] | tuple[PreferencePair, ...]
     form: str = "letter"
     template: str | None = None
     revision: str | None = None
@@ -55,7 +55,7 @@ class Task:
     @property
     def kind(self) -> str:
         """Return "choice" or "preference"."""
-        return "preference" if self.questions and isinstance(self.questions[0], Pair) else "choice"
+        return "preference" if self.questions and isinstance(self.questions[0], PreferencePair) else "choice"
 
 
 # --- schemas: one function each, from a row of a table to a question or a pair ------------------------------------
@@ -135,8 +135,8 @@ SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]],
     (frozenset({"question", "options", "answer_index"}), Question, _listed("answer_index", "options")),
     (frozenset({"question", "choices", "answer"}), Question, _listed("answer", "choices")),
     (frozenset({"question", "opa", "opb", "opc", "opd", "cop"}), Question, _medmcqa),
-    (frozenset({"prompt", "chosen", "rejected"}), Pair, _pair),
-    (frozenset({"chosen", "rejected"}), Pair, _dialogues),
+    (frozenset({"prompt", "chosen", "rejected"}), PreferencePair, _pair),
+    (frozenset({"chosen", "rejected"}), PreferencePair, _dialogues),
 )
 _IDS = ("id", "question_id")
 
@@ -157,7 +157,7 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
     )
 
 
-def rows_to_questions(rows: Sequence[TaskRow], name: str) -> tuple[Question, ...] | tuple[Pair, ...]:
+def rows_to_questions(rows: Sequence[TaskRow], name: str) -> tuple[Question, ...] | tuple[PreferencePair, ...]:
     """Turn rows of any known schema into questions or pairs; the other plain columns become metadata.
 
     Raises

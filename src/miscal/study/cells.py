@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from miscal.study.plan import READ_OPTIONS, Pair, Plan, safe_name
+from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan, safe_name
 
 KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "duel", "transfer")
 """Kinds of cells, in the order in which a pair meets them."""
@@ -74,7 +74,7 @@ def name_of(kind: str, *of: str, method: str | None = None) -> str:
     return _JOINT.join([kind, *map(safe_name, of), *([method] if method else [])])
 
 
-def cells_of(plan: Plan) -> list[StudyCell]:
+def cells_of(plan: StudyPlan) -> list[StudyCell]:
     """List the cells of a study, each after those that it rests on.
 
     Examples
@@ -88,7 +88,7 @@ def cells_of(plan: Plan) -> list[StudyCell]:
     return cells + (_transfers(plan) if plan.transfer else [])
 
 
-def _of_dataset(plan: Plan, dataset: str) -> list[StudyCell]:
+def _of_dataset(plan: StudyPlan, dataset: str) -> list[StudyCell]:
     pairs = plan.on(dataset)
     scores = [StudyCell("score", (pair.pair,), settings=_score_settings(pair)) for pair in pairs if pair.score]
     reads = [
@@ -108,7 +108,7 @@ def _of_dataset(plan: Plan, dataset: str) -> list[StudyCell]:
     return [*scores, *reads, *splits, *fits, *duels]
 
 
-def _of_pair(plan: Plan, pair: Pair, method: str) -> list[StudyCell]:
+def _of_pair(plan: StudyPlan, pair: StudyPair, method: str) -> list[StudyCell]:
     settings = _fit_settings(plan, pair, method)
     needs = [name_of("read", pair.pair)]
     if settings["evidence"] == "test":
@@ -123,7 +123,7 @@ def _of_pair(plan: Plan, pair: Pair, method: str) -> list[StudyCell]:
     return [fit, *(StudyCell(kind, (pair.pair,), method, own, (fit.name,)) for kind, own in follow.items())]
 
 
-def _transfers(plan: Plan) -> list[StudyCell]:
+def _transfers(plan: StudyPlan) -> list[StudyCell]:
     """Two pairs of one data set, or of one model, under the methods that both have."""
     return [
         StudyCell(
@@ -140,19 +140,19 @@ def _transfers(plan: Plan) -> list[StudyCell]:
     ]
 
 
-def _score_settings(pair: Pair) -> dict[str, Any]:
+def _score_settings(pair: StudyPair) -> dict[str, Any]:
     settings = pair.score.model_dump(exclude=set(_SCORE_MACHINE))
     places = {name: settings[name] for name in _SCORE_PLACES}
     return settings | {name: Path(at).name if at and Path(at).is_absolute() else at for name, at in places.items()}
 
 
-def _read_settings(pair: Pair) -> dict[str, Any]:
+def _read_settings(pair: StudyPair) -> dict[str, Any]:
     own = {name: getattr(pair, name) for name in READ_OPTIONS if name != "embeddings"}
     # the seed draws the texts that an encoder is fitted on
     return own | {"id": pair.id, "seed": pair.seed}
 
 
-def _fit_settings(plan: Plan, pair: Pair, method: str) -> dict[str, Any]:
+def _fit_settings(plan: StudyPlan, pair: StudyPair, method: str) -> dict[str, Any]:
     evidence = pair.evidence_under(method)
     drawn = {"split": plan.split, "split_seed": plan.seed} if evidence == "test" else {}
     return {
@@ -179,7 +179,7 @@ def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def pairs_of_cell(plan: Plan, cell: StudyCell) -> Sequence[Pair]:
+def pairs_of_cell(plan: StudyPlan, cell: StudyCell) -> Sequence[StudyPair]:
     """Pairs that a cell is about: those on the data set of a split, else its own."""
     if cell.kind == "split":
         return plan.on(cell.of[0])

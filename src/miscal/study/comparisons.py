@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from miscal.calibration.metrics.scores import log_losses, mean_interval
 from miscal.discovery.run import Run, read_run
 from miscal.evidence.stability import seed_stability
-from miscal.runs.compare.estimates import correlation, mean_of
-from miscal.runs.compare.rows import TEXT, Match, kind_of
+from miscal.runs.compare.compared_rows import TEXT, Match, kind_of
+from miscal.runs.compare.estimates import correlation_with_interval, mean_of
 from miscal.study.opened_runs import OpenRun, PairRun, open_run, same_space, shared, side, space_of, unseen
 from miscal.study.pair_result import Labels, TableRows
 
@@ -90,7 +90,7 @@ def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed
     rows = []
     for what, name in _FIELDS.items():
         one, two = getattr(a.rows, name)[at_a], getattr(b.rows, name)[at_b]
-        found = correlation(one, two, unit, seed)
+        found = correlation_with_interval(one, two, unit, seed)
         low, high = found.interval or (None, None)
         agreement = seed_stability([one, two]).pairs[0].sign_agreement
         value = {"correlation": found.value, "low": low, "high": high, "sign_agreement": agreement}

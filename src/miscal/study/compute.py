@@ -12,12 +12,12 @@ from typing import Any
 
 from miscal.base.errors import InternalError, MiscalError
 from miscal.base.extras import installed
-from miscal.base.workers import Ended, LostWorker, Task
-from miscal.study.plan import Plan
+from miscal.base.workers import Ended, LostWorker, WorkItem
+from miscal.study.plan import StudyPlan
 from miscal.study.tables import TABLES
 
-Job = Any
-"""A :class:`miscal.study.steps.Job`, whose module is heavy."""
+CellJob = Any
+"""A :class:`miscal.study.steps.CellJob`, whose module is heavy."""
 
 _TRAINING = ("discover", "audit")
 
@@ -47,7 +47,7 @@ class CellOutcome:
     mendable: bool = True
 
 
-def gpus_to_deal(plan: Plan) -> tuple[str, ...]:
+def gpus_to_deal(plan: StudyPlan) -> tuple[str, ...]:
     """Name the GPUs that processes of a study are to have one each of.
 
     None where there are fewer than two, or where a pair names the number of its own, which a process that sees another
@@ -62,17 +62,17 @@ def gpus_to_deal(plan: Plan) -> tuple[str, ...]:
     return gpus if len(gpus) > 1 else ()
 
 
-def wants_gpu(job: Job) -> bool:
+def wants_gpu(job: CellJob) -> bool:
     """Whether a cell is faster on a GPU: one that asks a model, or that trains the paper's phi."""
     if job.cell.kind == "score":
         return not job.pair.score.device.startswith("cpu")
     return job.cell.method == "paper" and job.cell.kind in _TRAINING and job.pair.device != "cpu"
 
 
-def task_of(job: Job) -> Task:
+def task_of(job: CellJob) -> WorkItem:
     """Put a cell into the words of the workers; a model that is asked decides itself about threads."""
     cell = job.cell
-    return Task(cell.says, compute, (job,), key=cell, one_thread=cell.kind != "score", gpu=wants_gpu(job))
+    return WorkItem(cell.says, compute, (job,), key=cell, one_thread=cell.kind != "score", gpu=wants_gpu(job))
 
 
 def outcome_of(ended: Ended) -> CellOutcome:
@@ -82,7 +82,7 @@ def outcome_of(ended: Ended) -> CellOutcome:
     return ended.result()
 
 
-def compute(job: Job) -> CellOutcome:
+def compute(job: CellJob) -> CellOutcome:
     """Compute a cell; an error becomes part of the outcome, so that other cells go on."""
     # heavy imports are for the processes that compute
     from miscal.study.steps import STEPS

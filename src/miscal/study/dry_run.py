@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miscal.base.written import decimal, duration
+from miscal.base.number_wording import decimal, duration, percent
 from miscal.scoring.registry import BASE_MODELS
 from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.expected_time import (
@@ -16,12 +16,12 @@ from miscal.study.expected_time import (
     MACHINES,
     REACHED,
     Machine,
-    Size,
+    PairSize,
     seconds_of,
     size_of,
 )
 from miscal.study.folder import PLAN, StudyFolder
-from miscal.study.plan import Pair, Plan
+from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
 from miscal.study.run import is_done
 
@@ -48,7 +48,7 @@ class PlannedCell:
     model, dataset : str
         Of its pair, the model by its id on the hub where it is asked and has one; of a split, "all models", and of a
         transfer, both joined.
-    size : Size
+    size : PairSize
         Rows and columns of its pair; of several pairs, those of the first.
     gigabytes : float or None
         Of hidden states that it leaves, in 10^9 bytes; 0 for a cell that asks no model, None where it is not known.
@@ -60,7 +60,7 @@ class PlannedCell:
     done: bool
     model: str
     dataset: str
-    size: Size
+    size: PairSize
     gigabytes: float | None
     seconds: Mapping[str, float | None]
 
@@ -98,7 +98,7 @@ class Survey:
 
 
 def survey(
-    plan: str | Path | Mapping[str, Any] | Plan, out: str | Path, *, sets: Mapping[str, str] | None = None
+    plan: str | Path | Mapping[str, Any] | StudyPlan, out: str | Path, *, sets: Mapping[str, str] | None = None
 ) -> Survey:
     """Say what a study would do, without doing any of it.
 
@@ -147,7 +147,7 @@ def survey(
     )
 
 
-def _planned_cell(plan: Plan, cell: StudyCell, sizes: Mapping[str, Size], done: bool) -> PlannedCell:
+def _planned_cell(plan: StudyPlan, cell: StudyCell, sizes: Mapping[str, PairSize], done: bool) -> PlannedCell:
     pairs = pairs_of_cell(plan, cell)
     size = sizes[pairs[0].pair]
     known = "all models" if cell.kind == "split" else " + ".join(dict.fromkeys(map(_model, pairs)))
@@ -160,13 +160,13 @@ def _planned_cell(plan: Plan, cell: StudyCell, sizes: Mapping[str, Size], done: 
     return PlannedCell(cell, done, known, dataset, size, gigabytes, seconds)
 
 
-def _model(pair: Pair) -> str:
+def _model(pair: StudyPair) -> str:
     asked = pair.score.model if pair.score else pair.model
     return BASE_MODELS[asked].hub_id if pair.score and asked in BASE_MODELS else asked
 
 
 def _cells_of_kind(
-    kind: str, cells: Sequence[StudyCell], done: set[str], plan: Plan, sizes: Mapping[str, Size]
+    kind: str, cells: Sequence[StudyCell], done: set[str], plan: StudyPlan, sizes: Mapping[str, PairSize]
 ) -> CellsOfKind:
     left = [cell for cell in cells if cell.name not in done]
     pairs = [pairs_of_cell(plan, cell)[0] for cell in left]
@@ -180,7 +180,9 @@ def _cells_of_kind(
 
 def _lines(found: Survey) -> list[str]:
     lines = [f"{found.n_pairs} pairs, {sum(one.n for one in found.shares)} cells"]
-    lines += [f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done   {_hours(one.hours)}" for one in found.shares]
+    for one in found.shares:
+        time = _about(None if one.hours is None else 3600 * one.hours)
+        lines.append(f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done   {time}")
     lines += ["", *_table(found.cells), ""]
     lines += [f"all that is left, on {machine.name}: {_left(found.cells, machine)}" for machine in MACHINES]
     if found.gigabytes:
@@ -201,7 +203,7 @@ def _formulas() -> list[str]:
         "loading: scoring takes 2 x parameters x tokens x rows; a fit of method paper takes settings x epochs x "
         "training rows x 6 x (weights of phi + batch x outputs), a bound from above",
         f"rates, in operations a second where a model is asked and where phi trains: one CPU core {CORE_RATE:.3g}; "
-        f"{rates}, which is {100 * REACHED:.0f} % of the data sheets; all other cells take one core",
+        f"{rates}, which is {percent(REACHED)} of the data sheets; all other cells take one core",
     ]
 
 
@@ -216,7 +218,8 @@ def _table(cells: Sequence[PlannedCell]) -> list[str]:
 def _row(one: PlannedCell) -> list[str]:
     size = f"{_number(one.size.n)} x {_number(one.size.d)}"
     leaves = "unknown" if one.gigabytes is None else f"{decimal(one.gigabytes, 1)} GB" if one.gigabytes else "-"
-    times = ["done" if one.done else _time(one.seconds[machine.name]) for machine in MACHINES]
+    seconds = [one.seconds[machine.name] for machine in MACHINES]
+    times = ["done" if one.done else "unknown" if time is None else duration(time) for time in seconds]
     cell = " ".join(part for part in (one.cell.kind, one.cell.method) if part)
     return [cell, one.model, one.dataset, size, leaves, *times, _settings(one.cell.settings)]
 
@@ -238,14 +241,10 @@ def _number(value: int | None) -> str:
     return "?" if value is None else f"{value:,}"
 
 
-def _time(seconds: float | None) -> str:
-    return "unknown" if seconds is None else duration(seconds)
-
-
 def _left(cells: Sequence[PlannedCell], machine: Machine) -> str:
     seconds = [one.seconds[machine.name] for one in cells if not one.done]
-    return "time unknown" if None in seconds else f"about {duration(sum(seconds))}"
+    return _about(None if None in seconds else sum(seconds))
 
 
-def _hours(hours: float | None) -> str:
-    return "time unknown" if hours is None else f"about {duration(3600 * hours)}"
+def _about(seconds: float | None) -> str:
+    return "time unknown" if seconds is None else f"about {duration(seconds)}"

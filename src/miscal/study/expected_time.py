@@ -32,7 +32,7 @@ from miscal.discovery.progress import expected_seconds
 from miscal.study import paper48
 from miscal.study.cells import StudyCell, name_of
 from miscal.study.folder import StudyFolder
-from miscal.study.plan import Pair
+from miscal.study.plan import StudyPair
 
 CORE_RATE = 1e11
 """Operations a second of one core."""
@@ -73,7 +73,7 @@ BYTES_PER_NUMBER = {"float32": 4, "float16": 2}
 
 
 @dataclass(frozen=True)
-class Size:
+class PairSize:
     """Rows, columns and tokens a row of a pair; None where nothing is known of them yet."""
 
     n: int | None
@@ -81,17 +81,17 @@ class Size:
     tokens: int | None = None
 
 
-def size_of(pair: Pair, folder: StudyFolder) -> Size:
+def size_of(pair: StudyPair, folder: StudyFolder) -> PairSize:
     """Return the size of a pair: as it was read, as its files say, or as is known of the paper's."""
     name = name_of("read", pair.pair)
     tokens = paper48.PROMPT_TOKENS.get(pair.score.task, FILE_TOKENS) if pair.score else None
     if folder.is_done(name):
         facts = folder.load(name)["facts"]
-        return Size(facts["n"], facts["d"], tokens)
+        return PairSize(facts["n"], facts["d"], tokens)
     if pair.score:
         n, d = paper48.DATASET_ROWS.get(pair.score.task), paper48.STATE_WIDTHS.get(pair.score.model)
         n = _rows_of_file(pair.score.task) if n is None else n
-        return Size(n if n is None or pair.score.limit is None else min(n, pair.score.limit), d, tokens)
+        return PairSize(n if n is None or pair.score.limit is None else min(n, pair.score.limit), d, tokens)
     return _size_of_files(pair)
 
 
@@ -106,7 +106,7 @@ def _rows_of_file(task: str) -> int | None:
         return None
 
 
-def _size_of_files(pair: Pair) -> Size:
+def _size_of_files(pair: StudyPair) -> PairSize:
     from miscal.data.readers.matrix import matrix_shape
     from miscal.data.readers.registry import open_table
     from miscal.data.readers.where import columns_of, kept
@@ -117,16 +117,16 @@ def _size_of_files(pair: Pair) -> Size:
         rows = table.load(list(needed))
         n = int(kept(pair.where, rows)[0].sum()) if pair.where else len(rows)
         embeddings = pair.embeddings or table.embeddings
-        return Size(n, None if embeddings is None else int(matrix_shape(embeddings)[1]))
+        return PairSize(n, None if embeddings is None else int(matrix_shape(embeddings)[1]))
     except InputError:
         # what is wrong with a pair is said when it is read
-        return Size(None, None)
+        return PairSize(None, None)
 
 
 # --- seconds of a cell ------------------------------------------------------------------------------------------
 
 
-def _score(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _score(cell: StudyCell, pair: StudyPair, size: PairSize, machine: Machine) -> float | None:
     if None in (size.n, size.tokens, pair.billions):
         return None
     return 2e9 * pair.billions * size.tokens * size.n / machine.reading
@@ -144,7 +144,7 @@ def paper_seconds(n: int, d: int, *, grid: int = GRID_SIZE, epochs: int = EPOCHS
     return grid * epochs * TRAIN_SHARE * n * 6 * (weights + PHI_BATCH * PHI_OUTPUTS) / machine.training
 
 
-def _fit(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _fit(cell: StudyCell, pair: StudyPair, size: PairSize, machine: Machine) -> float | None:
     if size.n is None:
         return None
     # where x is not a file its width is not known before it is made
@@ -156,22 +156,22 @@ def _fit(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | N
     return paper_seconds(size.n, d, grid=grid, epochs=options.get("max_epochs", EPOCHS), machine=machine)
 
 
-def _measure(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _measure(cell: StudyCell, pair: StudyPair, size: PairSize, machine: Machine) -> float | None:
     if size.n is None:
         return None
     return expected_seconds(size.n, size.d or 384)["measures"] * (2 if pair.raw and cell.method == "paper" else 1)
 
 
-def _audit(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float | None:
+def _audit(cell: StudyCell, pair: StudyPair, size: PairSize, machine: Machine) -> float | None:
     one = _fit(cell, pair, size, machine)
     return None if one is None else one * (cell.settings["draws"] + cell.settings["seeds"])
 
 
-def _second(cell: StudyCell, pair: Pair, size: Size, machine: Machine) -> float:
+def _second(cell: StudyCell, pair: StudyPair, size: PairSize, machine: Machine) -> float:
     return 1.0
 
 
-_SECONDS: dict[str, Callable[[StudyCell, Pair, Size, Machine], float | None]] = {
+_SECONDS: dict[str, Callable[[StudyCell, StudyPair, PairSize, Machine], float | None]] = {
     "score": _score,
     "read": _second,
     "split": _second,
@@ -186,13 +186,13 @@ _SECONDS: dict[str, Callable[[StudyCell, Pair, Size, Machine], float | None]] = 
 }
 
 
-def seconds_of(cell: StudyCell, pair: Pair, size: Size, machine: Machine = CPU) -> float | None:
+def seconds_of(cell: StudyCell, pair: StudyPair, size: PairSize, machine: Machine = CPU) -> float | None:
     """Estimate the seconds of a cell; None where the size of its pair is not known.
 
     Examples
     --------
-    >>> pair = Pair(pair="a.m", dataset="a", model="m", data="a.csv")
-    >>> seconds_of(StudyCell("discover", ("a.m",), "auto"), pair, Size(None, None)) is None
+    >>> pair = StudyPair(pair="a.m", dataset="a", model="m", data="a.csv")
+    >>> seconds_of(StudyCell("discover", ("a.m",), "auto"), pair, PairSize(None, None)) is None
     True
     """
     return _SECONDS[cell.kind](cell, pair, size, machine)

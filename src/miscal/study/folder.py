@@ -21,7 +21,7 @@ from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.base.files import digest, replace_file, resolve
 from miscal.study.cells import StudyCell, differing, name_of
-from miscal.study.plan import METHODS, Pair, Plan, safe_name
+from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
 
 PLAN, TIMING, CELLS, REVISIONS = "plan.json", "timing.json", "cells", "revisions.json"
 
@@ -94,7 +94,7 @@ class StudyFolder:
 
     # --- the plan -------------------------------------------------------------------------------------------------
 
-    def adopt(self, plan: Plan, cells: Sequence[StudyCell]) -> None:
+    def adopt(self, plan: StudyPlan, cells: Sequence[StudyCell]) -> None:
         """Take up a plan, or refuse one that does not go with what is there.
 
         A plan may grow by pairs, interpretations, audits and transfer; a pair that has been measured stays in it.
@@ -116,7 +116,7 @@ class StudyFolder:
                 self._refuse_changed(pair, sums)
         self._write(self.path / PLAN, plan.model_dump(mode="json"))
 
-    def _refuse_lost(self, before: dict[str, Any], plan: Plan) -> None:
+    def _refuse_lost(self, before: dict[str, Any], plan: StudyPlan) -> None:
         kept = {pair.pair for pair in plan.pairs}
         lost = [pair["pair"] for pair in before["pairs"] if pair["pair"] not in kept]
         measured = [pair for pair in lost if any((self.path / CELLS).glob(f"{name_of('measure', pair)}@*.json"))]
@@ -140,7 +140,7 @@ class StudyFolder:
                 "give another --out"
             )
 
-    def _refuse_changed(self, pair: Pair, sums: dict[Path, str]) -> None:
+    def _refuse_changed(self, pair: StudyPair, sums: dict[Path, str]) -> None:
         known = self.load(name_of("read", pair.pair))["facts"]["files"]
         for place in _files(pair):
             sums[place] = sums.get(place) or digest(place)
@@ -176,7 +176,7 @@ class StudyFolder:
         replace_file(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
-def _files(pair: Pair) -> list[Path]:
+def _files(pair: StudyPair) -> list[Path]:
     """Files of a pair that are there; the cells that still need one that is gone miss it themselves."""
     places = [Path(place) for place in (pair.data, pair.embeddings) if place is not None]
     inside = [file for place in places if place.is_dir() for file in sorted(place.iterdir())]

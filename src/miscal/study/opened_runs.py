@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
 from miscal.discovery.run import Run
-from miscal.runs.compare.estimates import together
-from miscal.runs.compare.rows import (
+from miscal.runs.compare.compared_rows import (
     ID,
     TEXT,
     Match,
@@ -25,6 +24,7 @@ from miscal.runs.compare.rows import (
     read_rows,
     seen_in,
 )
+from miscal.runs.compare.estimates import together
 from miscal.runs.compare.sides import Side
 from miscal.scoring.folder import MANIFEST
 from miscal.study.pair_result import Labels

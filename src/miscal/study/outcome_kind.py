@@ -15,15 +15,15 @@ import numpy as np
 from miscal.scoring.folder import MANIFEST
 from miscal.scoring.prompts import kind_of
 from miscal.study.folder import StudyFolder
-from miscal.study.plan import OutcomeKind, Pair
+from miscal.study.plan import OutcomeKind, StudyPair
 
 
-def outcome_of(pair: Pair, folder: StudyFolder) -> OutcomeKind:
+def outcome_of(pair: StudyPair, folder: StudyFolder) -> OutcomeKind:
     """Say what the confidence of a pair is of.
 
     Parameters
     ----------
-    pair : Pair
+    pair : StudyPair
         Its own key ``outcome`` comes first.
     folder : StudyFolder
         Holds what its model answered, where it was asked.

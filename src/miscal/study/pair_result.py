@@ -16,7 +16,7 @@ import numpy as np
 
 from miscal.base.folds import row_groups
 from miscal.calibration.metrics import log_losses
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
 from miscal.discovery.estimating import corrections_by_name

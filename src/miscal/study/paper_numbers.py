@@ -47,7 +47,7 @@ PaperPair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Spread:
+class Refits:
     """Mean and standard deviation over refits."""
 
     mean: float
@@ -69,9 +69,9 @@ class NullReference:
 
     row: int
     delta_std: float
-    null_delta_std: Spread
+    null_delta_std: Refits
     gap: float
-    null_gap: Spread
+    null_gap: Refits
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class SeedReference:
     """A row of table 3, "Seed stability"."""
 
     row: int
-    correlation: Spread
-    sign_agreement: Spread
-    gap: Spread
-    delta_std: Spread
+    correlation: Refits
+    sign_agreement: Refits
+    gap: Refits
+    delta_std: Refits
 
 
 @dataclass(frozen=True)
@@ -97,28 +97,28 @@ class ThresholdReference:
 
 
 NULLS: Mapping[PaperPair, NullReference] = {
-    ("hh-rlhf", "ministral-3-14b"): NullReference(1, 0.173, Spread(0.052, 0.004), 0.117, Spread(0.000, 0.000)),
-    ("hh-rlhf", "ministral-3-3b"): NullReference(2, 0.126, Spread(0.071, 0.005), 0.049, Spread(0.000, 0.000)),
-    ("hh-rlhf", "qwen3-1.7b"): NullReference(3, 0.154, Spread(0.092, 0.005), 0.083, Spread(0.040, 0.003)),
-    ("hh-rlhf", "qwen3-8b"): NullReference(4, 0.199, Spread(0.174, 0.008), 0.135, Spread(0.063, 0.007)),
-    ("mmlu", "llama-3.2-3b"): NullReference(5, 0.170, Spread(0.151, 0.007), 0.124, Spread(0.025, 0.004)),
-    ("medmcqa", "llama-3.2-1b"): NullReference(6, 0.137, Spread(0.028, 0.008), 0.084, Spread(0.000, 0.001)),
+    ("hh-rlhf", "ministral-3-14b"): NullReference(1, 0.173, Refits(0.052, 0.004), 0.117, Refits(0.000, 0.000)),
+    ("hh-rlhf", "ministral-3-3b"): NullReference(2, 0.126, Refits(0.071, 0.005), 0.049, Refits(0.000, 0.000)),
+    ("hh-rlhf", "qwen3-1.7b"): NullReference(3, 0.154, Refits(0.092, 0.005), 0.083, Refits(0.040, 0.003)),
+    ("hh-rlhf", "qwen3-8b"): NullReference(4, 0.199, Refits(0.174, 0.008), 0.135, Refits(0.063, 0.007)),
+    ("mmlu", "llama-3.2-3b"): NullReference(5, 0.170, Refits(0.151, 0.007), 0.124, Refits(0.025, 0.004)),
+    ("medmcqa", "llama-3.2-1b"): NullReference(6, 0.137, Refits(0.028, 0.008), 0.084, Refits(0.000, 0.001)),
 }
 """Table 2, appendix F.3: the null permutes the labels within train and within validation."""
 
 SEEDS: Mapping[PaperPair, SeedReference] = {
     ("hh-rlhf", "ministral-3-14b"):
-        SeedReference(1, Spread(0.87, 0.03), Spread(0.79, 0.06), Spread(0.13, 0.05), Spread(0.17, 0.01)),
+        SeedReference(1, Refits(0.87, 0.03), Refits(0.79, 0.06), Refits(0.13, 0.05), Refits(0.17, 0.01)),
     ("hh-rlhf", "ministral-3-3b"):
-        SeedReference(2, Spread(0.84, 0.03), Spread(0.86, 0.02), Spread(0.07, 0.01), Spread(0.14, 0.01)),
+        SeedReference(2, Refits(0.84, 0.03), Refits(0.86, 0.02), Refits(0.07, 0.01), Refits(0.14, 0.01)),
     ("hh-rlhf", "qwen3-1.7b"):
-        SeedReference(3, Spread(0.95, 0.02), Spread(0.86, 0.04), Spread(0.09, 0.01), Spread(0.15, 0.01)),
+        SeedReference(3, Refits(0.95, 0.02), Refits(0.86, 0.04), Refits(0.09, 0.01), Refits(0.15, 0.01)),
     ("hh-rlhf", "qwen3-8b"):
-        SeedReference(4, Spread(0.96, 0.02), Spread(0.83, 0.05), Spread(0.13, 0.01), Spread(0.20, 0.01)),
+        SeedReference(4, Refits(0.96, 0.02), Refits(0.83, 0.05), Refits(0.13, 0.01), Refits(0.20, 0.01)),
     ("mmlu", "llama-3.2-3b"):
-        SeedReference(5, Spread(0.98, 0.00), Spread(0.91, 0.01), Spread(0.13, 0.00), Spread(0.17, 0.01)),
+        SeedReference(5, Refits(0.98, 0.00), Refits(0.91, 0.01), Refits(0.13, 0.00), Refits(0.17, 0.01)),
     ("medmcqa", "llama-3.2-1b"):
-        SeedReference(6, Spread(0.81, 0.03), Spread(0.82, 0.02), Spread(0.08, 0.01), Spread(0.14, 0.01)),
+        SeedReference(6, Refits(0.81, 0.03), Refits(0.82, 0.02), Refits(0.08, 0.01), Refits(0.14, 0.01)),
 }  # fmt: skip
 """Table 3, appendix F.3."""
 

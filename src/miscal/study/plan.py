@@ -94,7 +94,7 @@ READ_OPTIONS = tuple(name for name in ReadOptions.model_fields if name != "id")
 """Those that :func:`miscal.data.readers.read_triples` takes."""
 
 
-class Pair(PairSettings, ReadOptions):
+class StudyPair(PairSettings, ReadOptions):
     """One model on one data set; `pair` is its id."""
 
     pair: str
@@ -108,7 +108,7 @@ class Pair(PairSettings, ReadOptions):
     outcome: OutcomeKind | None = Field(None, description="what the confidence is of; default: as the prompt asks")
 
     @model_validator(mode="after")
-    def _one_source(self) -> Pair:
+    def _one_source(self) -> StudyPair:
         if (self.score is None) == (self.data is None):
             raise ValueError("name either score, to ask a model, or data, a file or scored folder: exactly one of them")
         if self.encoder is not None and self.embeddings is None:
@@ -141,12 +141,12 @@ class AuditPlan(BaseModel):
     null: Null = "permuted"
 
 
-class Plan(PairSettings):
+class StudyPlan(PairSettings):
     """A whole study.
 
     Attributes
     ----------
-    pairs : list of Pair
+    pairs : list of StudyPair
         With their settings, whether they are the pair's own or the plan's.
     split : {"grouped", "permutation"}
         One split 80/10/10 for all models on a data set. "grouped": equal inputs and groups on one side.
@@ -162,7 +162,7 @@ class Plan(PairSettings):
         Of the study; "paper48" for the paper's pairs.
     """
 
-    pairs: list[Pair] = Field(min_length=1)
+    pairs: list[StudyPair] = Field(min_length=1)
     split: SplitKind = "grouped"
     interpret: list[str] | Literal["all"] = Field(default_factory=list)
     audit: AuditPlan | None = None
@@ -178,7 +178,7 @@ class Plan(PairSettings):
         """Whether a pair is to be audited."""
         return self.audit is not None and (self.audit.pairs == ALL_PAIRS or pair in self.audit.pairs)
 
-    def on(self, dataset: str) -> tuple[Pair, ...]:
+    def on(self, dataset: str) -> tuple[StudyPair, ...]:
         """Pairs on a data set."""
         return tuple(pair for pair in self.pairs if pair.dataset == dataset)
 

@@ -15,7 +15,7 @@ from miscal.base.errors import FileError, InputError
 from miscal.base.yaml_text import parse_yaml
 from miscal.estimators.registry import make_estimator
 from miscal.study import paper48
-from miscal.study.plan import ALL_PAIRS, AuditPlan, Pair, PairSettings, Plan, ScoreOptions, pair_id, safe_name
+from miscal.study.plan import ALL_PAIRS, AuditPlan, PairSettings, ScoreOptions, StudyPair, StudyPlan, pair_id, safe_name
 
 EACH = "each"
 """Key of a pair that stands for several: a list, whose items are added to the pair in turn."""
@@ -31,12 +31,14 @@ _SCORE_FILES = ("model", "task", "prompt_file")
 _TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".gguf")
 
 
-def read_plan(source: str | Path | Mapping[str, Any] | Plan, *, sets: Mapping[str, str] | None = None) -> Plan:
+def read_plan(
+    source: str | Path | Mapping[str, Any] | StudyPlan, *, sets: Mapping[str, str] | None = None
+) -> StudyPlan:
     """Read a plan and check it.
 
     Parameters
     ----------
-    source : str, Path, mapping or Plan
+    source : str, Path, mapping or StudyPlan
         A YAML file, what one would hold, or ``"paper48"``, the paper's 48 pairs.
     sets : mapping of str to str, optional
         What stands for ``${NAME}`` in its strings. A string that is nothing else takes the value as YAML would read
@@ -44,7 +46,7 @@ def read_plan(source: str | Path | Mapping[str, Any] | Plan, *, sets: Mapping[st
 
     Returns
     -------
-    Plan
+    StudyPlan
         Paths are absolute; those of a file are taken from its folder, those of a mapping from the working folder.
 
     Raises
@@ -60,7 +62,7 @@ def read_plan(source: str | Path | Mapping[str, Any] | Plan, *, sets: Mapping[st
     >>> plan.pairs[0].pair, plan.method, read_plan("paper48").name
     ('a.m', 'auto', 'paper48')
     """
-    if isinstance(source, Plan):
+    if isinstance(source, StudyPlan):
         return source
     if isinstance(source, Mapping):
         return _checked(_filled(dict(source), sets or {}), Path.cwd())
@@ -125,10 +127,10 @@ def _filled(value: Any, sets: Mapping[str, str]) -> Any:
 # --- pairs --------------------------------------------------------------------------------------------------------
 
 
-def _checked(content: dict[str, Any], folder: Path) -> Plan:
+def _checked(content: dict[str, Any], folder: Path) -> StudyPlan:
     if content.get("pairs") == paper48.NAME:
         content = _completed(paper48.defaults(), content) | {"pairs": paper48.pairs()}
-    allowed = list(Plan.model_fields)
+    allowed = list(StudyPlan.model_fields)
     _refuse_unknown(content, allowed, "the plan")
     entries = content.get("pairs")
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
@@ -145,7 +147,7 @@ def _checked(content: dict[str, Any], folder: Path) -> Plan:
     _refuse_twins(pairs)
     _refuse_alike_datasets(pairs)
     _refuse_two_revisions(pairs)
-    plan = _build(Plan, content | {"pairs": []}, "the plan", pairs=pairs)
+    plan = _build(StudyPlan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
 
@@ -170,13 +172,15 @@ def _entries(entries: Iterable[Any]) -> Iterable[tuple[str, dict[str, Any]]]:
             yield where, common | item
 
 
-def _pair(entry: dict[str, Any], common: dict[str, Any], options: dict[str, Any], where: str, folder: Path) -> Pair:
+def _pair(
+    entry: dict[str, Any], common: dict[str, Any], options: dict[str, Any], where: str, folder: Path
+) -> StudyPair:
     if {"dataset", "model"} <= set(entry):
         entry = {"pair": pair_id(str(entry["dataset"]), str(entry["model"]))} | entry
         where = f"pair {entry['pair']!r}"
     labels = {name: str(entry[name]) for name in _FILLED if entry.get(name) is not None}
     entry = {key: value if key in _FILLED else _labelled(value, labels) for key, value in entry.items()}
-    _refuse_unknown(entry, [*Pair.model_fields, EACH], where)
+    _refuse_unknown(entry, [*StudyPair.model_fields, EACH], where)
     if entry.get("score") is not None:
         asked = options | entry["score"] if isinstance(entry["score"], dict) else entry["score"]
         score = _build(ScoreOptions, asked, f"{where}, score")
@@ -186,7 +190,7 @@ def _pair(entry: dict[str, Any], common: dict[str, Any], options: dict[str, Any]
     # options of the plan stay where a pair adds some
     own = entry.get("options")
     merged = {"options": common["options"] | own} if isinstance(own, dict) and "options" in common else {}
-    pair = _build(Pair, common | entry | merged, where)
+    pair = _build(StudyPair, common | entry | merged, where)
     if "paper" in pair.methods:
         make_estimator("paper", options=pair.options)
     return pair
@@ -248,7 +252,7 @@ def _refuse_unknown(content: Mapping[Any, Any], allowed: Sequence[str], where: s
             )
 
 
-def _refuse_twins(pairs: Sequence[Pair]) -> None:
+def _refuse_twins(pairs: Sequence[StudyPair]) -> None:
     seen: dict[str, str] = {}
     for pair in pairs:
         # some file systems do not tell upper from lower case
@@ -257,7 +261,7 @@ def _refuse_twins(pairs: Sequence[Pair]) -> None:
             raise InputError(f"two pairs of the plan have the id {other!r}: give one of them another with the key pair")
 
 
-def _refuse_alike_datasets(pairs: Sequence[Pair]) -> None:
+def _refuse_alike_datasets(pairs: Sequence[StudyPair]) -> None:
     seen: dict[str, str] = {}
     for pair in pairs:
         other = seen.setdefault(safe_name(pair.dataset).lower(), pair.dataset)
@@ -267,9 +271,9 @@ def _refuse_alike_datasets(pairs: Sequence[Pair]) -> None:
             )
 
 
-def _refuse_two_revisions(pairs: Sequence[Pair]) -> None:
+def _refuse_two_revisions(pairs: Sequence[StudyPair]) -> None:
     """Refuse to ask models on one data set different questions."""
-    seen: dict[tuple[str, str], Pair] = {}
+    seen: dict[tuple[str, str], StudyPair] = {}
     for pair in pairs:
         if pair.score is not None:
             other = seen.setdefault((pair.dataset, pair.score.task), pair)
@@ -281,7 +285,7 @@ def _refuse_two_revisions(pairs: Sequence[Pair]) -> None:
                 )
 
 
-def _refuse_strangers(plan: Plan) -> None:
+def _refuse_strangers(plan: StudyPlan) -> None:
     known = [pair.pair for pair in plan.pairs]
     asked = {"interpret": plan.interpret, "audit.pairs": plan.audit.pairs if plan.audit else []}
     for key, names in asked.items():

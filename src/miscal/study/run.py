@@ -13,12 +13,12 @@ from typing import Any
 from miscal.base.errors import InputError, MiscalError
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
-from miscal.base.workers import InProcess, Processes, Task, Workers, choose_workers
+from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.compute import CellOutcome, gpus_to_deal, outcome_of, task_of
 from miscal.study.expected_time import seconds_left, seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
-from miscal.study.plan import Pair, Plan
+from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
 from miscal.study.tables import write_tables
 
@@ -31,7 +31,7 @@ PAGES_EVERY = 300.0
 
 @dataclass(frozen=True)
 class CellProgress:
-    """What a listener is told when a cell begins or ends.
+    """What a listener is called with when a cell begins or ends.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class StudyDone:
 
 
 def study(
-    plan: str | Path | Mapping[str, Any] | Plan,
+    plan: str | Path | Mapping[str, Any] | StudyPlan,
     out: str | Path,
     *,
     sets: Mapping[str, str] | None = None,
@@ -115,7 +115,7 @@ def study(
 
     Parameters
     ----------
-    plan : str, Path, mapping or Plan
+    plan : str, Path, mapping or StudyPlan
         As for :func:`miscal.study.plan_file.read_plan`: a YAML file, what it would hold, or ``"paper48"``.
     out : str or Path
         Folder to write, or one that an earlier call with the same plan left.
@@ -169,7 +169,7 @@ class _Run:
     def __init__(
         self,
         folder: StudyFolder,
-        plan: Plan,
+        plan: StudyPlan,
         cells: Sequence[StudyCell],
         skip: frozenset[str],
         jobs: int,
@@ -221,10 +221,10 @@ class _Run:
 
     # --- the order of cells ---------------------------------------------------------------------------------------
 
-    def _tasks(self, missing: Sequence[StudyCell], workers: Workers) -> Iterator[Task | None]:
+    def _tasks(self, missing: Sequence[StudyCell], workers: Workers) -> Iterator[WorkItem | None]:
         """Hand out cells in the order of the plan; None where each of those left has to wait for another."""
         # what a process computes is heavy to import, and not needed where everything is done
-        from miscal.study.steps import Job
+        from miscal.study.steps import CellJob
 
         plan = pinned(self.plan, self.folder, missing)
         self.waiting = {cell.name: cell for cell in missing}
@@ -236,7 +236,7 @@ class _Run:
             self.running[cell.name] = self.waiting.pop(cell.name)
             self._say(cell)
             # one cell at a time has all cores for its fits
-            yield task_of(Job(self.folder, plan, cell, None if isinstance(workers, InProcess) else 1))
+            yield task_of(CellJob(self.folder, plan, cell, None if isinstance(workers, InProcess) else 1))
 
     def _next_cell(self, gpus: int) -> StudyCell | None:
         for cell in list(self.waiting.values()):
@@ -266,7 +266,7 @@ class _Run:
             self.failures[cell.name] = _failure(self.plan, cell, outcome)
         self._say(cell, outcome)
 
-    def _expect(self, pairs: Sequence[Pair]) -> None:
+    def _expect(self, pairs: Sequence[StudyPair]) -> None:
         sizes = {pair.pair: size_of(pair, self.folder) for pair in pairs}
         for cell in self.cells:
             pair = pairs_of_cell(self.plan, cell)[0]
@@ -294,7 +294,7 @@ def draw_pages(out: Path) -> tuple[Path, tuple[str, ...]]:
     return page, tuple(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["verdict"])
 
 
-def is_done(folder: StudyFolder, plan: Plan, cell: StudyCell) -> bool:
+def is_done(folder: StudyFolder, plan: StudyPlan, cell: StudyCell) -> bool:
     """Whether a cell needs no computing; a split is dealt on where pairs of its data set have come since."""
     if not folder.is_done(cell.name):
         return False
@@ -304,7 +304,7 @@ def is_done(folder: StudyFolder, plan: Plan, cell: StudyCell) -> bool:
     return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(dealt)
 
 
-def _failure(plan: Plan, cell: StudyCell, outcome: CellOutcome) -> Failure:
+def _failure(plan: StudyPlan, cell: StudyCell, outcome: CellOutcome) -> Failure:
     rows = tuple(
         {
             "pair": pair.pair,
@@ -318,7 +318,7 @@ def _failure(plan: Plan, cell: StudyCell, outcome: CellOutcome) -> Failure:
     return Failure(rows, cell.says, outcome.message or "", outcome.mendable)
 
 
-def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[StudyCell]) -> Plan:
+def pinned(plan: StudyPlan, folder: StudyFolder, coming: Sequence[StudyCell]) -> StudyPlan:
     """Give the pairs on a benchmark of the hub the commit that the study asks, and note it in the folder.
 
     The commit is the one that the study asked before; else the newest. Pairs that name a revision keep it. Where the
@@ -326,7 +326,7 @@ def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[StudyCell]) -> Plan
 
     Parameters
     ----------
-    plan : Plan
+    plan : StudyPlan
     folder : StudyFolder
     coming : sequence of StudyCell
         That are to be computed; without one that asks a benchmark the hub is left alone.
@@ -343,7 +343,7 @@ def pinned(plan: Plan, folder: StudyFolder, coming: Sequence[StudyCell]) -> Plan
     return plan.model_copy(update={"pairs": [_with(pair, known) for pair in plan.pairs]})
 
 
-def _with(pair: Pair, known: dict[str, str]) -> Pair:
+def _with(pair: StudyPair, known: dict[str, str]) -> StudyPair:
     if pair.score is None or pair.score.task_revision is not None or pair.score.task not in known:
         return pair
     return pair.model_copy(update={"score": pair.score.model_copy(update={"task_revision": known[pair.score.task]})})

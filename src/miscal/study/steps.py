@@ -26,31 +26,31 @@ from miscal.study.dataset_split import draw_split
 from miscal.study.folder import StudyFolder
 from miscal.study.outcome_kind import outcome_of
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult, TableRows
-from miscal.study.plan import READ_OPTIONS, Pair, Plan
+from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
 
 ID = "id"
 
 
 @dataclass(frozen=True)
-class Job:
+class CellJob:
     """A cell to be computed; plain values, so that it can be sent to another process or machine.
 
     Attributes
     ----------
     folder : StudyFolder
-    plan : Plan
+    plan : StudyPlan
     cell : StudyCell
     n_jobs : int or None
         Processes of a fit.
     """
 
     folder: StudyFolder
-    plan: Plan
+    plan: StudyPlan
     cell: StudyCell
     n_jobs: int | None = None
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> StudyPair:
         """The pair that the cell is about, or the first of them."""
         return pairs_of_cell(self.plan, self.cell)[0]
 
@@ -63,7 +63,7 @@ class CellResult:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def score(job: Job) -> CellResult:
+def score(job: CellJob) -> CellResult:
     """Ask the model; an interrupted run goes on where it was."""
     from miscal.scoring.command import run
 
@@ -71,7 +71,7 @@ def score(job: Job) -> CellResult:
     return CellResult(facts={"n_scored": done.n_scored, "n_failed": done.n_failed, "n_truncated": done.n_truncated})
 
 
-def read(job: Job) -> CellResult:
+def read(job: CellJob) -> CellResult:
     """Read the pair's rows once, and note which question each is about."""
     pair = job.pair
     triples = read_pair(pair, job.folder)
@@ -84,7 +84,7 @@ def read(job: Job) -> CellResult:
     return CellResult(facts={"n": len(triples), "d": triples.X.shape[1], "files": files})
 
 
-def split(job: Job) -> CellResult:
+def split(job: CellJob) -> CellResult:
     """Deal the questions of a data set to train, val and test, those that were dealt before as they were."""
     folder, dataset = job.folder, job.cell.of[0]
     known_pairs = [pair.pair for pair in job.plan.on(dataset) if folder.is_done(name_of("read", pair.pair))]
@@ -101,7 +101,7 @@ def split(job: Job) -> CellResult:
     return CellResult(facts={"pairs": known_pairs})
 
 
-def fit(job: Job) -> CellResult:
+def fit(job: CellJob) -> CellResult:
     """Learn the field and leave a run folder with its report."""
     pair, method = job.pair, job.cell.method
     triples = split_triples(job)
@@ -124,21 +124,21 @@ def fit(job: Job) -> CellResult:
     return CellResult()
 
 
-def measure(job: Job) -> CellResult:
+def measure(job: CellJob) -> CellResult:
     """Compute the numbers that every pair has."""
     from miscal.study.measures import MEASURES
 
     return CellResult(_measured(job, MEASURES))
 
 
-def interpret(job: Job) -> CellResult:
+def interpret(job: CellJob) -> CellResult:
     """Compute the numbers that take long, which a plan has to ask for."""
     from miscal.study.measures import INTERPRETING
 
     return CellResult(_measured(job, INTERPRETING))
 
 
-def audit(job: Job) -> CellResult:
+def audit(job: CellJob) -> CellResult:
     """Refit under a null and with other seeds."""
     from miscal.study.audits import audit
 
@@ -148,7 +148,7 @@ def audit(job: Job) -> CellResult:
     )
 
 
-def duel(job: Job) -> CellResult:
+def duel(job: CellJob) -> CellResult:
     """Compare both methods on the rows that testify in both."""
     from miscal.study.comparisons import duel_rows
 
@@ -158,7 +158,7 @@ def duel(job: Job) -> CellResult:
     return CellResult({"duels": duel_rows(labels_of(pair), auto, paper, unit)})
 
 
-def transfer(job: Job) -> CellResult:
+def transfer(job: CellJob) -> CellResult:
     """Compare the fields and corrections of two pairs."""
     from miscal.study.comparisons import PairRun, transfer_rows
 
@@ -168,7 +168,7 @@ def transfer(job: Job) -> CellResult:
     return CellResult(transfer_rows(one, two, method, seed=job.plan.seed))
 
 
-STEPS: dict[str, Callable[[Job], CellResult]] = {
+STEPS: dict[str, Callable[[CellJob], CellResult]] = {
     "score": score,
     "read": read,
     "split": split,
@@ -182,13 +182,13 @@ STEPS: dict[str, Callable[[Job], CellResult]] = {
 """What computes each kind of cell."""
 
 
-def read_pair(pair: Pair, folder: StudyFolder) -> Triples:
+def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     """Read the rows of a pair, from its file or from what its model answered."""
     source = pair.data or str(folder.scored(pair.pair))
     return read_triples(source, seed=pair.seed, **{name: getattr(pair, name) for name in READ_OPTIONS})
 
 
-def _keys(pair: Pair, triples: Triples) -> list[str]:
+def _keys(pair: StudyPair, triples: Triples) -> list[str]:
     """Name the question of each row: by the column of ids, else by its row in the file."""
     table = open_table(triples.source["path"], encoding=pair.encoding, csv_escape=pair.csv_escape)
     column = pair.id or (ID if ID in table.columns else None)
@@ -202,7 +202,7 @@ def _keys(pair: Pair, triples: Triples) -> list[str]:
     return values.cast(pl.String).to_list()
 
 
-def split_triples(job: Job) -> Triples:
+def split_triples(job: CellJob) -> Triples:
     """Read the rows of a cell's pair, with the split of their data set where test rows testify."""
     pair = job.pair
     triples = read_pair(pair, job.folder)
@@ -215,7 +215,7 @@ def split_triples(job: Job) -> Triples:
     return replace(triples, split=np.array([sides[key] for key in keys], dtype="<U5"))
 
 
-def pair_result(job: Job) -> PairResult:
+def pair_result(job: CellJob) -> PairResult:
     """Put together what is known of a pair under a method, from its run folder.
 
     It is always read back, so that a study that was stopped after the fit measures what one in a single go does.
@@ -229,22 +229,22 @@ def pair_result(job: Job) -> PairResult:
     return PairResult(labels, method, settings, split_triples(job), found, seconds_score(job))
 
 
-def seconds_score(job: Job) -> float | None:
+def seconds_score(job: CellJob) -> float | None:
     """Seconds that the cell of the scoring took; of one that was interrupted, those of the last call."""
     name = name_of("score", job.pair.pair)
     return job.folder.load(name)["seconds"] if job.folder.is_done(name) else None
 
 
-def _options(job: Job) -> dict[str, Any] | None:
+def _options(job: CellJob) -> dict[str, Any] | None:
     return dict(job.cell.settings["options"]) or None
 
 
-def labels_of(pair: Pair) -> Labels:
+def labels_of(pair: StudyPair) -> Labels:
     """Return what a pair is called."""
     return Labels(pair.pair, pair.dataset, pair.model, pair.family, pair.billions)
 
 
-def _measured(job: Job, ways: tuple[Callable[[PairResult], TableRows], ...]) -> TableRows:
+def _measured(job: CellJob, ways: tuple[Callable[[PairResult], TableRows], ...]) -> TableRows:
     about = pair_result(job)
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for way in ways:

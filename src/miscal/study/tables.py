@@ -38,7 +38,7 @@ REGIONS = ("all", "over", "under", "good")
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """One table.
 
     Attributes
@@ -63,8 +63,8 @@ _GEOMETRY: Columns = {
     "geometry": ("text", '"learned", or "raw": residuals smoothed over the inputs (paper with evidence "test")'),
 }
 
-TABLES: Mapping[str, Table] = {
-    "pairs": Table(
+TABLES: Mapping[str, StudyTable] = {
+    "pairs": StudyTable(
         "one pair under one method and geometry",
         _PAIR | {
             "family": ("text", "models that differ in size alone share one"),
@@ -132,7 +132,7 @@ TABLES: Mapping[str, Table] = {
             "seconds": ("number", "seconds spent on the run in all, scoring left out (learned)"),
         },
     ),
-    "corrections": Table(
+    "corrections": StudyTable(
         "one region of a pair's rows under one correction",
         _PAIR | _METHOD | _GEOMETRY | {
             "calibrator": ("text", '"raw", "miscal", "isotonic", "temperature" or "platt"'),
@@ -143,7 +143,7 @@ TABLES: Mapping[str, Table] = {
             "log_loss": ("number", "log loss"),
         },
     ),
-    "thresholds": Table(
+    "thresholds": StudyTable(
         "a pair's worst slice at one epsilon, worst by SmoothECE or by the Brier score",
         _PAIR | _METHOD | _GEOMETRY | {
             "epsilon": ("number", "half-width of the band"),
@@ -156,7 +156,7 @@ TABLES: Mapping[str, Table] = {
             "brier_gap": ("number", "Brier score of the slice less that of all rows"),
         },
     ),
-    "nulls": Table(
+    "nulls": StudyTable(
         "one statistic of a pair, as observed and refitted under a null",
         _PAIR | _METHOD | {
             "null": ("text", '"permuted" (the paper\'s), "visible" or "calibrated"; its draws allow for groups'),
@@ -171,7 +171,7 @@ TABLES: Mapping[str, Table] = {
             "n_draws": ("whole", "refits"),
         },
     ),
-    "proxy_curves": Table(
+    "proxy_curves": StudyTable(
         "the proxy after one epoch of a chosen setting, on the data or on one draw of a null (paper)",
         _PAIR | {
             "null": ("text", "which null"),
@@ -181,7 +181,7 @@ TABLES: Mapping[str, Table] = {
             "chosen": ("truth", "whether this epoch was kept"),
         },
     ),
-    "seeds": Table(
+    "seeds": StudyTable(
         "one seed's refit of a pair",
         _PAIR | _METHOD | {
             "seed": ("whole", "the first is the study's own"),
@@ -191,7 +191,7 @@ TABLES: Mapping[str, Table] = {
             "share_worst": ("number", "share of rows in its worst slice"),
         },
     ),
-    "seed_pairs": Table(
+    "seed_pairs": StudyTable(
         "two seeds' fields of a pair, on the same rows",
         _PAIR | _METHOD | {
             "seed_a": ("whole", "one seed"),
@@ -201,7 +201,7 @@ TABLES: Mapping[str, Table] = {
             "sign_by_chance": ("number", "that share for unrelated fields with as many rows of each sign"),
         },
     ),
-    "curves": Table(
+    "curves": StudyTable(
         "one bin of a reliability diagram of a region of a pair's rows",
         _PAIR | _METHOD | {
             "column": ("text", '"regime", or a metadata column'),
@@ -214,7 +214,7 @@ TABLES: Mapping[str, Table] = {
             "n": ("whole", "rows"),
         },
     ),
-    "regions": Table(
+    "regions": StudyTable(
         "a region of a pair's rows: a regime, or the rows that share a value of a metadata column",
         _PAIR | _METHOD | {
             "column": ("text", '"regime", or a metadata column'),
@@ -226,7 +226,7 @@ TABLES: Mapping[str, Table] = {
             "delta_mean": ("number", "mean of the field"),
         },
     ),
-    "histograms": Table(
+    "histograms": StudyTable(
         "one bin of the histogram of a pair's field",
         _PAIR | _METHOD | _GEOMETRY | {
             "left": ("number", "left edge"),
@@ -234,7 +234,7 @@ TABLES: Mapping[str, Table] = {
             "n": ("whole", "rows with left <= delta < right (the last bin takes its right edge too)"),
         },
     ),
-    "deferral": Table(
+    "deferral": StudyTable(
         "risk at one coverage, the least confident rows being deferred; of an event, the likelier side is the answer",
         _PAIR | _METHOD | {
             "score": ("text", 'what ranks the rows: "raw" or "corrected" confidences'),
@@ -242,7 +242,7 @@ TABLES: Mapping[str, Table] = {
             "risk": ("number", "share of wrong answers among them"),
         },
     ),
-    "deferral_gains": Table(
+    "deferral_gains": StudyTable(
         "what correcting confidences changes for deferral",
         _PAIR | _METHOD | {
             "at": ("text", '"area" under the risk-coverage curve, or a coverage: "0.5", "0.8", "0.9"'),
@@ -253,7 +253,7 @@ TABLES: Mapping[str, Table] = {
             "gain_high": ("number", "upper end"),
         },
     ),
-    "purity": Table(
+    "purity": StudyTable(
         "how alike the nearest neighbours of a pair's rows are, in raw inputs or in the learned space",
         _PAIR | _METHOD | {
             "space": ("text", '"raw" or "learned"'),
@@ -266,7 +266,7 @@ TABLES: Mapping[str, Table] = {
             "p_value": ("number", "share of permutations at least as pure, the data counted as one"),
         },
     ),
-    "layouts": Table(
+    "layouts": StudyTable(
         "one row's place in a two-dimensional layout",
         _PAIR | _METHOD | {
             "space": ("text", '"raw" or "learned"'),
@@ -278,7 +278,7 @@ TABLES: Mapping[str, Table] = {
             "delta": ("number", "the field"),
         },
     ),
-    "duels": Table(
+    "duels": StudyTable(
         "our method against the paper's on the rows of one pair that testify in both",
         _PAIR | {
             "n": ("whole", "rows"),
@@ -289,7 +289,7 @@ TABLES: Mapping[str, Table] = {
             "saved_high": ("number", "upper end"),
         },
     ),
-    "transfer_fields": Table(
+    "transfer_fields": StudyTable(
         "two pairs' fields on the questions that both answered",
         _METHOD | {
             "dataset": ("text", "data set that both share"),
@@ -303,7 +303,7 @@ TABLES: Mapping[str, Table] = {
             "sign_agreement": ("number", "share of questions whose signs agree"),
         },
     ),
-    "transfer_corrections": Table(
+    "transfer_corrections": StudyTable(
         "a correction learned on one pair, judged on the test rows of another whose inputs are of the same space",
         _METHOD | {
             "pair_from": ("text", "pair that taught"),
@@ -317,7 +317,7 @@ TABLES: Mapping[str, Table] = {
             "saved_high": ("number", "upper end"),
         },
     ),
-    "failures": Table(
+    "failures": StudyTable(
         "a pair, or a step of one, that failed",
         _PAIR | {"step": ("text", "what failed"), "message": ("text", "why, in one sentence")},
     ),

@@ -10,7 +10,7 @@ import polars as pl
 
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
-from miscal.study.aggregates import LARGE_GAP, GapNumbers, gap_numbers
+from miscal.study.aggregates import LARGE_GAP, StudyGaps, gap_numbers
 from miscal.study.tables import LEARNED, methods_of, of_method
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
@@ -24,7 +24,7 @@ class MethodVerdict:
     Attributes
     ----------
     method : {"paper", "auto"}
-    gaps : GapNumbers
+    gaps : StudyGaps
         Of the learned geometry.
     n_tested : int
         Pairs with a certificate.
@@ -47,7 +47,7 @@ class MethodVerdict:
     """
 
     method: str
-    gaps: GapNumbers
+    gaps: StudyGaps
     n_tested: int
     n_family: int
     n_proved: int
@@ -183,9 +183,11 @@ def sentences(verdict: MethodVerdict) -> list[str]:
         f"chance, {BEYOND_CHANCE}. In {gaps.n_large} the gap is at least {LARGE_GAP:g}."
     ]
     if verdict.n_tested:
+        planned = verdict.n_family > verdict.n_tested
+        tested = f"all {verdict.n_family} pairs that are planned" if planned else "the number of pairs"
         said.append(
             f"For {of_pairs(verdict.n_proved, verdict.n_tested)} the certificate proves hidden miscalibration after "
-            f"allowing for {_tested(verdict)} (Holm, 5 %). Without that allowance it would be "
+            f"allowing for {tested} (Holm, 5 %). Without that allowance it would be "
             f"{verdict.n_proved_alone}."
         )
     else:
@@ -202,12 +204,6 @@ def sentences(verdict: MethodVerdict) -> list[str]:
             f"{verdict.n_harmed_local}, counted in the same way."
         )
     return said
-
-
-def _tested(verdict: MethodVerdict) -> str:
-    if verdict.n_family > verdict.n_tested:
-        return f"all {verdict.n_family} pairs that are planned"
-    return "the number of pairs"
 
 
 def of_pairs(k: int, n: int) -> str:

@@ -1,4 +1,4 @@
-"""The paper's synthetic experiments (arXiv 2605.13484, section 5.1 and appendix E), run, tabled, drawn and told.
+"""The paper's synthetic experiments (arXiv 2605.13484, section 5.1 and appendix E), run, tabled, drawn and described.
 
 A *cell* is one fit, or one search over the grid of (sigma, lambda): experiment world, amplitude A, frequency k,
 method, seed. Finished cells are kept in the output folder, so that a run broken off goes on where it was, and the

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from miscal.calibration.survey_design import correlation
 from miscal.estimators.auto import AutoField
 from miscal.estimators.auto.local import LOCAL, LocalMember
-from miscal.synthetic.scores import correlation
 
 
 def judged_candidates(field: AutoField, X: np.ndarray, confidence: np.ndarray, truth: np.ndarray) -> list[dict]:

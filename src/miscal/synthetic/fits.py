@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.threads import n_workers, one_thread
+from miscal.calibration.survey_design import correlation
 from miscal.data.triples import Triples
 from miscal.estimators.auto import AutoField
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
@@ -16,7 +17,7 @@ from miscal.estimators.paper.phi import Training
 from miscal.synthetic.candidates import judged_candidates
 from miscal.synthetic.cells import ExperimentCell, Record
 from miscal.synthetic.resreg import Problem, fit_network
-from miscal.synthetic.scores import correlation, rmse
+from miscal.synthetic.scores import rmse
 from miscal.synthetic.settings import Settings, layers
 from miscal.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 

@@ -12,17 +12,17 @@ from typing import Any
 import polars as pl
 
 from miscal.base.files import digest, replace_file
-from miscal.base.written import duration
+from miscal.base.number_wording import duration
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
 from miscal.synthetic import tables
 from miscal.synthetic.cells import ExperimentCell, Record, cells_of
-from miscal.synthetic.cited import SOURCE
 from miscal.synthetic.figures.style import look, write
 from miscal.synthetic.folder import ExperimentFolder
-from miscal.synthetic.numbers import count
+from miscal.synthetic.paper_numbers import SOURCE
 from miscal.synthetic.sections import BUILDERS, ExperimentSection
 from miscal.synthetic.settings import Settings
+from miscal.synthetic.wording import count
 
 HERE = Path(__file__).parent
 _STYLES = ("base.css", "tables.css", "figures.css", "page.css")

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from miscal.calibration.survey_design import correlation
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -31,23 +33,6 @@ class Choice:
     spread: float
     regret: float
     spearman: float | None
-
-
-def correlation(estimate: np.ndarray, truth: np.ndarray) -> float | None:
-    """Pearson correlation of arrays (n,); None where either is constant.
-
-    Examples
-    --------
-    >>> round(correlation(np.array([0.0, 1.0]), np.array([3.0, 5.0])), 6), correlation(np.zeros(3), np.arange(3))
-    (1.0, None)
-    """
-    a, b = (np.asarray(values, dtype=np.float64) for values in (estimate, truth))
-    a, b = a - a.mean(), b - b.mean()
-    scale = np.sqrt(a @ a) * np.sqrt(b @ b)
-    # differences of the size of rounding are none
-    if not scale > 1e-12 * len(a):
-        return None
-    return float(np.clip(a @ b / scale, -1.0, 1.0))
 
 
 def rmse(estimate: np.ndarray, truth: np.ndarray) -> float:

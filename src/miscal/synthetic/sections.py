@@ -10,11 +10,11 @@ import polars as pl
 from matplotlib.figure import Figure
 from scipy import stats
 
-from miscal.report.numbers import metric
-from miscal.synthetic import cited, tables
+from miscal.report.formatting import metric
+from miscal.synthetic import paper_numbers, tables
 from miscal.synthetic.cells import Record
 from miscal.synthetic.figures import fields, grids
-from miscal.synthetic.numbers import brief, count, over_seeds, per_frequency, times_seeds
+from miscal.synthetic.wording import brief, count, over_seeds, per_frequency, times_seeds
 
 _PLACE = {"method": "method", "A": "amplitude", "k": "frequency"}
 
@@ -42,7 +42,7 @@ class ExperimentSection:
 
 
 _FEWEST_CHOICES = 5
-"""Choices from which on their rank correlations are told."""
+"""Choices from which on their rank correlations are shown."""
 
 EPOCHS = {
     "loss_r": "weights of the epoch with the lowest validation loss, as in the paper's figure",
@@ -60,14 +60,14 @@ _TITLES = {
 
 
 def _section(name: str, found: list[str], *rest) -> ExperimentSection:
-    return ExperimentSection(name, _TITLES[name], cited.SAID[name], found, *rest)
+    return ExperimentSection(name, _TITLES[name], paper_numbers.SAID[name], found, *rest)
 
 
 def clusters(records: Sequence[Record]) -> ExperimentSection:
     """Three clusters: recovery, and what a global reliability diagram hides."""
     table = tables.recovery(records)
     found = [
-        f"Method {method}: r = {over_seeds(own['r'])} (published: {cited.CLUSTERS_R:.2f}), "
+        f"Method {method}: r = {over_seeds(own['r'])} (published: {paper_numbers.CLUSTERS_R:.2f}), "
         f"root mean square error {own['rmse'].mean():.3f}, {times_seeds(own)}."
         for (method,), own in table.group_by("method", maintain_order=True)
     ]
@@ -155,8 +155,8 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
         agreement = "undefined" if spearman is None else metric(spearman)
         found.append(
             f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
-            f"{cited.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median oracle "
-            f"spread {own['spread'].median():.3f}; {times_seeds(own)}."
+            f"{paper_numbers.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median "
+            f"oracle spread {own['spread'].median():.3f}; {times_seeds(own)}."
         )
         found += _rank_agreement(method, own)
     if "auto" in table["method"].to_list():

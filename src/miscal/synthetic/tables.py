@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from miscal.report.numbers import DASH, metric
-from miscal.synthetic import cited
+from miscal.report.formatting import DASH, metric
+from miscal.synthetic import paper_numbers
 from miscal.synthetic.cells import ExperimentCell, Record
 from miscal.synthetic.scores import Choice, judge_choice
 from miscal.synthetic.settings import layers, n_parameters
@@ -22,7 +22,8 @@ def recovery(records: Sequence[Record]) -> pl.DataFrame:
         "r": pl.Float64, "rmse": pl.Float64, "limit": pl.Float64, "limit_bandwidth": pl.Float64,
         "sigma": pl.Float64, "lambda": pl.Float64, "epoch": pl.Int64, "structure": pl.Boolean,
     }  # fmt: skip
-    rows = [_place(x.cell) | {"r": x.r, "rmse": x.rmse} | _facts(x, extra) for x in records]
+    facts = [name for name in extra if name not in ("r", "rmse")]
+    rows = [_place(x.cell) | {"r": x.r, "rmse": x.rmse} | {name: x.facts.get(name) for name in facts} for x in records]
     return _frame(rows, _PLACE | extra)
 
 
@@ -48,7 +49,7 @@ def choices(records: Sequence[Record]) -> pl.DataFrame:
         found, cell = choice_of(record), record.cell
         rows.append(
             _place(cell)
-            | {"chosen_r": found.chosen, "paper_regret": cited.REGRET.get((cell.amplitude, cell.frequency))}
+            | {"chosen_r": found.chosen, "paper_regret": paper_numbers.REGRET.get((cell.amplitude, cell.frequency))}
             | {name: getattr(found, name) for name in ("spearman", "oracle", "spread", "regret")}
             | {"n_candidates": len(record.candidates)}
         )

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
+from miscal.calibration.survey_design import correlation
 from miscal.estimators.kernel import logit_shift
 
 RandomState = int | np.random.Generator
@@ -230,6 +231,9 @@ WORLDS: dict[str, Callable[..., World]] = {
 def random_split(n: int, *, random_state: RandomState = 0) -> np.ndarray:
     """Return the paper's split: 'train', 'val' or 'test' per row, 80/10/10 by random permutation.
 
+    Its stream of random numbers is not that of :func:`miscal.data.splits.permuted_split`: the published numbers of the
+    experiments rest on it.
+
     Examples
     --------
     >>> names, counts = np.unique(random_split(100), return_counts=True)
@@ -290,7 +294,8 @@ def known_coordinate_limit(
     for bandwidth in bandwidths:
         shift = logit_shift(z[query], z[bank], odds[bank], world.correct[bank], float(bandwidth), steps=5)
         delta = expit(odds[query] + shift) - world.confidence[query]
-        found.append(CoordinateLimit(float(np.corrcoef(delta, world.delta[query])[0, 1]), float(bandwidth)))
+        # a constant estimate ranks nothing
+        found.append(CoordinateLimit(correlation(delta, world.delta[query]) or 0.0, float(bandwidth)))
     return max(found, key=lambda limit: limit.correlation)
 
 

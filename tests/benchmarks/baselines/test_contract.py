@@ -6,6 +6,8 @@ from scipy.special import expit, logit
 
 import baselines
 from baselines import METHODS, Baseline
+from baselines.methods import grouped_binning, trees
+from baselines.methods.residuals import ResidualNetwork
 from miscal.base.errors import InputError
 
 
@@ -47,8 +49,29 @@ def new(name):
     return KINDS[name]()
 
 
+FEW = (
+    (trees, "VIEWS", (None,)),
+    (trees, "LEAVES", (4,)),
+    (trees, "ROUNDS", (10, 40, 90)),
+    (grouped_binning, "VIEWS", (None,)),
+    (grouped_binning, "N_CLUSTERS", (8, 32)),
+    (grouped_binning, "SHARES", (0.01, 0.05)),
+    (ResidualNetwork, "_options", lambda self: (1.0, 10.0)),
+)
+ALL = [(place, name, getattr(place, name)) for place, name, _ in FEW]
+
+
 @pytest.fixture(scope="module")
-def fitted():
+def few_candidates():
+    """Leave the slowest searches few settings to choose from; the fast tests need a choice, not a good one."""
+    with pytest.MonkeyPatch.context() as patch:
+        for place, name, few in FEW:
+            patch.setattr(place, name, few)
+        yield
+
+
+@pytest.fixture(scope="module")
+def fitted(few_candidates):
     known = {}
 
     def get(name):
@@ -127,17 +150,30 @@ def test_hidden_structure_is_found_with_the_right_sign(name, fitted):
     assert np.mean((p - y) ** 2) < np.mean((f - y) ** 2) - 0.02
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["trees", "grouped_binning", "residual_network"])
+def test_all_candidates_find_it_too(name, monkeypatch):
+    for place, attribute, values in ALL:
+        monkeypatch.setattr(place, attribute, values)
+    X, f, y, split, _ = world()
+    model = METHODS[name]().fit(X, y, f, split=split, random_state=0)
+    X, f, _, _, truth = world(2000, seed=4)
+    assert np.corrcoef(model.delta(X, f), truth - f)[0, 1] > (0.55 if name.startswith("grouped") else 0.65)
+
+
+@pytest.mark.usefixtures("few_candidates")
 def test_trees_see_that_two_columns_act_together():
     rng = np.random.default_rng(0)
-    X, f = rng.normal(size=(3000, 2)).astype(np.float32), np.full(3000, 0.5)
+    X, f = rng.normal(size=(2000, 2)).astype(np.float32), np.full(2000, 0.5)
     truth = expit(2.0 * np.sign(X[:, 0] * X[:, 1]))
-    y = (rng.random(3000) < truth).astype(float)
-    delta = METHODS["trees"]().fit(X[:2500], y[:2500], f[:2500]).delta(X[2500:], f[2500:])
-    assert np.corrcoef(delta, truth[2500:] - 0.5)[0, 1] > 0.8
+    y = (rng.random(2000) < truth).astype(float)
+    delta = METHODS["trees"]().fit(X[:1500], y[:1500], f[:1500]).delta(X[1500:], f[1500:])
+    assert np.corrcoef(delta, truth[1500:] - 0.5)[0, 1] > 0.8
 
 
 @pytest.mark.promise("I11")
 @pytest.mark.filterwarnings("ignore::Warning:mcgrad", "ignore:X does not have valid feature names")
+@pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize("name", [one for one in LOCAL if not one.marks])
 def test_inputs_that_are_all_alike_leave_a_global_map(name):
     _, f, y, split, _ = world(400)
@@ -171,6 +207,7 @@ def test_isotonic_is_scikit_learns():
     np.testing.assert_array_equal(fitted.calibrate(X, f), plain.predict(f))
 
 
+@pytest.mark.usefixtures("few_candidates")
 def test_values_of_metadata_are_groups_for_the_method_that_reads_them():
     rng = np.random.default_rng(0)
     X, f = rng.normal(size=(2400, 5)).astype(np.float32), rng.uniform(0.2, 0.95, 2400)

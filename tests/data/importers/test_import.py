@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError, MiscalError
 from miscal.cli import main
 from miscal.data.importers import import_log, read_log, tool_names, tools
-from miscal.data.importers.rows import COLUMNS
+from miscal.data.importers.imported_rows import COLUMNS
 from miscal.data.readers import read_triples
 
 from .written import answered, asked, inspected, lines, log_json, run_folder, sample, stats
@@ -79,7 +79,7 @@ def test_wrong_arguments(tmp_path, tool, out, words):
 
 
 TOY = """
-from miscal.data.importers.rows import ImportedRow, log_of
+from miscal.data.importers.imported_rows import ImportedRow, log_of
 
 LOOKED_FOR = "*.toy"
 

@@ -49,7 +49,7 @@ def test_names_that_look_like_patterns_are_names(ending, tmp_path):
     triples = read_triples(path, **asked)
     kept = (ODD["^x$"] >= 10) & (ODD["*"] < 6)
     np.testing.assert_array_equal(triples.row, np.flatnonzero(kept))
-    np.testing.assert_array_equal(triples.X, np.column_stack([ODD["^x$"], ODD["*"]])[kept])
+    np.testing.assert_array_equal(triples.places, np.column_stack([ODD["^x$"], ODD["*"]])[kept])
     assert list(triples.metadata) == ["^.*$", "last, first"]
 
 

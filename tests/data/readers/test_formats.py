@@ -28,7 +28,7 @@ def test_every_format_gives_the_same_triples(name, tmp_path):
     np.testing.assert_array_equal(got.split, want.split)
     assert got.metadata["kind"].tolist() == data["kind"].to_list()
     assert [t.replace("\n", " ") for t in got.text] == [t.replace("\n", " ") for t in data["text"]]
-    assert got.X.shape == (N, 5)
+    assert got.places.shape == (N, 5)
     assert got.row.tolist() == list(range(N))
 
 
@@ -52,7 +52,7 @@ def test_a_dataset_dict_brings_its_parts_as_split(tmp_path):
     assert got.split.tolist() == ["train"] * 90 + ["val"] * 15 + ["test"] * 15
     np.testing.assert_array_equal(got.confidence, data["confidence"])
     in_memory = read_triples(datasets.Dataset.from_dict(data.to_dict(as_series=False)), features="x_*")
-    np.testing.assert_array_equal(in_memory.X, got.X)
+    np.testing.assert_array_equal(in_memory.places, got.places)
 
 
 @pytest.mark.promise("S6")

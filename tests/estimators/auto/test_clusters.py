@@ -32,7 +32,8 @@ def grouped(n=3000, seed=0):
 
 
 def learning(x, y, offset, folds, weight=None):
-    inputs = ScoreInputs(x, x, np.zeros(len(x), np.float32), np.zeros(len(x), np.float32))
+    none = np.zeros((len(x), 0))
+    inputs = ScoreInputs(x, x, *np.zeros((2, len(x)), np.float32), none.astype(np.float32), none.astype(np.int32))
     return LearningRows(Query(inputs, offset, offset), y, np.arange(len(y)), folds, np.arange(1), weight)
 
 

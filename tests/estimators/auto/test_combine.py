@@ -32,27 +32,28 @@ def combined(rows, members, refined, structure=True):
 @given(st.integers(0, 400))
 def test_a_score_that_beats_a_stack_with_refined_ones_is_returned_alone(seed):
     rows, members, refined = drawn(seed)
-    found = combined(rows, members, refined)
-    losses = {c.name: c.log_loss for c in found.candidates}
+    portfolio, candidates = combined(rows, members, refined)
+    losses = {c.name: c.log_loss for c in candidates}
     best = min(members, key=losses.get)
-    names = [c.name for c in found.candidates if c.chosen]
+    names = [c.name for c in candidates if c.chosen]
     if losses[best] < losses["stack"]:
         assert names == [best]
-        shift = weighted({FIRST_STACK: weighted(members, found.first), **refined}, found.final)
+        shift = weighted({FIRST_STACK: weighted(members, portfolio.first_weights), **refined}, portfolio.weights)
         np.testing.assert_array_equal(shift, members[best])
     else:
         assert names[-1] == "stack"
 
 
 def test_both_cases_are_there():
-    alone = [combined(*drawn(seed)).candidates[-1].chosen for seed in range(20)]
+    alone = [combined(*drawn(seed))[1][-1].chosen for seed in range(20)]
     assert 0 < sum(alone) < 20
 
 
 @given(st.integers(0, 400))
 def test_without_refined_scores_the_stack_is_kept_and_without_structure_nothing(seed):
     rows, members, _ = drawn(seed)
-    found = combined(rows, members, {})
-    assert found.candidates[-1].chosen
-    assert min(found.first.values()) >= 0
-    assert not any(c.chosen for c in combined(rows, members, {}, structure=False).candidates)
+    portfolio, candidates = combined(rows, members, {})
+    assert candidates[-1].chosen
+    assert min(portfolio.first_weights.values()) >= 0
+    _, unclaimed = combined(rows, members, {}, structure=False)
+    assert not any(c.chosen for c in unclaimed)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import binomtest
 
+from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings import Place
@@ -37,17 +38,18 @@ def test_a_correction_that_knows_the_truth_mends_every_finding():
     findings = find(rows, groups, corrected=corrected_by(rows, rate)).findings
     assert {one.description for one in findings} == {"kind = a", "kind = b"}
     for one in findings:
-        assert one.after.low < 0 < one.after.high
-        assert abs(one.after.value) < abs(one.hidden) / 4
+        assert one.after.interval[0] < 0 < one.after.interval[1]
+        assert abs(one.after.value) < abs(one.hidden.value) / 4
 
 
 def test_a_correction_that_changes_nothing_leaves_what_was_hidden():
     rows, groups, _ = world()
     for one in find(rows, groups, corrected=rows).findings:
-        assert one.after.value == one.hidden
+        assert one.after.value == one.hidden.value
         # that of `hidden` allows for the choice among all groups, too
-        assert one.hidden_interval[0] < one.after.low < one.after.high < one.hidden_interval[1]
-        assert mending(one.sign, (one.after.low, one.after.high)) == LEFT
+        (low, high), (lowest, highest) = one.after.interval, one.hidden.interval
+        assert lowest < low < high < highest
+        assert mending(one.sign, one.after.interval) == LEFT
 
 
 def test_a_correction_that_goes_too_far_turns_a_finding_round():
@@ -55,14 +57,14 @@ def test_a_correction_that_goes_too_far_turns_a_finding_round():
     f = rows.confidence
     twice = expit(2 * np.log(rate / (1 - rate)) - np.log(f / (1 - f)))
     for one in find(rows, groups, corrected=corrected_by(rows, twice)).findings:
-        assert mending(one.sign, (one.after.low, one.after.high)) == REVERSED
+        assert mending(one.sign, one.after.interval) == REVERSED
 
 
 def test_without_a_correction_nothing_is_said_of_it():
     rows, groups, _ = world()
     for one in find(rows, groups).findings:
-        assert one.after is None
-        assert one.to_dict()["after"] == {"value": None}
+        assert one.after == Measure(value=None)
+        assert mending(one.sign, one.after.interval) is None
 
 
 @given(st.integers(0, 1000), st.integers(1, 60), st.floats(0.01, 0.99))
@@ -74,7 +76,7 @@ def test_a_group_that_is_exactly_mended_has_an_interval_that_holds_zero(seed, n,
         LabelledRows.of(y, y, np.full(n, average(y, weight)), weight=weight),
     ):
         left = hidden_size(own, level)
-        assert left.low <= 0 <= left.high
+        assert left.interval[0] <= 0 <= left.interval[1]
         assert abs(left.value) < 1e-9
 
 
@@ -121,8 +123,8 @@ def test_intervals_of_what_is_left_cover_although_the_groups_were_chosen(known, 
             inside = groups.rows(groups.conditions.index(one.condition))
             left = (rate - corrected.expected)[inside].mean()
             found += 1
-            missed += not one.after.low <= left <= one.after.high
-            unmended += mending(one.sign, (one.after.low, one.after.high)) == LEFT
+            missed += not one.after.interval[0] <= left <= one.after.interval[1]
+            unmended += mending(one.sign, one.after.interval) == LEFT
     assert found >= 100
     assert binomtest(missed, found, 0.05, alternative="greater").pvalue > 0.01
     if known:

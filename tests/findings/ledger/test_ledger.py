@@ -1,8 +1,10 @@
 """Laws of the ledger: planted groups are found by their names, nothing extra is, and nothing where none is."""
 
+import json
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +12,9 @@ from scipy.special import expit
 from scipy.stats import fisher_exact
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.data.encoders import FeatureColumns
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.findings.ledger import LedgerSettings, find, named_groups, with_features
+from miscal.findings.ledger import Finding, LedgerSettings, find, named_groups, with_features
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
 from miscal.findings.ledger.scan import _Scan, scan
 
@@ -54,7 +57,7 @@ def test_planted_groups_are_named_and_nothing_else_is():
     extra = 0
     for seed in range(6):
         groups, y, f, truth = planted(seed)
-        chosen = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed).chosen
+        chosen, _ = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed)
         found = {groups.descriptions[one.group]: groups.rows(one.group) for one in chosen}
         assert (found["kind0 = v1 and kind1 = v2"] == truth[0]).all()
         assert (found["kind1 = (missing)"] == truth[1]).all()
@@ -80,14 +83,14 @@ def false_alarms(world, draws, n=1_000):
     alarms = 0
     for seed in range(draws):
         groups, y, f = nothing_hidden(world, seed, n)
-        alarms += bool(scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed).chosen)
+        alarms += bool(scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed)[0])
     return alarms
 
 
 @pytest.mark.promise("V5")
 @pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
 def test_with_nothing_hidden_hardly_ever_a_finding(world):
-    assert false_alarms(world, 25) <= 4
+    assert false_alarms(world, 10) <= 3
 
 
 @pytest.mark.promise("V5")
@@ -201,7 +204,7 @@ def test_what_an_earlier_group_explains_is_not_found_again():
     groups = named_groups({"kind": kind}, text)
     [only] = find(LabelledRows(y, f, crossfitted(y, f), hidden=y * 0, row=np.arange(N)), groups).findings
     assert only.description == "kind = v1"
-    assert {one.words for one in only.aliases} >= {'"ships" in the text', '"harbours" in the text'}
+    assert set(only.aliases) >= {'"ships" in the text', '"harbours" in the text'}
 
 
 def test_a_value_that_differs_by_itself_is_a_finding_or_accounted_for():
@@ -218,7 +221,7 @@ def test_a_value_that_differs_by_itself_is_a_finding_or_accounted_for():
     one = next(one for one in found.accounted if one.description == "shadow = in")
     assert one.sign == "over"
     assert one.p_value < 1e-6 < 1e-3 < one.p_given
-    assert one.hidden == pytest.approx(np.mean((y - expected)[shadow]))
+    assert one.hidden.value == pytest.approx(np.mean((y - expected)[shadow]))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -234,14 +237,15 @@ def test_a_finding_differs_in_the_same_direction_by_itself_as_given_those_above(
     ).findings
     assert {one.description: one.sign for one in found} == {"kind = low": "over", "kind = high": "under"}
     for one in found:
-        assert (one.hidden < 0) == (one.sign == "over")
+        assert (one.hidden.value < 0) == (one.sign == "over")
 
 
-def test_with_nothing_found_nothing_is_accounted_for():
-    for seed in range(40):
+@pytest.mark.parametrize("n_runs", [10, pytest.param(40, marks=pytest.mark.slow)])
+def test_with_nothing_found_nothing_is_accounted_for(n_runs):
+    for seed in range(n_runs):
         groups, y, f = nothing_hidden("not monotone", seed, 400)
-        scanned = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed)
-        assert scanned.chosen or not scanned.accounted
+        chosen, accounted = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed)
+        assert chosen or not accounted
 
 
 def test_a_flipped_world_has_the_opposite_findings():
@@ -254,10 +258,11 @@ def test_a_flipped_world_has_the_opposite_findings():
     for one in ours:
         other = mirrored[one.description]
         assert other.sign != one.sign
-        assert other.hidden == pytest.approx(-one.hidden)
+        assert other.hidden.value == pytest.approx(-one.hidden.value)
         assert other.residual == pytest.approx(-one.residual)
-        assert one.visible + one.hidden == pytest.approx(one.residual)
-        assert one.hidden_interval[0] < one.hidden < one.hidden_interval[1]
+        assert one.visible + one.hidden.value == pytest.approx(one.residual)
+        low, high = one.hidden.interval
+        assert low < one.hidden.value < high
         assert (one.odds_ratio < 1) == (one.sign == "over")
 
 
@@ -297,24 +302,33 @@ def test_what_names_no_group_is_no_candidate():
         "empty": np.full(200, np.nan),
     }
     assert len(named_groups(columns)) == 0
-    assert scan(LabelledRows(np.ones(200), rng.random(200), np.ones(200)), named_groups(columns)).chosen == ()
+    assert scan(LabelledRows(np.ones(200), rng.random(200), np.ones(200)), named_groups(columns)) == ((), ())
     assert len(named_groups({}, ["" for _ in range(200)])) == 0
 
 
-def test_unnamed_or_many_columns_of_the_inputs_are_no_candidates():
+def encoded(**columns):
+    """Inputs of the columns of a table, and what made them."""
+    table = pl.DataFrame(columns)
+    encoder = FeatureColumns(table.columns).fit(table)
+    return encoder.transform(table), encoder
+
+
+def test_unnamed_or_many_numbered_columns_of_the_inputs_are_no_candidates():
     X = np.zeros((3, 50))
     assert with_features({}, X, None) == {}
-    assert with_features({}, X, [f"x_{i}" for i in range(50)]) == {}
-    assert list(with_features({"age": X[:, 0]}, X[:, :1], ["height"])) == ["height", "age"]
+    assert with_features({}, *encoded(**{f"x_{i}": X[:, i] for i in range(50)})) == {}
+    assert list(with_features({"age": X[:, 0]}, *encoded(height=X[:, 0]))) == ["height", "age"]
 
 
 def test_values_of_a_feature_column_are_told_as_values_of_that_column():
     kinds = np.array(["a", "b", "c"])[np.arange(9) % 3]
-    one_hot = (kinds[:, None] == np.array(["a", "b"])).astype(float)
-    columns = with_features({}, np.c_[one_hot, np.arange(9)], ["kind=a", "kind=b", "age"])
-    assert columns["kind"].tolist() == ["a", "b", "(other)"] * 3
+    X, encoder = encoded(kind=kinds, age=np.arange(9))
+    columns = with_features({}, X, encoder)
+    assert columns["kind"].tolist() == kinds.tolist()
     assert columns["age"].tolist() == list(range(9))
-    assert with_features({"kind": kinds}, one_hot, ["kind=a", "kind=b"])["kind"].tolist() == kinds.tolist()
+    other = encoder.transform(pl.DataFrame({"kind": ["a", "d"], "age": [1, 2]}))
+    assert with_features({}, other, encoder)["kind"].tolist() == ["a", "(other)"]
+    assert with_features({"kind": np.array(["z"] * 9)}, X, encoder)["kind"].tolist() == ["z"] * 9
 
 
 def test_of_two_values_the_rarer_is_a_group():
@@ -322,3 +336,16 @@ def test_of_two_values_the_rarer_is_a_group():
     assert named_groups({"flag": np.arange(200) % 4 == 0}).descriptions == ("flag = True",)
     assert named_groups({"flag": np.arange(200) % 4 > 0}).descriptions == ("flag = False",)
     assert named_groups({"flag": np.arange(200) % 2}).descriptions == ("flag = 1",)
+
+
+def test_a_finding_of_an_undecodable_name_is_stored_as_utf8_can_hold_it():
+    rng = np.random.default_rng(0)
+    kind = rng.permutation(np.repeat(["law\udce9", "art", "sums"], 200)).astype(object)
+    y = (rng.random(600) < np.where(kind == "law\udce9", 0.3, 0.7)).astype(float)
+    half = np.full(600, 0.5)
+    rows = LabelledRows(y, half, half, hidden=y * 0, row=np.arange(600))
+    [law] = find(rows, named_groups({"kind\udce9": kind})).findings
+    assert (law.description, law.columns) == ("kind\ufffd = law\ufffd", ("kind\ufffd",))
+    stored = law.model_dump(mode="json")
+    assert json.dumps(stored, ensure_ascii=False).encode()
+    assert Finding.model_validate(stored).condition.column == "kind\ufffd"

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING, NOT_DISTINGUISHABLE, NOT_TESTED
@@ -52,10 +53,11 @@ def test_every_row_is_in_one_value_of_each_column_and_the_values_are_those_of_th
         for one in values:
             assert one.residual.value == pytest.approx(one.accuracy - one.confidence, abs=1e-12)
             for size in (one.residual, one.hidden, one.after):
-                assert size.low <= size.value + 1e-12
-                assert size.value <= size.high + 1e-12
+                low, high = size.interval
+                assert low <= size.value + 1e-12
+                assert size.value <= high + 1e-12
             # the three intervals are that of the accuracy, less what it is compared with
-            assert one.residual.high - one.residual.low == pytest.approx(one.hidden.high - one.hidden.low)
+            assert np.ptp(one.residual.interval) == pytest.approx(np.ptp(one.hidden.interval))
             # what is corrected to E[y | f] leaves all that was hidden
             assert one.after == one.hidden
 
@@ -67,7 +69,7 @@ def test_marks_are_those_of_the_ledger(seed):
     found = find(rows, groups, corrected=rows, seed=seed)
     numbers = {one.condition: (place, one) for place, one in enumerate(found.findings, start=1)}
     accounted = {one.condition: one for one in found.accounted}
-    aliases = {alias for one in found.findings for alias in one.aliases}
+    aliases = {alias for one in found.findings for alias in one.alias_conditions}
     assert {one.mark for one in found.values} >= {FINDING, EXPLAINED, NOT_DISTINGUISHABLE}
     for value in found.values:
         assert (value.mark == FINDING) == (value.condition in numbers)
@@ -76,18 +78,19 @@ def test_marks_are_those_of_the_ledger(seed):
             assert (value.finding, value.n, value.accuracy, value.confidence) == (
                 place, one.n, one.accuracy, one.confidence,
             )  # fmt: skip
-            assert (value.hidden.value, value.after, value.beyond) == (one.hidden, one.after, one.beyond)
+            assert (value.hidden.value, value.after, value.beyond) == (one.hidden.value, one.after, one.beyond)
             # the finding's own interval allows for the choice, too
-            assert one.hidden_interval[0] <= value.hidden.low <= value.hidden.high <= one.hidden_interval[1]
+            (low, high), (lowest, highest) = value.hidden.interval, one.hidden.interval
+            assert lowest <= low <= high <= highest
         elif value.condition in accounted:
             one = accounted[value.condition]
-            assert (value.mark, value.hidden.value, value.beyond) == (EXPLAINED, one.hidden, one.beyond)
+            assert (value.mark, value.hidden.value, value.beyond) == (EXPLAINED, one.hidden.value, one.beyond)
             assert 1 <= value.finding <= len(found.findings)
         elif value.mark == EXPLAINED:
             # a bin of a number, or another name of a finding
             assert value.condition.kind in ("span", "period") or value.condition in aliases
         else:
-            assert (value.finding, value.beyond) == (None, None)
+            assert (value.finding, value.beyond) == (None, Measure(value=None))
             assert value.mark == (FEW_ROWS if value.n < 20 else NOT_DISTINGUISHABLE)
 
 
@@ -99,7 +102,7 @@ def test_a_bin_within_a_finding_is_explained_by_it():
     assert explained
     assert all(one.finding == number for one in explained)
     for one in explained:
-        whole = one.beyond is None or one.beyond.value * one.hidden.value < 0
+        whole = one.beyond.value is None or one.beyond.value * one.hidden.value < 0
         assert one.told == f"explained {'' if whole else 'in part '}by finding {number}"
     of_pair = next(place for place, one in enumerate(found.findings, start=1) if one.n == pair.sum())
     values = {one.value: one for one in tables(found)["kind0"]}

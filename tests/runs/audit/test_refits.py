@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
+from miscal.base.number_wording import percent
 from miscal.calibration.metrics import smece
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
@@ -247,7 +248,7 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
     assert refits.NULL_QUESTIONS["permuted"] in " ".join(text.split())
     del document["proxy_curves"][0]["proxies"][1]
     for number in numbers(json.loads(json.dumps(document))):
-        assert str(number) in text or f"{number:.0%}" in text, number
+        assert str(number) in text or percent(number) in text, number
 
 
 def test_refits_measure_weighted_rows(rows, fits):

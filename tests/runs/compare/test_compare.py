@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.summary import Measure, MeasureAgainstNull
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.scan import cut_into_strata
+from miscal.runs.compare.compared_rows import RunRows, match_rows
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _of_rows, compare, compare_rows
 from miscal.runs.compare.document import MeasurePair
 from miscal.runs.compare.estimates import recalibration_saving
 from miscal.runs.compare.groups import CandidateMeans, candidates, differing, nearer_values
-from miscal.runs.compare.rows import RunRows, match_rows
 from miscal.runs.compare.sides import Side, Sides, sides_of
 
 KINDS = ("art", "law", "sums", "sport", "film")
@@ -61,7 +61,7 @@ def source(sha):
 @pytest.fixture(autouse=True)
 def _no_files(monkeypatch):
     # these rows have no file behind them, so no column "id" either
-    monkeypatch.setattr("miscal.runs.compare.rows._columns", lambda rows: [])
+    monkeypatch.setattr("miscal.runs.compare.compared_rows.has_column", lambda rows, name: False)
 
 
 def world(seed=0, n=2_000, *, shift=None, off=0.0):

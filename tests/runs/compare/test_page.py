@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from miscal.discovery.summary import CertificateNumbers, CurveNumbers, Global, Measure, MeasureAgainstNull, SmoothEce
+from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.discovery.summary import CurveNumbers, Global, SmoothEce
+from miscal.evidence.certificates import Certificate
 from miscal.runs.compare.command import write_comparison
 from miscal.runs.compare.document import (
     CurveSides,
@@ -66,7 +68,7 @@ def run_of(name):
         evidence="all",
         n=120,
         global_=Global(**known, smece=SmoothEce(value=0.1, interval=(0.0, 0.2))),
-        certificate=CertificateNumbers(
+        certificate=Certificate(
             lower_bound_total=measure(0.2),
             lower_bound_hidden=measure(0.1),
             p_value=0.01,

@@ -10,15 +10,16 @@ from miscal.data.triples import Triples
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import Restarts, log_evidence, log_of_several, mean_log_factors, variance_proxy
 from miscal.findings.conditions import Frame
+from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.dating import likely_starts
-from miscal.runs.monitor.document_numbers import rate_interval, still
+from miscal.runs.monitor.document_numbers import ERROR, still
 from miscal.runs.monitor.lines import COLUMNS, GAIN, Line, between_looks, shift_factors
-from miscal.runs.monitor.plan import ORDINARY, Plan
+from miscal.runs.monitor.new_rows import NewLabelled
+from miscal.runs.monitor.plan import ORDINARY, MonitorPlan
 from miscal.runs.monitor.questions import LEAST_ADVICE, questions_of, shares_of
-from miscal.runs.monitor.rows import NewLabelled
 from miscal.runs.monitor.values import values_of
 
 ALPHA = 0.05
@@ -176,7 +177,7 @@ def watch_of(rng):
                   Restarts.begin(Line.bets(key.partition(":")[0])), place=None if key == "level" else int(key[-1]))
              for key, error in {"level": 0.05, **dict.fromkeys(members, 0.1)}.items()]  # fmt: skip
     gain = Line(GAIN, GAIN, GAIN, shares[GAIN], 0.0, 0.0, ORDINARY, Restarts.begin(Line.bets(GAIN)))
-    return Watch.begin(ALPHA, 0.25, Plan(questions_of(None, 0.02, shares), (gain, *lines)), reference)
+    return Watch.begin(ALPHA, 0.25, MonitorPlan(questions_of(None, 0.02, shares), (gain, *lines)), reference)
 
 
 def test_a_group_that_is_off_in_the_third_of_four_looks_raises_the_alarm_there_and_is_named_and_dated():
@@ -276,7 +277,7 @@ def test_nothing_is_told_to_be_the_other_way_round_where_nothing_changed():
 
 @given(st.integers(0, 40), st.integers(1, 40))
 def test_the_interval_of_a_look_holds_the_rate(right, more):
-    low, high = rate_interval(right / (right + more), right + more)
+    low, high = proportion_interval(right / (right + more), right + more, ERROR)
     assert 0 <= low <= right / (right + more) <= high <= 1
 
 

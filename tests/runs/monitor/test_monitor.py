@@ -18,9 +18,9 @@ from miscal.runs.monitor.bets import Watch, blocks, conditional_log_factors
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys, many_alike, more_than_chance, order_digest, refuse_counted
 from miscal.runs.monitor.lines import Line
-from miscal.runs.monitor.plan import ORDINARY, Plan
-from miscal.runs.monitor.questions import ADVICE, BETS, CHANGE, RAW, Question
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
+from miscal.runs.monitor.plan import ORDINARY, MonitorPlan
+from miscal.runs.monitor.questions import ADVICE, BETS, CHANGE, RAW, MonitorQuestion
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
 
@@ -80,10 +80,10 @@ def begin(tolerance=0.25):
     for kind, side in SIDES.items():
         share = {RAW: None, ADVICE: 0.5, CHANGE: 0.2}[side]
         rate = {"unsupported": 0.02, "total": 0.1}.get(kind, 0.0)
-        questions.append(Question(kind, kind, kind, side, share, rate, Capital.begin(BETS[kind])))
+        questions.append(MonitorQuestion(kind, kind, kind, side, share, rate, Capital.begin(BETS[kind])))
     basis = Basis.fit(run.X, run.confidence, 0)
     reference = Reference(basis, basis.of(run.X, run.confidence).astype(np.float32))
-    return Watch.begin(ALPHA, tolerance, Plan(tuple(questions), tuple(map(line, LINES))), reference)
+    return Watch.begin(ALPHA, tolerance, MonitorPlan(tuple(questions), tuple(map(line, LINES))), reference)
 
 
 def inside(rows):
@@ -199,7 +199,7 @@ def test_directions_learned_from_rows_of_the_run_do_not_tell_the_others_apart():
     reference = reference_of(known, None, known.X, known.confidence, 0)
     assert len(reference.rows) == 400
     begun = begin()
-    watch = Watch.begin(ALPHA, 0.0, Plan(begun.questions, begun.lines), reference)
+    watch = Watch.begin(ALPHA, 0.0, MonitorPlan(begun.questions, begun.lines), reference)
     for seed in range(8):
         rows = rows_of(seed, 200)
         wide = NewLabelled(**{**vars(rows), "X": rng.normal(size=(200, 64)).astype(np.float32)})

@@ -8,10 +8,10 @@ from miscal.discovery.summary import Measure
 from miscal.runs.monitor.document import (
     AdviceNumbers,
     AlarmNumbers,
-    GroupNumbers,
     LineLook,
     LineNumbers,
     LookNumbers,
+    MonitoredGroup,
     Monitoring,
     QuestionNumbers,
 )
@@ -71,7 +71,7 @@ def line(key, text="", answered=None):
 
 def group(key, text="", *, rows=120):
     known = rows > 0
-    return GroupNumbers(
+    return MonitoredGroup(
         key=key,
         description=f"subject = {text}",
         phrase=f"rows with subject = {text}",

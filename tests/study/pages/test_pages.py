@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import CorruptFile, FileError
-from miscal.report.numbers import metric
+from miscal.report.formatting import metric
 from miscal.study.claims import claims
 from miscal.study.figures import FIGURES
 from miscal.study.pages import write, write_pages

@@ -21,7 +21,14 @@ from miscal.calibration.metrics.deferral import (
     risk_at_coverage,
     risk_coverage_area,
 )
-from miscal.calibration.metrics.gap import MIN_ROWS, GapEstimate, WorstSlice, clipped, measure_gap, worst_slice_gap
+from miscal.calibration.metrics.gap import (
+    MIN_SLICE_ROWS,
+    GapEstimate,
+    WorstSlice,
+    clipped,
+    measure_gap,
+    worst_slice_gap,
+)
 from miscal.calibration.metrics.inference import (
     ErrorEstimate,
     measure_ece,
@@ -54,7 +61,7 @@ from miscal.calibration.metrics.smooth import smece
 __all__ = [
     "GAIN_COVERAGES",
     "METRICS",
-    "MIN_ROWS",
+    "MIN_SLICE_ROWS",
     "DeferralGain",
     "ErrorEstimate",
     "Estimate",

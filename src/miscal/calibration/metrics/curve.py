@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.inference import effect_given_confidence
-from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import bin_index, wilson
 
 

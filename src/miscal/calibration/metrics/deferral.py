@@ -9,7 +9,7 @@ under the curve is the mean risk over k = 1 .. n (Geifman, Uziel & El-Yaniv, ICL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
+from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
-from miscal.calibration.metrics.rows import check_rows, drawn_counts
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import fewness
 
@@ -195,7 +195,7 @@ def deferral_gains(
     if units == len(rows):
         group = None
     blocks = drawn_counts(len(rows), group, n_draws, generator(random_state))
-    draws = np.concatenate([_difference(numbers, counts) for counts in blocks])
+    draws = np.concatenate([np.subtract(*numbers(counts)) for counts in blocks])
     tail = (1 - CONFIDENCE_LEVEL) / 2
     ends = np.quantile(draws, [tail, 1 - tail], axis=0)
     low, high = ends if group is None else first - second + np.sqrt(fewness(units)) * (ends - (first - second))
@@ -205,11 +205,6 @@ def deferral_gains(
         )
         for k, at in enumerate((None, *shares.tolist()))
     )
-
-
-def _difference(numbers: Callable[[np.ndarray], np.ndarray], counts: np.ndarray) -> np.ndarray:
-    before, after = numbers(counts)
-    return before - after
 
 
 def _risks(rows: np.ndarray, wrong: np.ndarray, coverage: np.ndarray) -> np.ndarray:

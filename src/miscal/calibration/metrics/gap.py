@@ -19,6 +19,7 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -39,13 +40,12 @@ from miscal.calibration.metrics.inference import (
     p_value_of,
     smece_ends,
 )
-from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.smooth import smece_of_residuals
 
 SIDES = ("over", "under")
 """The regimes that count as slices; all other rows count only towards the whole."""
 
-MIN_ROWS = 30
+MIN_SLICE_ROWS = 30
 """Rows that a slice needs. The noise floor of smECE is about 0.3 n^(-1/3), that is 0.1 for 30 rows: with fewer, a gap
 would say more about chance than about the slice. Not tuned."""
 
@@ -120,7 +120,7 @@ def clipped(gap: float | None) -> float:
 
 
 def worst_slice_gap(
-    correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_ROWS, sample_weight: Any = None
+    correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_SLICE_ROWS, sample_weight: Any = None
 ) -> WorstSlice:
     """Find the worse calibrated slice, and by how much its smECE exceeds that of all rows.
 
@@ -239,7 +239,7 @@ def measure_gap(
     confidence: Any,
     regime: Any,
     *,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     sample_weight: Any = None,
     groups: Any = None,
     n_draws: int = DRAWS,
@@ -286,7 +286,7 @@ def gap_of(
     rows: LabelledRows,
     label: np.ndarray,
     *,
-    min_rows: int = MIN_ROWS,
+    min_rows: int = MIN_SLICE_ROWS,
     n_draws: int = DRAWS,
     random_state: RandomState = 0,
     known: Mapping[str, tuple[float, float]] | None = None,
@@ -313,16 +313,12 @@ def gap_of(
         name: (known or {}).get(name) or smece_ends(part, n_draws, random_state)
         for name, part in {**parts, "all": rows}.items()
     }
-    interval = _combined(ends)
+    # the least and the largest gap that the intervals of the slices and of all rows allow
+    low, high = np.max([interval for name, interval in ends.items() if name != "all"], axis=0).tolist()
+    interval = low - ends["all"][1], high - ends["all"][0]
     if tested:
         # the test excludes a gap of 0 where nothing is wrong, which says nothing where all rows together are off
         low = interval[0] if ends["all"][0] > 0 else tested[0] or min(0.0, interval[0])
         interval = low, tested[1]
     p_value = p_value_of(null, observed(cells, statistic))
     return GapEstimate(found.value, found.worst, found.smece, found.slices, interval, float(null.mean()), p_value)
-
-
-def _combined(ends: dict[str, tuple[float, float]]) -> tuple[float, float]:
-    """Return the least and the largest gap that the intervals of smECE of the slices and of all rows allow."""
-    low, high = np.max([interval for name, interval in ends.items() if name != "all"], axis=0).tolist()
-    return low - ends["all"][1], high - ends["all"][0]

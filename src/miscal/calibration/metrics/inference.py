@@ -23,6 +23,7 @@ import numpy as np
 from miscal.base.checks import check_confidence
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -33,7 +34,6 @@ from miscal.calibration.metrics.confidence_cells import (
     smece_statistic,
     smooth_residual,
 )
-from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, bin_index, mean_residual
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import effect_of_groups

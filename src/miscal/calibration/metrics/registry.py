@@ -15,8 +15,8 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.inference import DRAWS, RandomState, binned_error_of, smece_of
-from miscal.calibration.metrics.rows import check_rows
 from miscal.calibration.metrics.scores import ece_of, log_losses, mean_of_values, mean_value, squared_errors, wilson
 from miscal.calibration.metrics.smooth import smece_value
 from miscal.calibration.survey_design import effect_of_groups, kish

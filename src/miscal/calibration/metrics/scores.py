@@ -12,7 +12,7 @@ import numpy as np
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import check_groups, check_rows, labelled
+from miscal.calibration.metrics.checked_rows import check_groups, check_rows, labelled
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few
@@ -245,17 +245,13 @@ def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> [round(float(v), 3) for v in wilson(np.array(1.0), np.array(10))]
     [0.722, 1.0]
     """
-    z2 = _normal_quantile() ** 2
+    from scipy.special import ndtri
+
+    z2 = float(ndtri((1 + CONFIDENCE_LEVEL) / 2)) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) * math.sqrt(z2) / (1 + z2 / n)
     # rounding must not exclude the share itself
     return np.maximum(np.minimum(centre - half, share), 0.0), np.minimum(np.maximum(centre + half, share), 1.0)
-
-
-def _normal_quantile() -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + CONFIDENCE_LEVEL) / 2))
 
 
 def mean_interval(

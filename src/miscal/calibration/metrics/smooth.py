@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import check_rows, weighted_residuals
 from miscal.calibration.metrics.fixed_point import solve
 from miscal.calibration.metrics.heat import LEAST_CELLS, bin_residuals, cells_needed, power_of_two
-from miscal.calibration.metrics.rows import check_rows, weighted_residuals
 
 _FLOOR = 0.305
 """smECE of n calibrated rows with uniform confidences is about this times n^(-1/3). At bandwidth sigma, noise makes

@@ -5,16 +5,9 @@ from typing import Annotated
 
 import typer
 
-from miscal.base.written import decimal
+from miscal.base.number_wording import decimal
 from miscal.cli.exit_status import Stopped
-from miscal.cli.options import Seed, whole
-
-
-class Engine(StrEnum):
-    """Who does the work."""
-
-    local = "local"
-    ray = "ray"
+from miscal.cli.options import Engine, Seed, whole
 
 
 class Dtype(StrEnum):

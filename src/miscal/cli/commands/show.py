@@ -11,7 +11,7 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="COL",
-        help="A metadata column of the run, or one of its features where these are few enough to name findings.",
+        help="A metadata column of the run, or one of its features that name findings.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the table as JSON instead of text.")]

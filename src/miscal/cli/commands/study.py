@@ -1,6 +1,6 @@
 """``miscal study``: many models on many sets, with the paper's tables and figures."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -8,9 +8,6 @@ from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
 from miscal.cli.options import Engine, names, whole
-
-if TYPE_CHECKING:
-    from miscal.study.run import StudyDone
 
 PlanFile = Annotated[
     str,
@@ -95,10 +92,6 @@ def command(
     else:
         print("\n".join(done.lines))
         print(f"{done.n_computed} of {done.n_cells} cells computed now, {done.n_done} done in all: {done.page}")
-    return _status(done)
-
-
-def _status(done: "StudyDone") -> int:
     if not done.failures:
         return DONE
     return USERS_TO_FIX if all(failure.mendable for failure in done.failures) else OUR_FAULT

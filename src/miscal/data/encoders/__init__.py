@@ -12,12 +12,14 @@ line, ``--embed-model NAME``.
 class                   `transform` takes   x
 ======================  ==================  ==========================================================
 Embeddings              (n, d) array        the array itself
-FeatureColumns          polars frame        numbers as they are, few-valued text columns one-hot
+FeatureColumns          polars frame        numbers, dates and few categories; then the level of each column
 TextTfidfSvd            n texts             TF-IDF projected on its leading singular vectors
 TextSentenceTransformer n texts             a sentence-transformers model, unit length
+Combined                a pair of these     one of the others, and FeatureColumns beside it
 ======================  ==================  ==========================================================
 """
 
+from miscal.data.encoders.combined import Combined, PlacesAndColumns
 from miscal.data.encoders.embeddings import Embeddings
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Encoder, State, Unknown
@@ -27,9 +29,11 @@ from miscal.data.encoders.tfidf import TextTfidfSvd
 
 __all__ = [
     "ENCODERS",
+    "Combined",
     "Embeddings",
     "Encoder",
     "FeatureColumns",
+    "PlacesAndColumns",
     "State",
     "TextSentenceTransformer",
     "TextTfidfSvd",

@@ -9,6 +9,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.data.encoders.protocol import State, Unknown
+from miscal.data.triples import InputLayout
 
 
 class Embeddings:
@@ -30,6 +31,15 @@ class Embeddings:
 
     def __init__(self, n_features: int = 0) -> None:
         self.n_features = n_features
+
+    @property
+    def layout(self) -> InputLayout:
+        """All columns of x are places."""
+        return InputLayout(self.n_features)
+
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return none: nobody reads the coordinates of an embedding."""
+        return {}
 
     def describe(self) -> str:
         """Say how x was made."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,19 +13,25 @@ import numpy as np
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError
+from miscal.data.encoders.kinds import KINDS, CategoryColumn, ColumnKind, NumberColumn
 from miscal.data.encoders.protocol import State, Unknown
+from miscal.data.triples import InputLayout
 
 if TYPE_CHECKING:
     import polars as pl
 
-MAX_CATEGORIES = 50
-"""A text feature with more distinct values than this is not one-hot encoded."""
+MOST_NUMBERED = 40
+"""More number columns than this whose names are one stem and a running number (x_0, x_1, ...) are an embedding."""
+FEW_CATEGORIES = 50
+"""Text with more distinct values than this must repeat them to be categories."""
 
 
 class FeatureColumns:
-    """Columns of the table: numbers and booleans as they are, lists of numbers side by side, few-valued text one-hot.
+    """Columns of the table: numbers, truth values, dates, categories of any number of levels, lists of numbers.
 
-    A category that was not there at `fit` gives zeros in all its columns.
+    x is what places rows near or far from each other (numbers, dates, few categories one-hot), column by column, and
+    then the level of each column that has levels (see :class:`~miscal.data.triples.InputLayout`). A blank is a value
+    like others where any was there at `fit`. A category that was not has zeros in all its columns and the level -1.
 
     Parameters
     ----------
@@ -34,163 +43,168 @@ class FeatureColumns:
     >>> import polars as pl
     >>> encoder = FeatureColumns(["age", "kind"]).fit(pl.DataFrame({"age": [3, 4], "kind": ["a", "b"]}))
     >>> encoder.names
-    ('age', 'kind=a', 'kind=b')
+    ('age', 'kind=a', 'kind=b', 'level of kind')
     >>> encoder.transform(pl.DataFrame({"age": [5], "kind": ["b"]})).tolist()
-    [[5.0, 0.0, 1.0]]
+    [[5.0, 0.0, 1.0, 1.0]]
     """
 
     kind = "features"
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
-        self.parts: tuple[dict[str, Any], ...] = ()
+        self.kinds: tuple[ColumnKind, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of x."""
-        return tuple(
-            name for column, part in zip(self.columns, self.parts, strict=True) for name in _names(column, part)
+        return (
+            *(name for kind in self.kinds for name in kind.names),
+            *(name for kind in self.kinds for name in kind.levels),
         )
 
     @property
     def n_features(self) -> int:
         """Number of columns of x."""
-        return len(self.names)
+        return self.layout.width
+
+    @property
+    def layout(self) -> InputLayout:
+        """What the columns of x are."""
+        numbers, codes = (sum(len(getattr(kind, part)) for kind in self.kinds) for part in ("names", "levels"))
+        # equal embeddings are the same input, equal ages are not
+        return InputLayout(numbers, codes=codes, table=len(self._readable) == len(self.kinds))
+
+    @property
+    def _readable(self) -> list[ColumnKind]:
+        """Columns that a person reads: no lists, no coordinates of an embedding."""
+        numbered = _numbered([kind.column for kind in self.kinds if isinstance(kind, NumberColumn)])
+        return [kind for kind in self.kinds if kind.type != "list" and kind.column not in numbered]
 
     def describe(self) -> str:
         """Say how x was made."""
-        n_text = sum(part["type"] == "category" for part in self.parts)
-        how = f", {n_text} of them text, one-hot" if n_text else ""
+        n_text = sum(isinstance(kind, CategoryColumn) for kind in self.kinds)
+        how = f", {n_text} of them text" if n_text else ""
         return f"{len(self.columns)} feature columns ({value_list(self.columns)}){how}"
 
     def fit(self, values: pl.DataFrame) -> Self:
-        """Learn widths and categories."""
-        self.parts = tuple(_part(column_of(values, column), column) for column in self.columns)
+        """Learn what each column holds."""
+        kinds = [_fitted(column_of(values, column), column) for column in self.columns]
+        self.kinds = tuple(kinds)
+        # the coordinates of an embedding say nothing one by one
+        read = self._readable
+        self.kinds = tuple(
+            replace(kind, edges=()) if isinstance(kind, NumberColumn) and kind not in read else kind for kind in kinds
+        )
         return self
 
     def transform(self, values: pl.DataFrame) -> np.ndarray:
-        """Put the columns side by side."""
-        blocks = [_values(column_of(values, c), c, part) for c, part in zip(self.columns, self.parts, strict=True)]
-        return check_features(np.column_stack(blocks), name="features", narrow=False)
+        """Put the columns side by side, and then their levels."""
+        series = {kind.column: _of_kind(column_of(values, kind.column), kind) for kind in self.kinds}
+        numbers = [kind.numbers(series[kind.column]) for kind in self.kinds]
+        codes = [kind.codes(series[kind.column]) for kind in self.kinds]
+        return check_features(np.column_stack([*numbers, *codes]), name="features", narrow=False)
 
     @property
     def column_types(self) -> dict[str, str]:
-        """What each column holds: 'number', 'list' or 'category'."""
-        return {column: part["type"] for column, part in zip(self.columns, self.parts, strict=True)}
+        """What each column holds: 'number', 'list', 'date' or 'category'."""
+        return {kind.column: kind.type for kind in self.kinds}
+
+    @property
+    def with_blanks(self) -> frozenset[str]:
+        """Columns whose blanks are values like others."""
+        return frozenset(kind.column for kind in self.kinds if kind.blank)
+
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns again that a person reads, from x."""
+        read, place, code = {kind.column for kind in self._readable}, 0, self.layout.places
+        found: dict[str, np.ndarray] = {}
+        for kind in self.kinds:
+            width, levels = len(kind.names), len(kind.levels)
+            if kind.column in read:
+                codes = X[:, code : code + levels].astype(np.int64)
+                found[kind.column] = kind.values(X[:, place : place + width], codes)
+            place, code = place + width, code + levels
+        return found
 
     def unknown(self, values: pl.DataFrame, X: np.ndarray) -> Sequence[Unknown]:
-        """Categories that were not there at `fit`; they are zeros in all columns of their feature."""
+        """Categories and blanks that were not there at `fit`."""
         found = []
-        for column, part in zip(self.columns, self.parts, strict=True):
-            if part["type"] == "category":
-                known = column_of(values, column).cast(str).is_in(part["categories"]).fill_null(False).to_numpy()
-                rows = np.flatnonzero(~known)
-                if len(rows):
-                    held = tuple(column_of(values, column).cast(str)[rows].to_list())
-                    reasons = tuple(f"{value!r} is a category of {column!r} that the model never saw" for value in held)
-                    found.append(Unknown(f"category of {column!r}", rows, held, reasons))
+        for kind in self.kinds:
+            series = column_of(values, kind.column)
+            rows = np.flatnonzero(kind.unknown(series))
+            if len(rows):
+                held = tuple(str(value) for value in series.cast(str)[rows].to_list())
+                never = f"is a category of {kind.column!r} that the model never saw"
+                reasons = tuple(f"{value!r} {never}" for value in held)
+                found.append(Unknown(f"category of {kind.column!r}", rows, held, reasons))
         return found
 
     def state(self) -> State:
         """Return the saved form."""
-        return {"kind": self.kind, "columns": list(self.columns), "parts": list(self.parts)}, {}
+        return {"kind": self.kind, "columns": list(self.columns), "parts": [kind.state() for kind in self.kinds]}, {}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
         """Rebuild from the saved form."""
-        encoder = cls(config["columns"])
-        encoder.parts = tuple(_checked(part) for part in config["parts"])
-        if len(encoder.parts) != len(encoder.columns) or not all(isinstance(column, str) for column in encoder.columns):
+        encoder, known = cls(config["columns"]), {kind.type: kind for kind in KINDS}
+        if len(config["parts"]) != len(encoder.columns) or not all(isinstance(one, str) for one in encoder.columns):
             raise ValueError("each feature needs a name and what it holds")
+        for part in config["parts"]:
+            if part["type"] not in known:
+                raise ValueError(f"a feature is one of {', '.join(known)}; got {part['type']!r}")
+        parts = zip(encoder.columns, config["parts"], strict=True)
+        encoder.kinds = tuple(known[part["type"]].from_state(column, part) for column, part in parts)
         return encoder
 
 
-def _checked(part: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what `_part` never returns."""
-    categories = part.get("categories", ["none"])
-    texts = isinstance(categories, list) and categories and all(isinstance(one, str) for one in categories)
-    if part["type"] not in ("number", "list", "category") or not texts or not isinstance(part.get("width", 1), int):
-        raise ValueError(f"a feature is a number, a list of some width, or a category of texts; got {part}")
-    return dict(part)
+def _numbered(columns: Sequence[str]) -> frozenset[str]:
+    """Find columns whose names are one stem and a running number, where there are many of them."""
+    stems = {column: re.sub(r"\d+$", "", column) for column in columns}
+    count = Counter(stems.values())
+    return frozenset(column for column, stem in stems.items() if stem != column and count[stem] > MOST_NUMBERED)
 
 
-def _names(column: str, part: dict[str, Any]) -> list[str]:
-    if part["type"] == "category":
-        return [f"{column}={category}" for category in part["categories"]]
-    return [f"{column}[{j}]" for j in range(part["width"])] if part["type"] == "list" else [column]
+def _fitted(series: pl.Series, column: str) -> ColumnKind:
+    kind = next((kind for kind in KINDS if kind.reads(series)), None)
+    if kind is None:
+        raise InputError(
+            f"column {column!r} cannot be a feature: its type is {series.dtype}; "
+            "a feature must be numbers, truth values, dates, text with values that repeat, or lists of numbers"
+        )
+    if kind is CategoryColumn:
+        _refuse_sentences(series, column)
+    return kind.fit(series, column)
 
 
-def _part(series: pl.Series, column: str) -> dict[str, Any]:
-    """Say how one column becomes numbers."""
+def _refuse_sentences(series: pl.Series, column: str) -> None:
+    distinct = series.drop_nulls().n_unique()
+    if distinct > FEW_CATEGORIES and distinct > (len(series) - series.null_count()) / 2:
+        values = value_list(series.cast(str).drop_nulls().unique().sort().to_list())
+        raise InputError(
+            f"column {column!r} is text with {distinct} distinct values ({values}) in {len(series)} rows, which "
+            "hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they are "
+            "sentences, use them as text (--text) instead of features; if they name the rows, leave the column out"
+        )
+
+
+def _of_kind(series: pl.Series, kind: ColumnKind) -> pl.Series:
+    """Return a column that holds what it held at `fit`, or refuse it."""
     import polars as pl
 
-    dtype = series.dtype
-    if dtype.is_numeric() or dtype == pl.Boolean:
-        return {"type": "number"}
-    if dtype in (pl.List, pl.Array):
-        return {"type": "list", "width": _list_width(series, column)}
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
-        return {"type": "category", "categories": _categories(series, column)}
-    raise InputError(
-        f"column {column!r} cannot be a feature: its type is {dtype}; "
-        "a feature must be numbers, booleans, text with few distinct values, or lists of numbers"
-    )
-
-
-def _shown(part: dict[str, Any]) -> str:
-    """Say in a message what a column holds."""
-    return {"number": "numbers", "category": "text"}.get(part["type"]) or f"lists of {part['width']} numbers"
-
-
-def _categories(series: pl.Series, column: str) -> list[str]:
-    categories = sorted(series.cast(str).drop_nulls().unique().to_list())
-    if len(categories) > MAX_CATEGORIES:
-        raise InputError(
-            f"column {column!r} is text with {len(categories)} distinct values ({value_list(categories)}); as a "
-            f"feature it may have at most {MAX_CATEGORIES}. If these are numbers, write them as numbers; if they are "
-            "sentences, use them as text (--text) instead of features"
-        )
-    return categories
-
-
-def _list_width(series: pl.Series, column: str) -> int:
-    import polars as pl
-
-    widths = series.cast(pl.List(series.dtype.inner)).list.len().drop_nulls().unique().sort().to_list()
-    if not series.dtype.inner.is_numeric() or len(widths) != 1 or widths[0] == 0:
-        raise InputError(
-            f"column {column!r} must hold lists of numbers, all of one length; got {series.dtype} "
-            f"with lengths {value_list(widths)}"
-        )
-    return int(widths[0])
-
-
-def _values(series: pl.Series, column: str, part: dict[str, Any]) -> np.ndarray:
-    """One column as float64 (n,) or (n, width), in the way found at `fit`."""
-    _refuse_missing(series, column)
-    if part["type"] == "category":
-        return _one_hot(series, column, part["categories"])
-    now = _part(series, column)
-    if now != part:
-        raise InputError(
-            f"column {column!r} held {_shown(part)} when the model was fitted, and must again; got {_shown(now)}"
-        )
-    return np.array(series.to_list(), dtype=np.float64) if part["type"] == "list" else series.cast(float).to_numpy()
-
-
-def _refuse_missing(series: pl.Series, column: str) -> None:
-    missing = series.is_null().to_numpy()
+    if series.null_count() == len(series) and kind.blank:
+        return series.cast({"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String))
+    now = next((one for one in KINDS if one.reads(series)), None)
+    if now is None or now.type != kind.type or kind.type == "list":
+        found = None if now is None else now.fit(series, kind.column)
+        if found != kind:
+            raise InputError(
+                f"column {kind.column!r} held {kind.shown} when the model was fitted, and must again; got "
+                f"{series.dtype if found is None else found.shown}"
+            )
+    missing = kind.unknown(series) if kind.type != "category" else series.is_null().to_numpy() & (not kind.blank)
     if missing.any():
         raise InputError(
-            f"column {column!r}: {int(missing.sum())} of {len(series)} values are missing ({row_list(missing)}); "
-            "fill them in, or drop those rows"
+            f"column {kind.column!r}: {int(missing.sum())} of {len(series)} values are missing ({row_list(missing)}), "
+            "and none was where the model learned; fill them in, or drop those rows"
         )
-
-
-def _one_hot(series: pl.Series, column: str, categories: list[str]) -> np.ndarray:
-    import polars as pl
-
-    if series.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        raise InputError(f"column {column!r} held text when the model was fitted, and must again; got {series.dtype}")
-    text = series.cast(pl.String)
-    return np.stack([(text == category).to_numpy() for category in categories], 1).astype(np.float64)
+    return series

@@ -8,6 +8,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from miscal.data.triples import InputLayout
+
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
 """The saved form of an encoder: JSON-able settings and named arrays."""
 
@@ -52,6 +54,15 @@ class Encoder(Protocol):
     @property
     def names(self) -> tuple[str, ...] | None:
         """Names of the columns of x, where they have any."""
+        ...
+
+    @property
+    def layout(self) -> InputLayout:
+        """What the columns of x are."""
+        ...
+
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns again that a person reads, from x; none of an embedding."""
         ...
 
     def describe(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.data.encoders.combined import Combined
 from miscal.data.encoders.embeddings import Embeddings
 from miscal.data.encoders.features import FeatureColumns
 from miscal.data.encoders.protocol import Encoder
@@ -16,6 +17,7 @@ from miscal.data.encoders.tfidf import TextTfidfSvd
 ENCODERS: list[type[Encoder]] = [
     Embeddings,
     FeatureColumns,
+    Combined,
     TextTfidfSvd,
     TextSentenceTransformer,
 ]

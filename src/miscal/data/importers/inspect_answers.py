@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.data.importers.rows import UnusableRow, number
+from miscal.data.importers.imported_rows import UnusableRow, number
 
 _ANSWER = re.compile(r"ANSWER\s*:[\s$*(]*([A-Za-z])(?![A-Za-z\d])", re.IGNORECASE)
 _AROUND = " \t\r\n:.,;()[]*$\"'`"

@@ -14,7 +14,7 @@ from miscal.base.arrays import column_of
 from miscal.base.checks import non_finite_rows, outside_unit
 from miscal.base.errors import InputError
 from miscal.base.precision import held
-from miscal.data.encoders import Encoder, Unknown
+from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
 from miscal.data.readers.content_digest import content_digest
@@ -104,6 +104,8 @@ class NewSource:
     def columns(self) -> dict[str, Any]:
         """The columns taken for confidence and x."""
         x = {"text": self.inputs.text, "features": list(self.inputs.features)}.get(self.inputs.kind)
+        if self.inputs.kind != "features" and self.inputs.features:
+            x = [*([x] if x else []), *self.inputs.features]
         return {"confidence": self.confidence, "x": x}
 
     @property
@@ -128,7 +130,8 @@ class NewSource:
             if self.inputs.rows is None:
                 refuse_lengths(shape, n)
             # the encoder's own words for another width
-            self.encoder.transform(np.zeros((1, shape[1]), np.float32))
+            places = self.encoder.places if isinstance(self.encoder, Combined) else self.encoder
+            places.transform(np.zeros((1, shape[1]), np.float32))
         return found
 
     def read(self, piece: Piece) -> NewRows:
@@ -213,28 +216,29 @@ class NewSource:
             bad = non_finite_rows(X)
             words = "NaN, infinite or too large for float32"
             faults.add("embeddings", bad, words, "the embedding holds NaN, infinity or a value too large for float32")
-            return frame
         if self.inputs.kind == "text":
             column = str(self.inputs.text)
             faults.add(
                 f"column {column!r}", column_of(frame, column).is_null().to_numpy(), "missing", f"{column!r} is missing"
             )
+        if not self.inputs.features:
             return frame
-        kinds = self.encoder.column_types  # type: ignore[attr-defined]
+        columns = _columns_of(self.encoder)
         changed = [
-            self._feature(column_of(frame, name), name, kinds[name], faults).alias(name)
-            for name in self.inputs.features
+            self._feature(column_of(frame, name), name, columns, faults).alias(name) for name in self.inputs.features
         ]
         return frame.with_columns(changed)
 
-    def _feature(self, series: pl.Series, name: str, kind: str, faults: RowFaults) -> pl.Series:
+    def _feature(self, series: pl.Series, name: str, columns: FeatureColumns, faults: RowFaults) -> pl.Series:
         shown, said = f"column {name!r}", repr(name)
+        kind, blanks = columns.column_types[name], name in columns.with_blanks
         if kind != "number":
-            faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
+            if not blanks:
+                faults.add(shown, series.is_null().to_numpy(), "missing", f"{said} is missing")
             if kind == "list":
                 faults.add(shown, lists_not_finite(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
             return series
-        values = numbers_in(series, shown, self.source.typed, faults, said)
+        values = numbers_in(series, shown, self.source.typed, faults, said, blanks=blanks)
         too_large = np.abs(np.where(np.isnan(values), 0.0, values)) > _LARGEST
         faults.add(
             shown, too_large, "infinite or too large for float32", f"{said} is infinite or too large for float32"
@@ -244,8 +248,13 @@ class NewSource:
 
 def _x_columns(inputs: XSource) -> tuple[str, ...]:
     if inputs.kind == "embeddings":
-        return () if inputs.rows is None else (inputs.rows,)
-    return inputs.features if inputs.kind == "features" else (str(inputs.text),)
+        return (*inputs.features, *(() if inputs.rows is None else (inputs.rows,)))
+    return inputs.features if inputs.kind == "features" else (*inputs.features, str(inputs.text))
+
+
+def _columns_of(encoder: Encoder) -> FeatureColumns:
+    """Return the part of an encoder that reads columns of the table."""
+    return encoder.columns if isinstance(encoder, Combined) else encoder  # type: ignore[return-value]
 
 
 def open_new_rows(
@@ -364,24 +373,27 @@ def _needed(
     reserved: dict[str, str],
 ) -> XSource:
     """Take x from where the model took it."""
-    kind = encoder.kind.split("-")[0]
-    if features is None and kind == "features":
-        features = encoder.columns  # type: ignore[attr-defined]
+    places = encoder.places if isinstance(encoder, Combined) else encoder
+    kind = places.kind.split("-")[0]
+    own: tuple[str, ...] = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
+    if features is None and own:
+        features = own
         for name in features:
             find(name, source.columns, what="features")
     if text is None and kind == "text":
-        text = encoder.column  # type: ignore[attr-defined]
+        text = places.column  # type: ignore[attr-defined]
+    if isinstance(encoder, Combined) and kind == "embeddings" and embeddings is None:
+        embeddings = source.embeddings
     inputs = choose_inputs(source, embeddings=embeddings, features=features, text=text, reserved=reserved, rows=rows)
-    if kind == "text" and embeddings is None and features is None:
-        return XSource("text", text=inputs.text)
+    if kind == "text" and embeddings is None and (features is None or features == own):
+        return XSource("text", own, text=inputs.text)
     if inputs.kind != kind:
         raise InputError(
             f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {inputs.kind}"
         )
-    if kind == "features" and inputs.features != encoder.columns:  # type: ignore[attr-defined]
-        wanted = ", ".join(encoder.columns)  # type: ignore[attr-defined]
+    if inputs.features != own:
         raise InputError(
-            f"the model was fitted on the columns {wanted}, so these must be given, in this order; "
-            f"got {', '.join(inputs.features)}"
+            f"the model was fitted on the columns {', '.join(own) or '(none)'}, so these must be given, in this order; "
+            f"got {', '.join(inputs.features) or '(none)'}"
         )
     return inputs

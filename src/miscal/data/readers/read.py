@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,8 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
-from miscal.data.encoders import Embeddings, Encoder, FeatureColumns, text_encoder
+from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.readers.column_readings import READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
@@ -180,6 +181,8 @@ def read_triples(
     refuse_outcome("text", [inputs.text], correct=roles.correct)
     refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
     rows = choose_rows(table, roles.columns, inputs, where)
+    readings = read_columns(rows.frame, inputs.features, chosen=not inputs.auto)
+    inputs = replace(inputs, features=used(readings))
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
@@ -191,6 +194,7 @@ def read_triples(
     # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
+    made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
     return _assembled(rows, roles, inputs, (*notes, *about_weights), made, seed, embed_model, weights)
 
 
@@ -364,6 +368,7 @@ def _assembled(
         notes=(*roles.notes, *rows.notes, *notes, *clipped, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
         encoder=encoder,
+        layout=encoder.layout,
     )
 
 
@@ -373,16 +378,21 @@ def _group(rows: TableRows, column: str) -> np.ndarray:
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:
-    if inputs.kind == "text":
-        return text_encoder(str(inputs.text), model=embed_model, seed=seed)
-    return FeatureColumns(inputs.features) if inputs.kind == "features" else Embeddings()
+    columns = FeatureColumns(inputs.features)
+    if inputs.kind == "features":
+        return columns
+    text = inputs.kind == "text"
+    places = text_encoder(str(inputs.text), model=embed_model, seed=seed) if text else Embeddings()
+    return Combined(places, columns) if inputs.features else places
 
 
 def _split(rows: TableRows, roles: Roles, encoder: Encoder, values: Any) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """Read the split before the encoder is fitted; which inputs are equal needs no fit that lasts."""
     if roles.split is None:
         return None, ()
-    compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else values
+    # an embedding tells equal inputs by itself
+    places = values.places if isinstance(values, PlacesAndColumns) else values
+    compared = encoder.fit(values).transform(values) if isinstance(encoder, FeatureColumns) else places
     split = check_split(column_of(rows.frame, roles.split).to_list(), name=label("split", roles.split), rows=rows.row)
     return split, straddling_inputs(compared, split)
 
@@ -411,6 +421,8 @@ def _transformed(encoder: Encoder, values: Any) -> np.ndarray:
 
 def _some(values: Any, keep: np.ndarray) -> Any:
     """Rows to fit on. Nothing is learned from a matrix of embeddings, so it is not copied."""
+    if isinstance(values, PlacesAndColumns):
+        return PlacesAndColumns(_some(values.places, keep), _some(values.columns, keep))
     if isinstance(values, np.ndarray):
         return values
     return (
@@ -422,6 +434,8 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any
     """Say what the summary says of the data."""
     path = str(inputs.embeddings) if isinstance(inputs.embeddings, (str, Path)) else None
     x = {"text": inputs.text, "features": list(inputs.features)}.get(inputs.kind, path)
+    if inputs.kind != "features" and inputs.features:
+        x = [*([x] if x else []), *inputs.features]
     return {
         "columns": {
             "confidence": roles.confidence,

@@ -66,19 +66,22 @@ class RowFaults:
         return out
 
 
-def numbers_in(series: pl.Series, name: str, typed: bool, faults: RowFaults, said: str) -> np.ndarray:
-    """Read a column as float64, NaN where it holds no number."""
+def numbers_in(
+    series: pl.Series, name: str, typed: bool, faults: RowFaults, said: str, *, blanks: bool = False
+) -> np.ndarray:
+    """Read a column as float64, NaN where it holds no number; `blanks` says that these are no faults."""
     dtype = series.dtype
     if dtype == pl.String and not typed:
-        return _parsed(series, name, faults, said)
+        return _parsed(series, name, faults, said, blanks=blanks)
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise InputError(f"{name} must be numbers; got {_kind(series)}{_remove_quotes(series)}")
     values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
-    faults.add(name, np.isnan(values), "missing", f"{said} is missing")
+    if not blanks:
+        faults.add(name, np.isnan(values), "missing", f"{said} is missing")
     return values
 
 
-def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str) -> np.ndarray:
+def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str, *, blanks: bool) -> np.ndarray:
     # truth values in any case: pandas writes True, R and Excel TRUE
     text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
     values = text.cast(pl.Float64, strict=False)
@@ -86,7 +89,8 @@ def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str) -> np.nd
     words = values.is_null().to_numpy() & ~missing
     if words.sum() > len(words) / 2:
         raise InputError(words_among_numbers(series, words, name, faults.row))
-    faults.add(name, missing, "missing", f"{said} is missing")
+    if not blanks:
+        faults.add(name, missing, "missing", f"{said} is missing")
     faults.add(
         name, words, f"not numbers, such as {value_list(series.filter(words).to_list())}", f"{said} is no number"
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +13,8 @@ import polars as pl
 from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
 from miscal.base.errors import InputError
+from miscal.data.encoders import PlacesAndColumns
+from miscal.data.encoders.kinds import read_dates
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, match
 from miscal.data.readers.mapped import chosen_rows, held_rows
@@ -22,6 +23,8 @@ from miscal.data.readers.row_faults import lists_not_finite, words_among_numbers
 from miscal.data.readers.table import Table
 
 TEXT = "text"
+AUTO = "auto"
+"""In the place of feature columns: every column that plays no other part and can be a feature."""
 
 
 class HasColumns(Protocol):
@@ -38,9 +41,9 @@ class XSource:
     Parameters
     ----------
     kind : str
-        'embeddings', 'features' or 'text'.
+        'embeddings', 'features' or 'text': what places rows near or far from each other.
     features : tuple of str
-        Feature columns.
+        Feature columns: x, or what stands beside embeddings.
     embeddings : path or array, optional
     text : str, optional
         The column x is made from, or which is only shown, if there are embeddings or features.
@@ -48,6 +51,8 @@ class XSource:
     rows : str, optional
         The column that says which row of the embeddings belongs to a row of the table; by default they lie in the
         table's order.
+    auto : bool
+        Whether nobody named the feature columns: those that say nothing of a row's kind are left out.
     """
 
     kind: str
@@ -56,6 +61,7 @@ class XSource:
     text: str | None = None
     notes: tuple[str, ...] = ()
     rows: str | None = None
+    auto: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,30 +116,29 @@ def choose_inputs(
     MissingColumn
         If a column named is not there.
     """
-    if embeddings is not None and features is not None:
-        raise InputError("x can be made of embeddings or of features, but not of both; name one")
     if text is not None:
         find(text, table.columns, what="text")
     if rows is not None:
         find(rows, table.columns, what="embedding_rows")
-        if features is not None or (embeddings is None and table.embeddings is None):
+        if embeddings is None and (features is not None or table.embeddings is None):
             raise InputError("embedding_rows says which row of the embeddings is a row's x: name the embeddings too")
     shown = text or (TEXT if TEXT in table.columns else None)
+    beside: tuple[str, ...] = ()
     if features is not None:
-        passed_over = reserved if shown is None else {shown: "text"} | reserved
-        return XSource("features", match(features, table.columns, passed_over), text=shown)
+        passed_over = reserved | {name: role for name, role in ((shown, "text"), (rows, "embedding_rows")) if name}
+        beside = match("*" if features == AUTO else features, table.columns, passed_over)
     if embeddings is not None:
-        return XSource("embeddings", embeddings=embeddings, text=shown, rows=rows)
+        return XSource("embeddings", beside, embeddings=embeddings, text=shown, rows=rows, auto=features == AUTO)
+    if beside:
+        return XSource("features", beside, text=shown, auto=features == AUTO)
     if table.embeddings is not None:
         note = f"x was read from {table.embeddings.name}, which lies beside the data"
         return XSource("embeddings", embeddings=table.embeddings, text=shown, notes=(note,), rows=rows)
     if shown is not None:
         notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
         return XSource("text", text=shown, notes=notes)
-    raise InputError(
-        "no inputs were named; give embeddings (--embeddings FILE.npy), feature columns (--features 'x_*') or a column "
-        "of text (--text COL)"
-    )
+    note = "x was made from every column that plays no other part, since no inputs were named"
+    return XSource("features", match("*", table.columns, reserved), notes=(note,), auto=True)
 
 
 def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
@@ -246,6 +251,17 @@ def confidences(rows: TableRows, column: str) -> tuple[np.ndarray, tuple[str, ..
     return checked, (note,) if clipped else ()
 
 
+def unusable(rows: TableRows, column: str) -> np.ndarray:
+    """Find values of a feature that no number can be made of, bool (n,): infinite ones, and lists with missing ones.
+
+    Blanks are values like others.
+    """
+    series = column_of(rows.frame, column)
+    if isinstance(series.dtype, (pl.List, pl.Array)):
+        return missing(rows, column)
+    return series.is_infinite().fill_null(False).to_numpy() if series.dtype.is_float() else np.zeros(len(series), bool)
+
+
 def missing(rows: TableRows, column: str) -> np.ndarray:
     """Find missing, NaN and infinite values of a column (inside lists too); bool array of shape (n,)."""
     series = column_of(rows.frame, column)
@@ -270,11 +286,12 @@ def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
 
 def invalid_inputs(rows: TableRows, inputs: XSource) -> dict[str, np.ndarray]:
     """Find rows whose x is not complete, by column."""
-    if inputs.kind == "features":
-        return {column: missing(rows, column) for column in inputs.features}
+    bad = {column: unusable(rows, column) for column in inputs.features}
     if inputs.kind == "text":
-        return {str(inputs.text): missing(rows, str(inputs.text))}
-    return {"embeddings": non_finite_rows(rows.X)}  # type: ignore[arg-type]
+        bad[str(inputs.text)] = missing(rows, str(inputs.text))
+    if inputs.kind == "embeddings":
+        bad["embeddings"] = non_finite_rows(rows.X)  # type: ignore[arg-type]
+    return bad
 
 
 def texts(rows: TableRows, column: str) -> tuple[str, ...]:
@@ -309,33 +326,10 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
         return series.to_numpy() if series.null_count() == 0 else series.cast(pl.Float64).to_numpy()
     if series.dtype == pl.Boolean and series.null_count() == 0:
         return series.to_numpy()
-    dates = _dates(series)
+    dates = read_dates(series)
     if dates is not None:
         return dates.dt.epoch("s").fill_null(np.iinfo(np.int64).min).to_numpy().astype("datetime64[s]")
     return np.array(series.cast(pl.String).fill_null("(missing)").to_list(), dtype=object)
-
-
-_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
-
-
-def _dates(series: pl.Series) -> pl.Series | None:
-    """Dates without a zone; None if the column holds anything else."""
-    if isinstance(series.dtype, pl.Datetime):
-        zoned = series.dtype.time_zone is not None
-        return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series
-    if series.dtype == pl.Date:
-        return series.cast(pl.Datetime("us"))
-    if series.dtype != pl.String or series.null_count() == len(series) or not series.str.contains(_DATE).all():
-        return None
-    try:
-        read = {text: datetime.fromisoformat(text) for text in series.drop_nulls().unique().to_list()}
-    except ValueError:  # a day that no calendar has
-        return None
-    plain = {
-        text: value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-        for text, value in read.items()
-    }
-    return pl.Series([None if text is None else plain[text] for text in series.to_list()], dtype=pl.Datetime("us"))
 
 
 def refuse_repeated(rows: TableRows, column: str) -> None:
@@ -355,20 +349,21 @@ def refuse_repeated(rows: TableRows, column: str) -> None:
 
 def refuse_invalid_inputs(rows: TableRows, inputs: XSource) -> None:
     """Refuse rows whose x is not complete, naming the column, the count and the rows."""
-    if inputs.kind == "embeddings":
-        bad = invalid_inputs(rows, inputs)["embeddings"]
-        if bad.any():
-            raise InputError(
-                f"embeddings: {int(bad.sum())} of {len(bad)} rows hold NaN, infinity or a value too large for float32 "
-                f"({row_list(bad, rows.row)}); correct them, or {DROP}"
-            )
-    refuse_missing(
-        rows, inputs.features if inputs.kind == "features" else (str(inputs.text),) * (inputs.kind == "text")
-    )
+    for column, bad in invalid_inputs(rows, inputs).items():
+        if not bad.any():
+            continue
+        if inputs.kind == "embeddings" and column not in inputs.features:
+            name, what = "embeddings", "rows hold NaN, infinity or a value too large for float32"
+        else:
+            name, what = f"column {column!r}", "values are missing, NaN or infinite"
+        raise InputError(
+            f"{name}: {int(bad.sum())} of {len(bad)} {what} ({row_list(bad, rows.row)}); correct them, or {DROP}"
+        )
 
 
 def encoder_values(inputs: XSource, frame: pl.DataFrame, X: np.ndarray | None) -> Any:
     """Return what an encoder takes, of rows whose x is complete: matrix, table or texts."""
-    if inputs.kind == "embeddings":
-        return X
-    return frame if inputs.kind == "features" else texts_of(frame, str(inputs.text))
+    if inputs.kind == "features":
+        return frame
+    places = X if inputs.kind == "embeddings" else texts_of(frame, str(inputs.text))
+    return PlacesAndColumns(places, frame) if inputs.features else places

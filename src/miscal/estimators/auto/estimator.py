@@ -1,7 +1,8 @@
 """The default estimator: a portfolio of logit shifts, stacked out of fold, read out in a learned geometry.
 
 1. A global map g of the confidence: the simplest of identity, temperature and isotonic that the others do not beat
-   by two paired standard errors. Its out-of-fold log-odds are the offset of everything that follows.
+   by two paired standard errors (with few rows, one is asked of a temperature: :mod:`miscal.calibration.global_map`).
+   Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, boosted trees, and a shift
    for each k-means cluster.
 3. Refined scores, where there are many columns and at least 2,000 rows: kernels over (stacked score, confidence,
@@ -81,23 +82,23 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     groups = rows.units
     folds = assign_folds(groups, inner_folds(len(rows)), rng)
     maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
-    scaler = fit_scaler(rows.X, rows.confidence, rng)
+    scaler = fit_scaler(rows.X, rows.confidence, rng, rows.layout)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
     at = Query(scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
     learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed)
 
     fitted = _fit_scores(learning)
     structure = fitted.evidence.structure
-    combined = _combine(learning, fitted, structure=structure)
+    portfolio, candidates = _combine(learning, fitted, structure=structure)
     return AutoModel(
         global_map=maps.map,
         scaler=scaler,
         place=fitted.place,
         # kept even where no structure is claimed, since it gives every row its place, mass and neighbours
         local=fitted.local.geometry,
-        portfolio=_portfolio(fitted, combined),
+        portfolio=portfolio,
         support=find_support(at.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
-        candidates=(*_global_candidates(maps, learning), *combined.candidates),
+        candidates=(*_global_candidates(maps, learning), *candidates),
         evidence=fitted.evidence,
     )
 
@@ -154,17 +155,10 @@ def _evidence(rows: LearningRows, parts: Shifts, refined: Mapping[str, CrossFitt
     return weigh(rows.correct, at.offset, _stacked(rows, voting), at.raw, rows.folds, rows.weight)
 
 
-@dataclass(frozen=True)
-class _Combined:
-    """Weights of the first and of the last stack, and the table of what was combined, the stack last."""
-
-    first: Weights
-    final: Weights
-    candidates: tuple[ScoreCandidate, ...]
-
-
-def _combine(rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool) -> _Combined:
-    """Weigh the parts of the last stack, or return a first score alone."""
+def _combine(
+    rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool
+) -> tuple[Portfolio, tuple[ScoreCandidate, ...]]:
+    """Weigh the parts of the last stack, or a first score alone; and list what was combined, the stack last."""
     table = _candidates(rows, fitted)
     stack = _candidate(rows, "stack", _stacked(rows, columns(fitted.parts), _prior(fitted)))
     best = min(fitted.first, key=lambda name: table[name].log_loss)
@@ -181,7 +175,7 @@ def _combine(rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool)
     weighed = [
         replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
     ]
-    return _Combined(first, final, (*weighed, replace(stack, chosen=structure and not alone)))
+    return _portfolio(fitted, first, final), (*weighed, replace(stack, chosen=structure and not alone))
 
 
 def _prior(fitted: _CrossFittedScores) -> NDArray[np.float64]:
@@ -200,12 +194,12 @@ def _weights(rows: LearningRows, shifts: Shifts, prior: Array | None = None) -> 
     return dict(zip(shifts, found.tolist(), strict=True))
 
 
-def _portfolio(fitted: _CrossFittedScores, combined: _Combined) -> Portfolio:
+def _portfolio(fitted: _CrossFittedScores, first_weights: Weights, weights: Weights) -> Portfolio:
     later = {name: score.member for name, score in fitted.refined.items()}
     if LOCAL in fitted.parts:
         later[LOCAL] = fitted.local.member
     first = {name: score.member for name, score in fitted.first.items()}
-    return Portfolio(first, combined.first, fitted.first_scale, later, combined.final)
+    return Portfolio(first, first_weights, fitted.first_scale, later, weights)
 
 
 def _candidates(rows: LearningRows, fitted: _CrossFittedScores) -> dict[str, ScoreCandidate]:

@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.directions import oriented
 from miscal.calibration.calibrators import logit
+from miscal.data.triples import InputLayout
 from miscal.estimators.auto.distances import Distances
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.kernel import median_distance
@@ -32,17 +34,33 @@ class ScoreInputs:
         Leading components of x; the first has unit variance.
     level, rank : ndarray of shape (n,), float32
         Logit of the confidence, standardised; and its rank among the training confidences, in +-1.73.
+    numbers : ndarray of shape (n, m), float32
+        Columns of a table beside an embedding, scaled like x.
+    codes : ndarray of shape (n, c), int32
+        Level of each column that has levels; -1 is one that the training rows do not have.
     """
 
     x: NDArray[np.float32]
     components: NDArray[np.float32]
     level: NDArray[np.float32]
     rank: NDArray[np.float32]
+    numbers: NDArray[np.float32]
+    codes: NDArray[np.int32]
+
+    @property
+    def level_counts(self) -> list[int]:
+        """Number of levels of each column of `codes`, as far as these rows show."""
+        return [int(codes.max(initial=-1)) + 1 for codes in self.codes.T]
 
     @cached_property
     def distances(self) -> Distances:
         """Squared distances of x to the rows that kernels stand on; each table is computed once."""
         return Distances(self.x)
+
+    @cached_property
+    def number_distances(self) -> Distances:
+        """The same of the numbers beside an embedding."""
+        return Distances(self.numbers)
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,7 @@ class Scaler:
     component_axes: NDArray[np.float32]  # (p, q)
     level: NDArray[np.float64]  # mean and sd of the clipped logit
     sorted_logit: NDArray[np.float64]  # at most 2,001 quantiles
+    numbers: NDArray[np.float64]  # (2, m): mean and inverse sd of the numbers beside an embedding
 
     def __call__(self, X: Array, confidence: Array) -> ScoreInputs:
         """Scale rows.
@@ -63,15 +82,18 @@ class Scaler:
         Parameters
         ----------
         X : ndarray of shape (n, d)
+            As an :class:`~miscal.data.triples.InputLayout` says: places, numbers, codes.
         confidence : ndarray of shape (n,), in [0, 1]
 
         Returns
         -------
         ScoreInputs
         """
-        x = np.empty((len(X), self.rotation.shape[1] or len(self.mean)), np.float32)
+        places, beside = len(self.mean), len(self.mean) + self.numbers.shape[1]
+        x = np.empty((len(X), self.rotation.shape[1] or places), np.float32)
         for i in range(0, len(X), _BLOCK_ROWS):  # a wide X is not copied whole
-            part = _single((np.asarray(X[i : i + _BLOCK_ROWS], self.mean.dtype) - self.mean) * self.inverse_sd)
+            near = np.asarray(X[i : i + _BLOCK_ROWS, :places], self.mean.dtype)
+            part = _single((near - self.mean) * self.inverse_sd)
             x[i : i + _BLOCK_ROWS] = part @ self.rotation if self.rotation.shape[1] else part
         x /= np.float32(self.distance)
         log_odds = logit(confidence)
@@ -80,7 +102,14 @@ class Scaler:
         high = np.searchsorted(self.sorted_logit, log_odds, "right")
         # the middle rank of ties; sqrt(12) gives a uniform variable unit variance
         rank = ((low + high) / (2 * len(self.sorted_logit)) - 0.5) * np.sqrt(12)
-        return ScoreInputs(x, x @ self.component_axes, level.astype(np.float32), rank.astype(np.float32))
+        return ScoreInputs(
+            x,
+            x @ self.component_axes,
+            level.astype(np.float32),
+            rank.astype(np.float32),
+            _single((np.asarray(X[:, places:beside], np.float64) - self.numbers[0]) * self.numbers[1]),
+            X[:, beside:].astype(np.int32),
+        )
 
     def state(self) -> dict[str, NDArray]:
         """Arrays to save."""
@@ -89,7 +118,8 @@ class Scaler:
     @classmethod
     def from_state(cls, state: dict[str, NDArray]) -> Scaler:
         """Rebuild from `state`."""
-        return cls(**{**state, "distance": float(state["distance"][0])})
+        # models of earlier versions have no numbers beside an embedding
+        return cls(**{"numbers": np.zeros((2, 0)), **state, "distance": float(state["distance"][0])})
 
 
 def _single(scaled: Array) -> NDArray[np.float32]:
@@ -98,7 +128,7 @@ def _single(scaled: Array) -> NDArray[np.float32]:
     return scaled if scaled.dtype == np.float32 else np.clip(scaled, -largest, largest).astype(np.float32)
 
 
-def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
+def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: InputLayout | None = None) -> Scaler:
     """Learn the scaling from training rows (no labels).
 
     Columns are standardised (constant ones dropped to 0); more than 384 columns are cut to 384 principal components.
@@ -108,6 +138,8 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     X : ndarray of shape (n, d)
     confidence : ndarray of shape (n,), in [0, 1]
     rng : numpy.random.Generator
+    layout : InputLayout, optional
+        What the columns of X are; by default all of them are places.
 
     Returns
     -------
@@ -123,6 +155,9 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     (100, 3)
     """
     X = np.asarray(X)
+    layout = layout or InputLayout(X.shape[1])
+    beside = _standardised(X[:, layout.places : layout.places + layout.numbers], rng)
+    X = X[:, : layout.places]
     kind = X.dtype if X.dtype == np.float64 else np.dtype(np.float32)
     n, d = X.shape
     rows = X if n <= AUTO.component_rows else X[rng.choice(n, AUTO.component_rows, replace=False)]
@@ -145,7 +180,19 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator) -> Scaler:
     level = np.array([clipped.mean(), max(clipped.std(), 1e-3)])
     q = AUTO.rank_quantiles
     quantiles = log_odds if n <= q else log_odds[np.linspace(0, n - 1, q).round().astype(int)]
-    return Scaler(mean, inverse, rotation, distance, axes / np.float32(max(first, 1e-6)), level, quantiles)
+    axes = axes / np.float32(max(first, 1e-6))
+    return Scaler(mean, inverse, rotation, distance, axes, level, quantiles, beside)
+
+
+def _standardised(numbers: Array, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Mean and scale of each column, (2, m), by which two random rows are about 1 apart; 0 for one that is constant."""
+    numbers = numbers.astype(np.float64)
+    if not numbers.shape[1]:
+        return np.zeros((2, 0))
+    mean, sd = numbers.mean(0), numbers.std(0)
+    real = sd > _ROUNDING["float64"] * np.maximum(np.abs(mean), 1e-30)
+    inverse = np.where(real, 1 / np.where(real, sd, 1.0), 0.0)
+    return np.stack([mean, inverse / median_distance((numbers - mean) * inverse, rng, n_pairs=1_000)])
 
 
 def _components(x: Array, k: int) -> NDArray[np.float32]:
@@ -157,9 +204,7 @@ def _components(x: Array, k: int) -> NDArray[np.float32]:
         kept = (x.T @ left) / np.sqrt(values)
     else:
         kept = _leading(x.T @ x, k)[1]
-    # an eigenvector may come with either sign, depending on library and machine
-    sign = np.sign(kept[np.abs(kept).argmax(0), np.arange(kept.shape[1])])
-    return (kept * sign).astype(np.float32)
+    return oriented(kept).astype(np.float32)
 
 
 def _leading(products: Array, k: int) -> tuple[Array, Array]:

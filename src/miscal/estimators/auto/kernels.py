@@ -66,12 +66,15 @@ class KernelRecipe:
         the view of the confidence.
     from_raw : bool, default False
         The score starts from the log-odds of the confidence itself, not from those of the global map.
+    of : {"x", "numbers"}
+        The inputs that it sees: those that place rows, or the columns of a table beside an embedding.
     """
 
     name: str
     bandwidth: float
     view: str = "none"
     from_raw: bool = False
+    of: str = "x"
 
     @property
     def refined(self) -> bool:
@@ -82,7 +85,8 @@ class KernelRecipe:
         """Stack what the kernel sees of rows, the view of the confidence last, (n, p + 1)."""
         if self.refined:
             return _refined_columns(self.view.removeprefix("refined "), at)
-        return np.concatenate([at.inputs.x, self.seen(at)[:, None]], 1)
+        inputs = at.inputs.numbers if self.of == "numbers" else at.inputs.x
+        return np.concatenate([inputs, self.seen(at)[:, None]], 1)
 
     def seen(self, at: Query) -> NDArray[np.float32]:
         """Return the confidence as the kernel sees it, (n,); 0 where it does not."""
@@ -189,7 +193,8 @@ class KernelMember:
             seen, smooth = columns[:, -1], recipe.gram(columns, self.landmarks) @ self.coefficients
         else:
             seen = recipe.seen(at)
-            smooth = self._smooth(at.inputs.distances.to(self.places), seen)
+            distances = at.inputs.number_distances if recipe.of == "numbers" else at.inputs.distances
+            smooth = self._smooth(distances.to(self.places), seen)
         return start - at.offset + (smooth + recipe.linear_columns(seen, start) @ self.linear).astype(np.float64)
 
     @cached_property
@@ -225,6 +230,20 @@ WIDE = "kernel of x, wide"
 
 def first_recipes(rows: LearningRows) -> tuple[KernelRecipe, ...]:
     """Kernels of the first stack."""
+    return (*_of_places(rows), *_of_numbers(rows))
+
+
+def _of_numbers(rows: LearningRows) -> tuple[KernelRecipe, ...]:
+    if not rows.at.inputs.numbers.shape[1]:
+        return ()
+    middle, joint = AUTO.few_columns_bandwidths[1], AUTO.few_columns_joint_bandwidth
+    return (
+        KernelRecipe("kernel of columns", middle, of="numbers"),
+        KernelRecipe("kernel of columns and confidence", joint, "level", of="numbers"),
+    )
+
+
+def _of_places(rows: LearningRows) -> tuple[KernelRecipe, ...]:
     if rows.few_columns:
         narrow, middle, wide = AUTO.few_columns_bandwidths
         return (

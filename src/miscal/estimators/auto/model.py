@@ -231,7 +231,7 @@ class AutoModel:
         scaler, far, changed = self.scaler, 0, 0
         constant = scaler.inverse_sd == 0
         for part in blocks(len(X)):
-            apart = X[part] - scaler.mean
+            apart = X[part, : len(scaler.mean)] - scaler.mean
             far = far + (np.abs(apart) * scaler.inverse_sd > AUTO.far_value).sum(0)
             # a value that differs by rounding is the same
             changed = changed + (constant & (np.abs(apart) > 1e-4 * np.abs(scaler.mean))).sum(0)

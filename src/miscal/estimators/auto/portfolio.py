@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.state_folder import under, with_prefix
-from miscal.estimators.auto import clusters, kernels, trees
+from miscal.estimators.auto import clusters, kernels, levels, trees
 from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Member, Query, Recipe, State
 
@@ -29,6 +29,7 @@ FIRST: tuple[Family, ...] = (
     kernels.FAMILY,
     trees.FAMILY,
     clusters.FAMILY,
+    levels.FAMILY,
 )
 """The scores of the first stack, in the order of the table of candidates."""
 
@@ -107,8 +108,8 @@ class Portfolio:
         later = {name: member for name, member in self.later.items() if self.weighs(name)}
         total = np.zeros(len(at.offset))
         if self.weighs(FIRST_STACK) or any(name != LOCAL for name in later):
-            told = {name: member.shift(at) for name, member in self.first.items() if self.first_weights[name] != 0}
-            first = weighted(told, self.first_weights) if told else total
+            shifts = {name: member.shift(at) for name, member in self.first.items() if self.first_weights[name] != 0}
+            first = weighted(shifts, self.first_weights) if shifts else total
             total = total + self.weights[FIRST_STACK] * first
             at = replace(at, first=first / self.first_scale)
         return total + sum(self.weights[name] * member.shift(at) for name, member in later.items())
@@ -124,8 +125,8 @@ class Portfolio:
         for stage in ("first", "later"):
             content[stage] = []
             for place, (name, member) in enumerate(getattr(self, stage).items()):
-                told, held = member.state()
-                content[stage].append({"name": name, "kind": member.kind, "content": told})
+                values, held = member.state()
+                content[stage].append({"name": name, "kind": member.kind, "content": values})
                 arrays |= with_prefix(f"{stage}{place}", held)
         return content, arrays
 

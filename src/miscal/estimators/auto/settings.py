@@ -101,6 +101,14 @@ class AutoSettings:
     # steps of EM: the prior of most likelihood has a few atoms, approached slowly; after so many it is still smooth
     em_steps: int = 200
 
+    # --- shifts by the levels of columns ---
+    # standard deviations of the effects of a column's levels that are weighed, in log-odds; set by hand
+    level_spreads: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0)
+    # rounds of backfitting: the effects of columns that go together settle in a few; set by hand
+    level_sweeps: int = 5
+    # pull of a level's shift to 0 where trees see it, in rows at even odds over 4: independent of any outcome
+    level_ridge: float = 5.0
+
     # --- local shift ---
     # rows read from: a query costs one kernel weight for each (the paper's bank is of the same size)
     bank_rows: int = 20_000

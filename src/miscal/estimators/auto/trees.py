@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from miscal.base.errors import InternalError
 from miscal.estimators.auto.inputs import ScoreInputs
+from miscal.estimators.auto.levels import LevelStatistics, level_columns
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
 from miscal.estimators.auto.path import BestOfPath
 from miscal.estimators.auto.ridge import negative_log_likelihood
@@ -44,7 +45,10 @@ _LIGHTGBM = {
 
 
 def tree_columns(inputs: ScoreInputs) -> NDArray[np.float32]:
-    """Columns the trees may split: inputs (their leading components where there are many), logit of the confidence.
+    """Columns the trees may split, but for the levels of columns.
+
+    These are the inputs (their leading components where there are many), the logit of the confidence, and the numbers
+    of a table beside an embedding.
 
     Parameters
     ----------
@@ -52,10 +56,10 @@ def tree_columns(inputs: ScoreInputs) -> NDArray[np.float32]:
 
     Returns
     -------
-    ndarray of shape (n, q + 1), float32
+    ndarray of shape (n, q + 1 + m), float32
     """
     place = inputs.components if inputs.x.shape[1] > inputs.components.shape[1] else inputs.x
-    return np.concatenate([place, inputs.level[:, None]], 1)
+    return np.concatenate([place, inputs.level[:, None], inputs.numbers], 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +145,18 @@ class TreeMember:
     Attributes
     ----------
     text : str
+    levels : tuple of ndarray of shape (size,), float64
+        What stands for each level of the columns that have levels.
     """
 
     kind: ClassVar[str] = "trees"
 
     text: str
+    levels: tuple[NDArray[np.float64], ...] = ()
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
-        return self.forest(tree_columns(at.inputs))
+        return self.forest(_with_levels(tree_columns(at.inputs), self.levels, at.inputs.codes))
 
     @cached_property
     def forest(self) -> Forest:
@@ -157,13 +164,16 @@ class TreeMember:
         return Forest.of(self.text)
 
     def state(self) -> State:
-        """Return the text as bytes."""
-        return {}, {"text": np.frombuffer(self.text.encode(), np.uint8)}
+        """Return the text as bytes, and what stands for levels."""
+        levels = {f"level{j}": one for j, one in enumerate(self.levels)}
+        return {"levels": len(self.levels)}, {"text": np.frombuffer(self.text.encode(), np.uint8)} | levels
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild from `state`."""
-        return cls(arrays["text"].tobytes().decode())
+        # models of earlier versions have no levels
+        levels = tuple(arrays[f"level{j}"] for j in range(content.get("levels", 0)))
+        return cls(arrays["text"].tobytes().decode(), levels)
 
 
 @dataclass(frozen=True)
@@ -174,21 +184,59 @@ class TreeRecipe:
 
     def crossfit(self, rows: LearningRows) -> CrossFitted:
         """Boost out of fold, and on all rows."""
-        columns, every = tree_columns(rows.at.inputs), np.arange(len(rows))
-        data = _binned(rows, columns)
-        folds = [rows.folds == k for k in np.unique(rows.folds)]
-        boosters = [_Boosting(rows, data, np.flatnonzero(~inside)) for inside in folds]
+        fold = np.unique(rows.folds, return_inverse=True)[1]
+        seen = _Columns(rows, fold)
+        folds = [fold == k for k in range(fold.max() + 1)]
+        boosters = [_Boosting(rows, seen.learned(k), np.flatnonzero(~inside)) for k, inside in enumerate(folds)]
+        told = [seen.left_out(k)[inside] for k, inside in enumerate(folds)]
         path, shift = BestOfPath(), np.zeros(len(rows))
         for rounds in AUTO.tree_rounds:
-            for inside, booster in zip(folds, boosters, strict=True):
-                shift[inside] += booster.grow(rounds, columns[inside])
+            for inside, booster, columns in zip(folds, boosters, told, strict=True):
+                shift[inside] += booster.grow(rounds, columns)
             loss = np.average(negative_log_likelihood(rows.correct, rows.at.offset + shift), weights=rows.weight)
             if path.ends(float(loss), (rounds, shift.copy())):
                 break
         rounds, shift = path.best
-        final = _Boosting(rows, data, every)
-        final.grow(rounds, columns[:0])
-        return CrossFitted(TreeMember(final.text()), shift, {"rounds": rounds})
+        final = _Boosting(rows, seen.learned(), np.arange(len(rows)))
+        final.grow(rounds, told[0][:0])
+        return CrossFitted(TreeMember(final.text(), seen.levels), shift, {"rounds": rounds})
+
+
+class _Columns:
+    """Columns of the rows learned from: what stands for a level is never told by the row's own fold."""
+
+    def __init__(self, rows: LearningRows, fold: NDArray[np.integer]) -> None:
+        self._rows, self._fold, self._plain = rows, fold, tree_columns(rows.at.inputs)
+        self._statistics = LevelStatistics.of(rows, fold) if rows.at.inputs.codes.shape[1] else None
+        # without levels the columns hold no outcomes, and are cut into bins once for all folds
+        self._binned = None if self._statistics else _binned(rows, self._plain)
+
+    def learned(self, left_out: int | None = None) -> Dataset:
+        """Rows to boost on while a fold is left out: each row's levels are told by neither that fold nor its own."""
+        if self._statistics is None:
+            return self._binned
+        columns = np.concatenate([self._plain, np.zeros(self._rows.at.inputs.codes.shape, np.float32)], 1)
+        for k in range(self._fold.max() + 1):
+            inside = self._fold == k
+            without = self._statistics.without(*{k, k if left_out is None else left_out})
+            columns[inside, self._plain.shape[1] :] = level_columns(without, self._rows.at.inputs.codes[inside])
+        return _binned(self._rows, columns)
+
+    def left_out(self, fold: int) -> NDArray[np.float32]:
+        """Rows as a fit without a fold sees new ones."""
+        levels = () if self._statistics is None else self._statistics.without(fold)
+        return _with_levels(self._plain, levels, self._rows.at.inputs.codes)
+
+    @property
+    def levels(self) -> tuple[NDArray[np.float64], ...]:
+        """What stands for each level in new rows."""
+        return () if self._statistics is None else tuple(self._statistics.without())
+
+
+def _with_levels(
+    columns: NDArray[np.float32], levels: Sequence[NDArray[np.float64]], codes: NDArray[np.integer]
+) -> NDArray[np.float32]:
+    return np.concatenate([columns, level_columns(levels, codes)], 1) if levels else columns
 
 
 def _settings(rows: LearningRows) -> dict[str, Any]:

@@ -123,7 +123,9 @@ class PaperField:
         device: str = "auto",
     ) -> None:
         check_grid(sigmas, lambdas)
-        _check_whole(max_epochs=max_epochs, patience=patience, bank_size=bank_size)
+        for name, value in {"max_epochs": max_epochs, "patience": patience, "bank_size": bank_size}.items():
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise InputError(f"{name} must be a whole number of at least 1; got {value!r}")
         if not isinstance(stop_hopeless, bool):
             raise InputError(f"stop_hopeless must be true or false; got {stop_hopeless!r}")
         self.sigmas, self.lambdas = sigmas, lambdas
@@ -154,7 +156,7 @@ class PaperField:
             For another split, fewer than 20 training or 2 validation rows, or a column whose numbers are so large
             beside their differences that single precision merges them.
         """
-        rows = replace(rows, X=_single(rows.X))
+        rows = replace(rows, X=_single(rows.places), layout=None)
         X, f, y = rows.X, rows.confidence, rows.correct
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         rng = np.random.default_rng(self.random_state)
@@ -222,8 +224,8 @@ class PaperField:
 
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences; the kernel is all there is, so nothing is left out."""
-        told = self.estimate(X, confidence)
-        return Correction(told.delta, told.corrected, told.supported, told.mass, told.local)
+        found = self.estimate(X, confidence)
+        return Correction(found.delta, found.corrected, found.supported, found.mass, found.local)
 
     def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
         """Estimate delta alone, float64 (n,); without confidences by equation 2, far off the mean residual."""
@@ -337,6 +339,8 @@ class PaperField:
 
     def _embed(self, X: np.ndarray) -> np.ndarray:
         with one_thread():
+            # beside the places of mixed inputs there are columns that the paper does not speak of
+            X = X[:, : self.phi_.sizes[0]]
             # torch warns of memory that must not be written to
             # farther off, the network would leave the range of its numbers; no row learned from is
             near = X if not len(X) or np.abs(X).max() <= LARGEST_SINGLE else np.clip(X, -LARGEST_SINGLE, LARGEST_SINGLE)
@@ -363,12 +367,6 @@ def _single(X: np.ndarray) -> np.ndarray:
             "or take method 'auto', which centres by itself"
         )
     return X.astype(np.float32)
-
-
-def _check_whole(**settings: Any) -> None:
-    for name, value in settings.items():
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{name} must be a whole number of at least 1; got {value!r}")
 
 
 def _train_and_val(rows: Triples, weight: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -1,14 +1,17 @@
 """The limit of the hidden miscalibration, from the covariance of outcome and field among rows of like confidence.
 
-The outcome is centred by mu(f), which other rows gave, and the sign of the field by its mean among rows of near-equal
-confidence; errors of the two enter only as their product. s is counted only on the rows where the field is worth their
-noise (:func:`counted`). The limit inverts a simulated test of the size of a shift (:func:`shift_limit`).
+The outcome is centred by mu(f), which other rows gave, and s in [-1, 1] by its mean among rows of near-equal
+confidence; errors of the two enter only as their product. Two s are tried, and neither sees an outcome: the sign of the
+field on the rows where it is worth their noise (:func:`counted`), which says most where the field is right, and the
+field by its size (:func:`by_size`), which says most where it is noisy. The limit inverts a simulated test of each, and
+takes their p-values together at every size (:func:`common_limit`). Where the field is strong, and of over 5,000 rows,
+only the first is tried (:func:`_weighings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +20,7 @@ from scipy.special import ndtri
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.blocks import MID, spend
+from miscal.evidence.combination import either
 from miscal.evidence.conditional import (
     beyond_confidence,
     centred,
@@ -53,6 +57,11 @@ class Weighed:
     weight : (n,) float64
         Sign of the field on the rows that count, less its mean in the stratum, times what the row counts; all 0 where
         nothing is claimed.
+    sized : (n,) float64
+        The same, of the field by its size.
+    gain, variance : float, default 0
+        Of the rows that count: by how much the field moves their rates, and the variance of their outcomes, both added
+        up.
     design : SurveyDesign, or None
         Rows whose outcomes hang together.
     """
@@ -62,6 +71,9 @@ class Weighed:
     field: Floats
     stratum: Ints
     weight: Floats
+    sized: Floats
+    gain: float = 0.0
+    variance: float = 0.0
     design: SurveyDesign | None = None
 
     @property
@@ -90,6 +102,11 @@ class Weighed:
         return _missing_variance(self.correct, self.weight, self.expected, self.design)
 
     @property
+    def weighed_by_size(self) -> Weighed:
+        """The same rows, their weights the field by its size."""
+        return replace(self, weight=self.sized)
+
+    @property
     def claims(self) -> bool:
         """Whether the field claims anything that the confidence does not say."""
         return bool(np.abs(self.weight).max() > 1e-12)
@@ -107,9 +124,33 @@ def covariance_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.ran
         return NOTHING_CLAIMED
     p_value = _p_value(blocks, settings, rng)
     rejected = p_value <= 1 - settings.confidence_level
-    low = _limit(blocks, settings, rng) if rejected else 0.0
-    value = np.mean(np.concatenate([block.weight * block.residual for block in blocks]))
-    return Bound(float(np.clip(value, -1, 1)), min(1.0, low), p_value)
+    low = common_limit(blocks, rng=rng, settings=settings) if rejected else 0.0
+    return Bound(float(np.clip(_estimate(blocks, settings), -1, 1)), min(1.0, low), p_value)
+
+
+def _weighings(blocks: Sequence[Weighed], settings: EvidenceSettings) -> Sequence[Sequence[Weighed]]:
+    """Return the blocks with the weights that are tried; no outcome is looked at.
+
+    The sign alone, where even half of the field would give it a limit above 0 with 80 % power: what is learned from few
+    rows overstates itself, and a second test has its price. Of many rows too, as other weights would take long to draw.
+    """
+    gain, variance = (sum(getattr(block, name) for block in blocks) for name in ("gain", "variance"))
+    needed = (ndtri(settings.confidence_level) + settings.z_power) * np.sqrt(variance)
+    if settings.believed_share * gain > needed or not _drawn(blocks, settings):
+        return [blocks]
+    return [blocks, [block.weighed_by_size for block in blocks]]
+
+
+def _drawn(blocks: Sequence[Weighed], settings: EvidenceSettings) -> bool:
+    return sum(len(block.correct) for block in blocks) <= settings.drawn_rows
+
+
+def _estimate(blocks: Sequence[Weighed], settings: EvidenceSettings) -> float:
+    """Mean of weight * residual over all rows, with the weights that make it larger."""
+    return max(
+        float(np.mean(np.concatenate([block.weight * block.residual for block in weighing])))
+        for weighing in _weighings(blocks, settings)
+    )
 
 
 def weigh(rows: LabelledRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Weighed:
@@ -128,12 +169,16 @@ def weigh(rows: LabelledRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) ->
     """
     group, mass = rows.group, rows.mass
     stratum = strata(rows.confidence, settings.stratum_rows, group)
-    sign = np.sign(rows.hidden) * counted(rows.hidden, rows.expected, settings, mass=mass)
-    weight = mass * centred(sign, stratum, mass) * _regained(mass, stratum, rows.confidence)
+    kept = counted(rows.hidden, rows.expected, settings, mass=mass)
+    gain, variance = _gain_and_variance(rows.hidden, rows.expected, mass)
+    sign = np.sign(rows.hidden) * kept
+    regained = mass * _regained(mass, stratum, rows.confidence)
+    weight, sized = (regained * centred(s, stratum, mass) for s in (sign, by_size(rows.hidden, settings)))
     field = beyond_confidence(rows.hidden, rows.confidence, settings.smoothed_rows, group)
     if rows.weight is not None:
         field = mass * centred(field, stratum, mass)
-    return Weighed(rows.correct, rows.expected, field, stratum, weight, rows.design)
+    told = float(gain[kept].sum()), float(variance[kept].sum())
+    return Weighed(rows.correct, rows.expected, field, stratum, weight, sized, *told, rows.design)
 
 
 def _missing_variance(correct: Floats, weight: Floats, centre: Floats, design: SurveyDesign | None) -> float:
@@ -181,13 +226,6 @@ def _mid_p_value(block: Weighed, settings: EvidenceSettings, rng: np.random.Gene
     )
 
 
-def _limit(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.random.Generator) -> float:
-    if len(blocks) == 1:
-        (one,) = blocks
-        return shift_limit(one.correct, one.weight, one.expected, rng=rng, settings=settings, design=one.design)
-    return common_limit(blocks, rng=rng, settings=settings)
-
-
 def counted(
     field: Floats, expected: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS, *, mass: Floats | None = None
 ) -> NDArray[np.bool_]:
@@ -221,11 +259,7 @@ def counted(
     >>> counted(np.full(1000, 0.1), np.full(1000, 0.4)).all()
     np.True_
     """
-    rate = np.clip(expected + field, 0.0, 1.0)
-    gain = np.abs(rate - expected)
-    variance = np.maximum(expected * (1 - expected), rate * (1 - rate))
-    if mass is not None:
-        gain, variance = mass * gain, mass**2 * variance
+    gain, variance = _gain_and_variance(field, expected, 1.0 if mass is None else mass)
     ratio = gain / np.maximum(variance, np.finfo(float).tiny)
     order = np.argsort(-ratio, kind="stable")
     gains, noise = np.cumsum(gain[order]), np.sqrt(np.cumsum(variance[order]))
@@ -235,76 +269,59 @@ def counted(
     return ratio >= ratio[order[np.argmax(best)]]
 
 
-def shift_limit(
-    correct: Floats,
-    weight: Floats,
-    centre: Floats,
-    *,
-    rng: np.random.Generator,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    design: SurveyDesign | None = None,
-) -> float:
-    """Lower limit of the mean of weight * (p - centre), where y ~ Bernoulli(p).
+def _gain_and_variance(field: Floats, expected: Floats, mass: Floats | float) -> tuple[Floats, Floats]:
+    """By how much a field moves the rates, and the variance of the outcomes with or without it, the larger."""
+    rate = np.clip(expected + field, 0.0, 1.0)
+    return mass * np.abs(rate - expected), mass**2 * np.maximum(expected * (1 - expected), rate * (1 - rate))
 
-    The smallest shift of the probabilities from `centre` in the direction of the weights under which a sum as large as
-    the observed one is no longer rare, by simulation; where the outcomes vary more than `centre` says, or hang
-    together, with their variance. Above 5,000 rows only those are drawn whose sum is not near
-    enough to normal (:func:`~miscal.evidence.sums.near_normal`); the sum of the others is taken as normal, its variance
-    that under the shift or that under `centre`, the larger (where p is spread around `centre`, that under `centre` is).
 
-    The same random numbers serve every shift that the bisection tries (common random numbers). With a uniform number
-    for each row, every outcome is monotone in the shift, so the estimated tail is too and the bisection finds its one
-    crossing. With fresh numbers at each step, noise would decide every step near the crossing. Above 5,000 rows the
-    draws start from the same seed, which keeps most of that.
+def by_size(field: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Floats:
+    """Scale a field to [-1, 1], its largest values alike: field / q, clipped, q the 95 % quantile of its size.
+
+    A field that was learned from few rows has noise on every row. Its sign counts a row on which it is next to nothing
+    as much as one on which it is sure, or, where rows are left out, the noise decides which.
 
     Parameters
     ----------
-    correct : (n,) float64, 0 or 1
-    weight : (n,) float64
-        Fixed before the outcomes.
-    centre : (n,) float64 in [0, 1]
-        Probabilities that the shifts are counted from.
-    rng : numpy.random.Generator
+    field : (n,) float64 in [-1, 1]
     settings : EvidenceSettings, optional
-        Of which the confidence level and the draws are used.
-    design : SurveyDesign, optional
-        Rows whose outcomes hang together.
+        Of which the quantile is used.
 
     Returns
     -------
-    float >= 0
-        0 if the sum is not significantly large.
+    (n,) float64 in [-1, 1]
+        The sign, where so few rows have a field at all that the quantile is 0.
 
     Examples
     --------
-    >>> y, sign, half = np.r_[np.ones(60), np.zeros(40)], np.ones(100), np.full(100, 0.5)
-    >>> low = shift_limit(y, sign, half, rng=np.random.default_rng(0))
-    >>> bool(0.0 < low < 0.04)
-    True
+    >>> by_size(np.array([0.0, 0.05, -0.1, 0.1])).round(2).tolist()
+    [0.0, 0.5, -1.0, 1.0]
     """
-    drawn, alpha = len(weight) <= settings.drawn_rows, 1 - settings.confidence_level
-    missing = _missing_variance(correct, weight, centre, design)
-    tail = tail_of(correct, weight, centre, rng, settings, drawn=drawn, missing=missing)
-
-    def shifted(size: float) -> Floats:
-        return np.clip(centre + size * np.sign(weight), 0.0, 1.0)
-
-    if tail(shifted(0.0)) > alpha:
-        return 0.0
-    halvings = settings.drawn_halvings if drawn else settings.halvings
-    low = largest_rejected(lambda size: tail(shifted(size)) <= alpha, halvings)
-    return float(np.mean(weight * (shifted(low) - centre)))
+    largest = float(np.quantile(np.abs(field), settings.size_quantile))
+    return np.clip(field, -largest, largest) / largest if largest > 0 else np.sign(field)
 
 
 def common_limit(
     blocks: Sequence[Weighed], *, rng: np.random.Generator, settings: EvidenceSettings = EVIDENCE_DEFAULTS
 ) -> float:
-    """Lower limit of E|h| from several blocks: the largest size that the blocks together reject.
+    """Lower limit of E|h|: the largest size that is rejected.
 
-    Whatever the field of a block, its mean of weight * (p - centre) is at most E|h|. So a size is put to the test by
-    shifting the probabilities of every block until that mean is as large (or as large as it can be), and the blocks'
-    tails are combined as :mod:`miscal.evidence.blocks` says. (A common shift of the probabilities would not do: where
-    fields count different shares of the rows, the same shift means different sizes, and their mean may be above E|h|.)
+    Whatever the weights of a block, its mean of weight * (p - expected) is at most E|h|. So a size is put to the test
+    by shifting the probabilities of every block, in the direction of its weights, until that mean is as large (or as
+    large as it can be). The p-value is that of a sum as large as the observed one, by simulation; where the outcomes
+    vary more than `expected` says, or hang together, with their variance. Several blocks are combined as
+    :mod:`miscal.evidence.blocks` says. (A common shift of the probabilities would not do: where fields count different
+    shares of the rows, the same shift means different sizes, and their mean may be above E|h|.) The p-values of the two
+    weights are combined by :func:`~miscal.evidence.combination.either`, as each is blind to sizes beyond its reach.
+
+    Above 5,000 rows only those are drawn whose sum is not near enough to normal
+    (:func:`~miscal.evidence.sums.near_normal`); the sum of the others is taken as normal, its variance that under the
+    shift or that under `expected`, the larger (where p is spread around it, that under `expected` is).
+
+    The same random numbers serve every size that the bisection tries (common random numbers). With a uniform number
+    for each row, every outcome is monotone in the shift, so the estimated tail is too and the bisection finds its one
+    crossing. With fresh numbers at each step, noise would decide every step near the crossing. Above 5,000 rows the
+    draws start from the same seed, which keeps most of that.
 
     Parameters
     ----------
@@ -317,27 +334,44 @@ def common_limit(
     Returns
     -------
     float >= 0
-        0 if the blocks together do not reject that there is nothing.
+        0 if it is not rejected that there is nothing.
+
+    Examples
+    --------
+    >>> y, sign, half = np.r_[np.ones(60), np.zeros(40)], np.ones(100), np.full(100, 0.5)
+    >>> rows = Weighed(y, half, sign, np.zeros(100, dtype=int), weight=sign, sized=sign)
+    >>> low = common_limit([rows], rng=np.random.default_rng(0))
+    >>> bool(0.0 < low < 0.04)
+    True
     """
-    rows, claims = [len(block.correct) for block in blocks], [block.claims for block in blocks]
-    budget, alpha = spend(rows, claims), 1 - settings.confidence_level
-    drawn = sum(rows) <= settings.drawn_rows
-    tests = [
-        _SizeTest(
-            b.weight,
-            b.expected,
-            tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=MID, missing=b.missing_variance),
-        )
-        for b in blocks
-    ]
+    alpha, drawn = 1 - settings.confidence_level, _drawn(blocks, settings)
+    tests = [_size_test(weighing, rng, settings, drawn=drawn) for weighing in _weighings(blocks, settings)]
 
     def together(size: float) -> float:
-        return budget.p_value([test.p_value(size) for test in tests])
+        return either([test(size) for test in tests])
 
     if together(0.0) > alpha:
         return 0.0
     halvings = settings.drawn_halvings if drawn else settings.halvings
-    return largest_rejected(lambda size: together(size) <= alpha, halvings)
+    # no size above the estimate is rejected, and the steps are small where that is
+    return largest_rejected(lambda size: together(size) <= alpha, halvings, high=max(0.0, _estimate(blocks, settings)))
+
+
+def _size_test(
+    blocks: Sequence[Weighed], rng: np.random.Generator, settings: EvidenceSettings, *, drawn: bool
+) -> Callable[[float], float]:
+    """P-value of a size, by all blocks together."""
+    budget = spend([len(block.correct) for block in blocks], [block.claims for block in blocks])
+    tie = 1.0 if len(blocks) == 1 else MID
+    tests = [
+        _SizeTest(
+            b.weight,
+            b.expected,
+            tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie, missing=b.missing_variance),
+        )
+        for b in blocks
+    ]
+    return lambda size: budget.p_value([test.p_value(size) for test in tests])
 
 
 class _SizeTest:

@@ -29,11 +29,6 @@ class Bound:
     low: float
     p_value: float
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """``(low, 1)``."""
-        return self.low, 1.0
-
 
 NOTHING_CLAIMED = Bound(0.0, 0.0, 1.0)
 """The bound where the field claims nothing: there is nothing to test."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
+from miscal.base.number_wording import percent
 from miscal.findings.conditions.condition import Condition, Stored
 
 
@@ -102,7 +103,7 @@ class Mixed:
     share : float
         Share of the rows that have it, in [0, 1].
     nearly_all : bool
-        Whether these are so many that the others are not told.
+        Whether these are so many that the others are not named.
     terms : tuple of TermShare
         Terms of the texts that tell the group from other rows, where no column does.
     typical : tuple of int
@@ -120,12 +121,12 @@ class Mixed:
     @property
     def words(self) -> str:
         """``"mixed: 23 values of subject, law the most common (31 %); rows 4 and 8 are typical"``."""
-        told = self._told
+        most_common = self._most_common
         typical = f"; rows {' and '.join(map(str, self.typical))} are typical" if self.typical else ""
-        return f"mixed: {told}{typical}" if told else f"mixed{typical}"
+        return f"mixed: {most_common}{typical}" if most_common else f"mixed{typical}"
 
     @property
-    def _told(self) -> str:
+    def _most_common(self) -> str:
         if self.common is None:
             return ", ".join(one.words for one in self.terms)
         if self.nearly_all:
@@ -136,8 +137,8 @@ class Mixed:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it speaks of."""
-        told = [*([] if self.common is None else [self.common]), *(one.condition for one in self.terms)]
-        return tuple(dict.fromkeys(column for one in told for column in one.columns))
+        conditions = [*([] if self.common is None else [self.common]), *(one.condition for one in self.terms)]
+        return tuple(dict.fromkeys(column for one in conditions for column in one.columns))
 
     def redacted(self, number: Callable[[str], int]) -> Mixed:
         """Return the same with numbers for terms of the texts."""
@@ -148,13 +149,6 @@ class Mixed:
 
 Composition = Annotated[Alike | Mostly | Mixed, Field(discriminator="kind")]
 """What a group is made of."""
-
-_ADAPTER: TypeAdapter = TypeAdapter(Composition)
-
-
-def composition_dict(made_of: Alike | Mostly | Mixed) -> dict[str, Any]:
-    """Return what a group is made of as plain JSON values."""
-    return _ADAPTER.dump_python(made_of, mode="json")
 
 
 def described(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:
@@ -180,18 +174,6 @@ def described(condition: Condition, made_of: Alike | Mostly | Mixed | None = Non
 def phrase(condition: Condition, made_of: Alike | Mostly | Mixed | None = None) -> str:
     """Name the rows of a group in the middle of a sentence: ``"rows with subject = law"``.
 
-    A mixed group is not told in more words than its condition has.
+    A mixed group is not described in more words than its condition has.
     """
     return f"{condition.phrase}: {made_of.words}" if isinstance(made_of, Alike) else condition.phrase
-
-
-def percent(share: float) -> str:
-    """Round to whole per cent; what is not all is not called 100 %.
-
-    Examples
-    --------
-    >>> percent(0.312), percent(0.9999), percent(1.0)
-    ('31 %', 'over 99 %', '100 %')
-    """
-    rounded = f"{100 * share:.0f} %"
-    return "over 99 %" if rounded == "100 %" and share < 1 else rounded

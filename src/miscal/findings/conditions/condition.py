@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
+from miscal.base.json_values import plain
 from miscal.findings.conditions.frame import Frame
 
 Mask = NDArray[np.bool_]
@@ -104,7 +105,7 @@ class Condition(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as plain JSON values, from which :func:`read_condition` makes an equal one."""
-        return {"kind": self.kind, **_adapter(type(self)).dump_python(self, mode="json")}
+        return plain({"kind": self.kind, **_adapter(type(self)).dump_python(self, mode="json")})
 
 
 @cache

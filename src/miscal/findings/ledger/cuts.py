@@ -15,12 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.conditions.kinds.cut import Cut
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, Size, size, standard_score
+from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 
 _STREAM = 34
 _NO_VARIANCE = 1e-9
@@ -45,9 +46,9 @@ class SequentialField:
     block: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedCut:
-    """Rows at one end of the hidden field that were judged.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgedCut(Tested):
+    """Rows at one end of the hidden field that were judged, one-sided, in the direction that the field says.
 
     Attributes
     ----------
@@ -56,25 +57,14 @@ class JudgedCut:
         Whether they have the lowest values of the field, not the highest.
     quantile : float
         Share of each block that they are.
-    z : float
-        Combined normal score; negative where less often right than rows of equal confidence.
-    p_value, p_adjusted : float
-        One-sided, in the direction that the field says, given the groups told apart; and adjusted for all cuts, and
-        for the share of the error they have.
-    level : float
-        Level at which this cut was tested.
-    beyond : Size or None
-        How much more often its rows are right than other rows of equal confidence in the same groups told apart.
+    z, p_value, p_adjusted, level, beyond
+        As in :class:`~miscal.findings.ledger.sizes.Tested`: given the groups told apart, adjusted for all cuts and for
+        the share of the error that they have.
     """
 
     rows: np.ndarray
     lowest: bool
     quantile: float
-    z: float
-    p_value: float
-    p_adjusted: float
-    level: float
-    beyond: Size | None
 
 
 def condition_of(cut: JudgedCut, field: SequentialField, hidden: np.ndarray, row: np.ndarray) -> Cut:
@@ -171,7 +161,8 @@ def judged_cuts(
             if p_value <= level and (lowest not in best or p_value < best[lowest].p_value):
                 adjusted = min(1.0, p_value * settings.significance / level)
                 beyond = test.size(end, standard_score(p_value, -1 if lowest else 1, sides=1), float(-ndtri(level)))
-                best[lowest] = JudgedCut(end, lowest, quantile, z, p_value, adjusted, level, beyond)
+                tested = {"z": z, "p_value": p_value, "p_adjusted": adjusted, "level": level, "beyond": beyond}
+                best[lowest] = JudgedCut(rows=end, lowest=lowest, quantile=quantile, **tested)
     return sorted(best.values(), key=lambda cut: cut.p_value)
 
 
@@ -223,7 +214,7 @@ class _Test:
             p_value = max(p_value, float(ndtr(side * self._combined(self._exact, rows))), _LEAST)
         return z, p_value
 
-    def size(self, rows: np.ndarray, z: float, least: float) -> Size | None:
+    def size(self, rows: np.ndarray, z: float, least: float) -> Measure:
         """How much more often a group is right; its score is one weighted sum of residuals, of variance 1."""
         factors = np.zeros(len(rows))
         for place, (inside, weight) in enumerate(self.blocks):

@@ -10,7 +10,7 @@ from scipy.sparse import csc_array
 from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, TermShare
 from miscal.findings.conditions.kinds.any_of import AnyOf
 from miscal.findings.conditions.kinds.both import Both
-from miscal.findings.ledger.groups import CLUSTER, PAIR, TERM, Groups, Part
+from miscal.findings.ledger.groups import CLUSTER, PAIR, TERM, ColumnGroups, Groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 _BEAM = 30
@@ -54,7 +54,7 @@ def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGE
     >>> made_of((np.arange(160) > 50) & (np.arange(160) < 90), named_groups({"kind": kind})).words
     '74 % have kind = law'
     """
-    best, told = 0.0, None
+    best, composition = 0.0, None
     for part in groups.parts:
         shares, others = _shares(inside, part)
         order = np.argsort(-shares, kind="stable")
@@ -65,8 +65,8 @@ def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGE
             # a second value has to earn its words
             if telling and share > best + (0 if count == 1 else 2 * settings.gain_of_part):
                 best = share
-                told = Mostly(_joined([part.cells[cell] for cell in top], union=True), share)
-    return told
+                composition = Mostly(_joined([part.cells[cell] for cell in top], union=True), share)
+    return composition
 
 
 def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Alike | None:
@@ -132,15 +132,15 @@ def _joined(conditions: Sequence[Condition], *, union: bool) -> Condition:
     return AnyOf(tuple(conditions)) if union else Both(tuple(conditions))
 
 
-def _shares(inside: np.ndarray, part: Part) -> tuple[np.ndarray, np.ndarray]:
+def _shares(inside: np.ndarray, part: ColumnGroups) -> tuple[np.ndarray, np.ndarray]:
     """Share of each cell inside and outside."""
     counts = [np.bincount(part.codes[rows], minlength=len(part.cells)) for rows in (inside, ~inside)]
     return counts[0] / max(1, inside.sum()), counts[1] / max(1, (~inside).sum())
 
 
-def _composition(inside: np.ndarray, parts: Sequence[Part], settings: LedgerSettings) -> Mixed | None:
+def _composition(inside: np.ndarray, parts: Sequence[ColumnGroups], settings: LedgerSettings) -> Mixed | None:
     """Tell how many values of a column the rows have, and the most common; of the column that tells most of them."""
-    best, told = -np.inf, None
+    best, composition = -np.inf, None
     for part in parts:
         shares, others = _shares(inside, part)
         if (shares > 0).sum() < 2:
@@ -148,13 +148,13 @@ def _composition(inside: np.ndarray, parts: Sequence[Part], settings: LedgerSett
         overall = inside.mean() * shares + (1 - inside.mean()) * others
         seen = shares > 0
         # information about the group, less what as many values tell by chance
-        told_of_it = float(np.sum(shares[seen] * np.log(shares[seen] / overall[seen])))
-        information = told_of_it - (seen.sum() - 1) / (2 * inside.sum())
+        gained = float(np.sum(shares[seen] * np.log(shares[seen] / overall[seen])))
+        information = gained - (seen.sum() - 1) / (2 * inside.sum())
         if information > best:
             best, top = information, int(np.argmax(shares))
             share = float(shares[top])
-            told = Mixed(int(seen.sum()), part.cells[top], share, share >= settings.nearly_all)
-    return told
+            composition = Mixed(int(seen.sum()), part.cells[top], share, share >= settings.nearly_all)
+    return composition
 
 
 def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tuple[TermShare, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csc_array, hstack
@@ -43,11 +43,11 @@ class Groups:
         VALUE, INTERVAL, PAIR, TERM or CLUSTER.
     member : sparse array of shape (n, m), float64
         1 where a row is in a group.
-    parts : tuple of Part
+    parts : tuple of ColumnGroups
         The columns whose values are groups, with the value of each row: what a group is made of.
     typical : tuple of m tuples of int
         Rows (positions) at the centre of a cluster; none for named groups.
-    columns : tuple of Part
+    columns : tuple of ColumnGroups
         Every column, cut into its values, or into bins where it holds many distinct numbers or dates.
     """
 
@@ -55,9 +55,9 @@ class Groups:
     also: tuple[tuple[Condition, ...], ...]
     kinds: np.ndarray
     member: csc_array
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ColumnGroups, ...] = ()
     typical: tuple[tuple[int, ...], ...] = ()
-    columns: tuple[Part, ...] = ()
+    columns: tuple[ColumnGroups, ...] = ()
 
     def __len__(self) -> int:
         return len(self.conditions)
@@ -78,7 +78,7 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ColumnGroups:
     """Groups of one column.
 
     Attributes
@@ -127,7 +127,7 @@ def named_groups(
     """
     n = len(text) if text is not None else len(next(iter(columns.values()), ()))
     found = _Found(n, settings)
-    cells: list[Part] = []
+    cells: list[ColumnGroups] = []
     for name, values in columns.items():
         part, wide = _cells(name, values, settings)
         if part is None:
@@ -156,8 +156,8 @@ class _Found:
         self.conditions: list[Condition] = []
         self.kinds: list[int] = []
         self.members: list[csc_array] = []
-        self.parts: list[Part] = []
-        self.columns: list[Part] = []
+        self.parts: list[ColumnGroups] = []
+        self.columns: list[ColumnGroups] = []
 
     def add(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
         size = int(rows.sum())
@@ -173,7 +173,7 @@ class _Found:
         self.kinds.append(kind)
         self.members.append(csc_array(rows[:, None].astype(np.float64)))
 
-    def add_cells(self, part: Part, kind: int) -> None:
+    def add_cells(self, part: ColumnGroups, kind: int) -> None:
         sizes = [int(part.rows(cell).sum()) for cell in range(len(part.cells))]
         filled = [cell for cell, size in enumerate(sizes) if size]
         if len(filled) == 2 and sum(sizes) == self.n:
@@ -187,7 +187,7 @@ class _Found:
             rows = (bins.codes >= first) & (bins.codes <= last)
             self.add(bins.condition(first, last), INTERVAL, rows)
 
-    def add_pairs(self, cells: Sequence[Part]) -> None:
+    def add_pairs(self, cells: Sequence[ColumnGroups]) -> None:
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
         pairs = [pair for one, two in combinations(cells, 2) for pair in _pairs(one, two, least)]
         pairs.sort(key=lambda pair: -pair[0])
@@ -251,10 +251,6 @@ def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     )
 
 
-_OTHER = "(other)"
-"""Value of rows of which none of a column's values is true."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Bins:
     """Numbers or dates cut into bins of about equal counts; code -1 is missing."""
@@ -293,7 +289,7 @@ def _end(date: float) -> float:
     return date + (1 if "T" in written(date, True) else seconds("1970-01-02"))
 
 
-def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Part | None, _Bins | None]:
+def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[ColumnGroups | None, _Bins | None]:
     """Cells of a column for values and pairs, and its bins if it holds many distinct numbers or dates."""
     numbers, date = numbers_of(values)
     if numbers is None:
@@ -306,15 +302,15 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Par
             for value in distinct
         )
         codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(cells))
-        return Part(name, (*cells, Missing(name)), codes), None
+        return ColumnGroups(name, (*cells, Missing(name)), codes), None
     bins = _bins(name, numbers, settings.bins, date)
     wide = _bins(name, numbers, settings.pair_bins, date)
     cells = tuple(wide.condition(i, i) for i in range(wide.count))
     codes = np.where(wide.codes < 0, len(cells), wide.codes)
-    return Part(name, (*cells, Missing(name)), codes), bins
+    return ColumnGroups(name, (*cells, Missing(name)), codes), bins
 
 
-def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Part | None:
+def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> ColumnGroups | None:
     missing = np.array([value is None or value != value for value in values], bool)
     written = np.where(missing, "", values.astype(str))
     distinct, codes = np.unique(written[~missing], return_inverse=True)
@@ -322,7 +318,7 @@ def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Part
         return None
     every = np.full(len(values), len(distinct))
     every[~missing] = codes
-    return Part(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
+    return ColumnGroups(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
 
 
 def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
@@ -344,7 +340,9 @@ def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
                 yield first, after - 1
 
 
-def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, Part, int]]:
+def _pairs(
+    one: ColumnGroups, two: ColumnGroups, least: int
+) -> Iterator[tuple[int, ColumnGroups, int, ColumnGroups, int]]:
     """Pairs of cells that share enough rows, with their number of rows."""
     width = len(two.cells)
     counts = np.bincount(one.codes * width + two.codes, minlength=len(one.cells) * width)
@@ -353,36 +351,34 @@ def _pairs(one: Part, two: Part, least: int) -> Iterator[tuple[int, Part, int, P
         yield int(counts[place]), one, i, two, j
 
 
-def readable(names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS) -> bool:
-    """Whether inputs are features that a person reads one by one, not the coordinates of an embedding.
+class ReadsColumns(Protocol):
+    """What makes inputs of the columns of a table, and tells these again from them."""
 
-    Parameters
-    ----------
-    names : sequence of d str, optional
-        Names of the inputs, if they have any.
-    settings : LedgerSettings, optional
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns that a person reads, (n,) each."""
+        ...
+
+
+def readable(encoder: ReadsColumns | None, X: np.ndarray) -> bool:
+    """Whether inputs are columns that a person reads one by one, not the coordinates of an embedding.
 
     Examples
     --------
-    >>> readable(["age", "income"]), readable([f"x_{i}" for i in range(384)]), readable(None)
-    (True, False, False)
+    >>> readable(None, np.zeros((1, 384)))
+    False
     """
-    return names is not None and len(names) <= settings.max_feature_columns
+    return encoder is not None and bool(encoder.columns_of(X[:1]))
 
 
-def with_features(
-    metadata: Mapping[str, Any], X: np.ndarray, names: Sequence[str] | None, settings: LedgerSettings = LEDGER_DEFAULTS
-) -> dict[str, np.ndarray]:
-    """Columns that may name a group: metadata, and feature columns where they are few enough to be read.
+def with_features(metadata: Mapping[str, Any], X: np.ndarray, encoder: ReadsColumns | None) -> dict[str, np.ndarray]:
+    """Columns that may name a group: metadata, and the columns of the table that inputs are made of.
 
     Parameters
     ----------
     metadata : mapping of str to array of shape (n,)
     X : array of shape (n, d)
-    names : sequence of d str, optional
-        Names of the columns of X; None for embeddings. ``"kind=a"`` names the rows of kind a: such columns are one
-        column of values again.
-    settings : LedgerSettings, optional
+    encoder : ReadsColumns, optional
+        What made X; None for arrays.
 
     Returns
     -------
@@ -391,19 +387,12 @@ def with_features(
 
     Examples
     --------
-    >>> sorted(with_features({"year": np.zeros(2)}, np.zeros((2, 1)), ["age"]))
-    ['age', 'year']
-    >>> with_features({}, np.array([[1.0, 0.0], [0.0, 1.0]]), ["kind=a", "kind=b"])["kind"].tolist()
-    ['a', 'b']
+    >>> from miscal.data.encoders import FeatureColumns
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30], "kind": ["b", "a"]})
+    >>> encoder = FeatureColumns(table.columns).fit(table)
+    >>> columns = with_features({"year": np.zeros(2)}, encoder.transform(table), encoder)
+    >>> sorted(columns), columns["kind"].tolist()
+    (['age', 'kind', 'year'], ['b', 'a'])
     """
-    if names is None or not readable(names, settings):
-        return dict(metadata)
-    columns: dict[str, np.ndarray] = {}
-    for name, values in zip(names, X.T, strict=True):
-        column, is_value, value = name.rpartition("=")
-        if not is_value or not np.isin(values, (0, 1)).all():
-            columns[name] = values
-            continue
-        kinds = columns.setdefault(column, np.full(len(X), _OTHER, dtype=object))
-        kinds[values == 1] = value
-    return columns | dict(metadata)
+    return (encoder.columns_of(X) if encoder is not None else {}) | dict(metadata)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from pydantic import FiniteFloat, NonNegativeInt
 
+from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, described, phrase
-from miscal.findings.conditions.composition import composition_dict
-from miscal.findings.ledger.cuts import JudgedCut, SequentialField, condition_of, judged_cuts
+from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
+from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
-from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
-from miscal.findings.ledger.scan import ChosenGroup, ValueAlone, scan
+from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
+from miscal.findings.ledger.scan import TestedGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import Size, hidden_size
+from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
 from miscal.findings.ledger.values import ColumnValue, column_values
 
 NAMED, FOUND = "named", "found"
@@ -38,12 +40,13 @@ ADJUSTMENTS = {
 """What is told of each setting of `adjustment`."""
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Part):
     """A named group that is right more or less often than rows of equal confidence.
 
     Attributes
     ----------
+    description : str
+        What its rows have in common, in words, written from the two values that follow.
     condition : Condition
         What its rows have in common, as a value that says which rows of any table belong to it.
     made_of : Alike, Mixed, Mostly or None
@@ -51,6 +54,8 @@ class Finding:
     source : str
         ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
         outcome was seen too, or an end of the estimated hidden field, learned from other rows.
+    columns : tuple of str
+        The columns that define or describe it; ``"text"`` for the texts.
     n : int
         Its rows.
     share : float
@@ -61,10 +66,12 @@ class Finding:
         accuracy - confidence = visible + hidden; negative where over-confident.
     visible : float
         Mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
-    hidden : float
-        Mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence.
-    hidden_interval : tuple of float
-        95 % interval of `hidden` that allows for the choice of the group among many (:func:`hidden_interval`).
+    hidden : Measure
+        Mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its interval
+        allows for the choice of the group among many (:func:`hidden_interval`).
+    beyond : Measure
+        How much more often its rows are right than other rows of equal confidence in the same findings above it: what
+        `p_value` is of. The interval excludes 0 where `p_adjusted` is below the level, and only there.
     odds_ratio : float or None
         Odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None where no
         stratum compares them.
@@ -73,87 +80,71 @@ class Finding:
         one-sided, in the direction that the field says.
     sign : str
         ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
-    beyond : Size or None
-        How much more often its rows are right than other rows of equal confidence in the same findings above it: what
-        `p_value` is of. The interval excludes 0 where `p_adjusted` is below the level, and only there.
-    aliases : tuple of Condition
-        Other candidates of nearly the same rows.
+    explained : None
+        No estimate of it is good enough.
+    aliases : tuple of str
+        Other candidates of nearly the same rows, in words.
+    alias_conditions : tuple of Condition
+        The same as values.
     rows : tuple of int
         The most telling rows, by their number in the source: sure and wrong where over, unsure and right where under.
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
-    after : Size or None
+    after : Measure
         What a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
-        interval of this one group, which does not allow for its choice. None where no correction was given.
+        interval of this one group, which does not allow for its choice. Undefined where no correction was given.
     """
 
-    condition: Condition
-    made_of: Alike | Mixed | Mostly | None
+    description: Text
+    condition: Stored
+    made_of: Composition | None = None
     source: str
-    n: int
-    share: float
-    accuracy: float
-    confidence: float
-    residual: float
-    visible: float
-    hidden: float
-    hidden_interval: tuple[float, float]
-    odds_ratio: float | None
-    p_value: float
-    p_adjusted: float
+    columns: tuple[Text, ...]
+    n: NonNegativeInt
+    share: FiniteFloat
+    accuracy: FiniteFloat
+    confidence: FiniteFloat
+    residual: FiniteFloat
+    visible: FiniteFloat
+    hidden: Measure
+    beyond: Measure
+    odds_ratio: FiniteFloat | None
+    p_value: FiniteFloat
+    p_adjusted: FiniteFloat
     sign: str
-    beyond: Size | None
-    aliases: tuple[Condition, ...]
-    rows: tuple[int, ...]
-    p_given: float | None = None
-    after: Size | None = None
-
-    @property
-    def description(self) -> str:
-        """What its rows have in common, in words."""
-        return described(self.condition, self.made_of)
+    explained: None = None
+    aliases: tuple[Text, ...] = ()
+    alias_conditions: tuple[Stored, ...] = ()
+    rows: tuple[int, ...] = ()
+    p_given: FiniteFloat | None = None
+    after: Measure = Measure(value=None)
 
     @property
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return phrase(self.condition, self.made_of)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that define or describe it; ``"text"`` for the texts."""
-        others = () if self.made_of is None else self.made_of.columns
-        return tuple(dict.fromkeys((*self.condition.columns, *others)))
-
     def redacted(self, number: Callable[[str], int]) -> Finding:
         """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
-        return replace(
-            self,
-            condition=self.condition.redacted(number),
-            made_of=None if self.made_of is None else self.made_of.redacted(number),
-            aliases=tuple(one for one in self.aliases if not one.tells_texts),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the finding in the shape of ``summary.json``."""
-        stored = {
-            "description": self.description,
-            "condition": self.condition.to_dict(),
-            "made_of": None if self.made_of is None else composition_dict(self.made_of),
-            "columns": self.columns,
-            "alias_conditions": [one.to_dict() for one in self.aliases],
-            "hidden": {"value": self.hidden, "interval": list(self.hidden_interval)},
-            "beyond": _measure(self.beyond),
-            "after": _measure(self.after),
-            "aliases": [one.words for one in self.aliases],
-        }
-        numbers = {name: value for name, value in self.__dict__.items() if name not in stored}
-        numbers.pop("hidden_interval")
-        return stored | numbers
+        made = None if self.made_of is None else self.made_of.redacted(number)
+        others = tuple(one for one in self.alias_conditions if not one.tells_texts)
+        return Finding(**dict(self) | _wording(self.condition.redacted(number), made, others))
 
 
-def _measure(size: Size | None) -> dict[str, Any]:
-    return {"value": None} if size is None else {"value": size.value, "interval": [size.low, size.high]}
+def _wording(
+    condition: Condition, made: Alike | Mixed | Mostly | None = None, aliases: Sequence[Condition] = ()
+) -> dict[str, Any]:
+    """Return the values that say which rows a finding has, and the words that are written from them."""
+    columns = (*condition.columns, *(() if made is None else made.columns))
+    return {
+        "description": described(condition, made),
+        "condition": condition,
+        "made_of": made,
+        "columns": tuple(dict.fromkeys(columns)),
+        "aliases": tuple(one.words for one in aliases),
+        "alias_conditions": tuple(aliases),
+    }
 
 
 @dataclass(frozen=True)
@@ -215,39 +206,36 @@ def find(
     ('kind = law', 200, 'over', True)
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    scanned = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
-    picked = [_picked(one, rows, groups, settings) for one in scanned.chosen]
-    if field is not None:
-        apart = [one.inside for one in picked]
-        cuts = judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings)
-        picked += [_picked_cut(cut, field, rows, groups, settings) for cut in cuts]
+    chosen, alone = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
-    alone = [_picked_alone(one, groups) for one in scanned.accounted]
-    described = [[_finding(one, rows, corrected, stratum, settings) for one in part] for part in (picked, alone)]
-    values = column_values(rows, corrected, groups, scanned, settings)
-    return Found(*map(tuple, described), values=values)
+    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, settings=settings)
+    findings = [
+        Finding(**_wording_of(one, rows, groups, settings), **measured(one, groups.rows(one.group))) for one in chosen
+    ]
+    if field is not None:
+        apart = [groups.rows(one.group) for one in chosen]
+        for cut in judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings):
+            condition = condition_of(cut, field, rows.hidden, rows.row)
+            words = _wording(condition, describe(cut.rows, groups, settings))
+            findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
+    named = {other for one in chosen for other in one.aliases}
+    accounted = [
+        Finding(
+            source=NAMED,
+            **_wording(groups.conditions[one.group], aliases=groups.also[one.group][: settings.max_aliases]),
+            **measured(one, groups.rows(one.group)),
+        )
+        for one in alone
+        if groups.kinds[one.group] == VALUE and one.group not in named
+    ]
+    values = column_values(rows, corrected, groups, chosen, alone, settings)
+    return Found(tuple(findings), tuple(accounted), values)
 
 
-@dataclass(frozen=True, eq=False)
-class _Picked:
-    """A group that is a finding: named, a cluster, or a cut on the field."""
-
-    inside: np.ndarray
-    condition: Condition
-    made_of: Alike | Mixed | Mostly | None
-    source: str
-    aliases: tuple[Condition, ...]
-    z: float
-    p_value: float
-    p_adjusted: float
-    level: float
-    beyond: Size | None
-    p_given: float | None = None
-
-
-def _picked(one: ChosenGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> _Picked:
-    inside, kind, condition = groups.rows(one.group), groups.kinds[one.group], groups.conditions[one.group]
+def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> dict[str, Any]:
+    """Say which group was chosen, where it comes from, and what it is made of."""
+    inside, kind = groups.rows(one.group), groups.kinds[one.group]
     aliases = (*groups.also[one.group], *(groups.conditions[other] for other in one.aliases))
     made = None
     if kind == CLUSTER:
@@ -257,53 +245,38 @@ def _picked(one: ChosenGroup, rows: LabelledRows, groups: Groups, settings: Ledg
     elif kind == TERM:
         made = made_of(inside, groups, settings)
     source = FOUND if kind == CLUSTER else NAMED
-    return _Picked(inside, condition, made, source, aliases, one.z, one.p_value, one.p_adjusted, one.level, one.beyond)
+    return {"source": source, **_wording(groups.conditions[one.group], made, aliases[: settings.max_aliases])}
 
 
-def _picked_alone(one: ValueAlone, groups: Groups) -> _Picked:
-    condition, also = groups.conditions[one.group], groups.also[one.group]
-    tested = one.z, one.p_value, one.p_adjusted, one.level, one.beyond, one.p_given
-    return _Picked(groups.rows(one.group), condition, None, NAMED, also, *tested)
-
-
-def _picked_cut(
-    cut: JudgedCut, field: SequentialField, rows: LabelledRows, groups: Groups, settings: LedgerSettings
-) -> _Picked:
-    condition, made = condition_of(cut, field, rows.hidden, rows.row), describe(cut.rows, groups, settings)
-    tested = cut.z, cut.p_value, cut.p_adjusted, cut.level, cut.beyond
-    return _Picked(cut.rows, condition, made, FOUND, (), *tested)
-
-
-def _finding(
-    one: _Picked, rows: LabelledRows, corrected: LabelledRows | None, stratum: np.ndarray, settings: LedgerSettings
-) -> Finding:
-    inside = one.inside
-    own, share = rows.take(inside), average(inside, rows.weight)
+def _measured(
+    tested: Tested,
+    inside: np.ndarray,
+    rows: LabelledRows,
+    corrected: LabelledRows | None,
+    stratum: np.ndarray,
+    settings: LedgerSettings,
+) -> dict[str, Any]:
+    """Return the numbers of a finding."""
+    own = rows.take(inside)
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
-    hidden = hidden_size(own, one.level)
-    sign = "over" if one.z < 0 else "under"
-    return Finding(
-        condition=one.condition,
-        made_of=one.made_of,
-        source=one.source,
-        n=len(own),
-        share=share,
-        accuracy=accuracy,
-        confidence=sure,
-        residual=accuracy - sure,
-        visible=rate - sure,
-        hidden=hidden.value,
-        hidden_interval=(hidden.low, hidden.high),
-        odds_ratio=odds_ratio(rows.correct, inside, stratum, rows.weight),
-        p_value=one.p_value,
-        p_adjusted=one.p_adjusted,
-        sign=sign,
-        beyond=one.beyond,
-        aliases=one.aliases[: settings.max_aliases],
-        rows=tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
-        p_given=one.p_given,
-        after=None if corrected is None else hidden_size(corrected.take(inside), settings.significance),
-    )
+    sign = "over" if tested.z < 0 else "under"
+    return {
+        "n": len(own),
+        "share": average(inside, rows.weight),
+        "accuracy": accuracy,
+        "confidence": sure,
+        "residual": accuracy - sure,
+        "visible": rate - sure,
+        "hidden": hidden_size(own, tested.level),
+        "beyond": tested.beyond,
+        "after": left_by(corrected, inside, settings.significance),
+        "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
+        "p_value": tested.p_value,
+        "p_adjusted": tested.p_adjusted,
+        "sign": sign,
+        "rows": tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
+        "p_given": tested.p_given,
+    }
 
 
 def odds_ratio(

@@ -43,6 +43,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import deflated
 from miscal.evidence.conditional import centred
@@ -51,40 +52,29 @@ from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
 from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, Size, size, standard_score
+from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 
 _NO_VARIANCE = 1e-9
 
 
-@dataclass(frozen=True)
-class ChosenGroup:
-    """A group that the scan chose.
+@dataclass(frozen=True, kw_only=True)
+class TestedGroup(Tested):
+    """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
 
     Attributes
     ----------
     group : int
         Its place among the candidates.
-    z : float
-        Standardised sum of centred residuals given the groups chosen before; negative where less often right.
-    p_value : float
-        Two-sided, given the groups chosen before it.
-    p_adjusted : float
-        Adjusted for all candidates: below 0.05 for every group chosen.
-    level : float
-        Its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
     aliases : tuple of int
         Other candidates of nearly the same rows.
-    beyond : Size or None
-        How much more often its rows are right than other rows of equal confidence in the same groups chosen before it.
+    by : int or None
+        Of one that was not chosen: place, among the groups chosen, of the one that alone accounts for most of it. None
+        for one that was chosen, and where none was.
     """
 
     group: int
-    z: float
-    p_value: float
-    p_adjusted: float
-    level: float
-    aliases: tuple[int, ...]
-    beyond: Size | None
+    aliases: tuple[int, ...] = ()
+    by: int | None = None
 
 
 def scan(
@@ -94,8 +84,8 @@ def scan(
     seed: int = 0,
     error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> Scanned:
-    """Choose groups one after the other, as long as one is beyond the cut; then list the values accounted for.
+) -> tuple[tuple[TestedGroup, ...], tuple[TestedGroup, ...]]:
+    """Choose groups one after the other, as long as one is beyond the cut; then list the values that are so alone.
 
     Parameters
     ----------
@@ -108,6 +98,15 @@ def scan(
         Share of the family-wise error that the scan may spend, in (0, 1].
     settings : LedgerSettings, optional
 
+    Returns
+    -------
+    chosen : tuple of TestedGroup
+        In the order of choice. With nothing hidden there are none in at least 95 % of tables.
+    alone : tuple of TestedGroup
+        Values and bins of columns that are beyond the cut by themselves and were not chosen, the strongest first, with
+        `p_given` and `by`. With nothing hidden there are none unless a group was chosen: the two are tested at the
+        same cut.
+
     Examples
     --------
     >>> from miscal.findings.ledger.groups import named_groups
@@ -116,72 +115,15 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> [groups.descriptions[one.group] for one in scan(LabelledRows(y, half, half), groups).chosen]
+    >>> chosen, alone = scan(LabelledRows(y, half, half), groups)
+    >>> [groups.descriptions[one.group] for one in chosen]
     ['kind = law']
     """
     if len(groups) == 0:
-        return Scanned()
+        return (), ()
     table = _Scan(rows, groups, seed, settings, error)
     chosen = tuple(table.choose())
-    alone = tuple(table.alone())
-    named = {group for one in chosen for group in one.aliases}
-    accounted = tuple(one for one in alone if table.values[one.group] and one.group not in named)
-    return Scanned(chosen, accounted, alone)
-
-
-@dataclass(frozen=True)
-class ValueAlone:
-    """A cell of a column that differs by itself, but is no finding: the findings account for it, in part or whole.
-
-    Attributes
-    ----------
-    group : int
-        Its place among the candidates.
-    z : float
-        Standardised sum of centred residuals; negative where less often right.
-    p_value : float
-        Two-sided, by itself.
-    p_adjusted : float
-        Adjusted for all candidates: at most 0.05.
-    p_given : float
-        Two-sided, given the groups chosen; 1 where what they leave points in the other direction.
-    level : float
-        Its share of the family-wise error: the level of its interval.
-    beyond : Size or None
-        What the groups chosen leave of it; None where they leave too little to measure.
-    by : int or None
-        Place, among the groups chosen, of the one that alone accounts for most of it; None where none was chosen.
-    """
-
-    group: int
-    z: float
-    p_value: float
-    p_adjusted: float
-    p_given: float
-    level: float
-    beyond: Size | None
-    by: int | None
-
-
-@dataclass(frozen=True)
-class Scanned:
-    """What the scan found.
-
-    Attributes
-    ----------
-    chosen : tuple of ChosenGroup
-        In the order of choice. With nothing hidden there are none in at least 95 % of tables.
-    accounted : tuple of ValueAlone
-        Values of columns that are beyond the cut by themselves and were neither chosen nor named as aliases, the
-        strongest first. With nothing hidden there are none unless a group was chosen: the two are tested at the same
-        cut.
-    alone : tuple of ValueAlone
-        All values and bins of columns that are beyond the cut by themselves and were not chosen, the strongest first.
-    """
-
-    chosen: tuple[ChosenGroup, ...] = ()
-    accounted: tuple[ValueAlone, ...] = ()
-    alone: tuple[ValueAlone, ...] = ()
+    return chosen, tuple(table.alone())
 
 
 def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
@@ -257,7 +199,7 @@ class _Scan:
             second[group] = np.sum(per_stratum * (2 * squares * part - every * part**2))
         return np.maximum(first - second, 0.0)
 
-    def choose(self) -> Iterator[ChosenGroup]:
+    def choose(self) -> Iterator[TestedGroup]:
         share = self.cut_shares
         least = -ndtri(self.settings.significance * share / 2)
         refused, alone = np.zeros(len(self.groups), bool), self.by_themselves
@@ -277,13 +219,19 @@ class _Scan:
                 # the normal law was too sure of it: the next strongest is tried, and this one again given that
                 refused[best] = True
                 continue
-            level = float(self.settings.significance * self.share[best])
-            beyond = self._size(best, standard_score(p_value, z[best]))
-            yield ChosenGroup(best, float(z[best]), p_value, adjusted, level, aliases, beyond)
+            yield TestedGroup(
+                group=best,
+                aliases=aliases,
+                z=float(z[best]),
+                p_value=p_value,
+                p_adjusted=adjusted,
+                level=float(self.settings.significance * self.share[best]),
+                beyond=self._size(best, standard_score(p_value, z[best])),
+            )
             self._take(best)
             refused[:] = False
 
-    def alone(self) -> list[ValueAlone]:
+    def alone(self) -> list[TestedGroup]:
         """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
@@ -295,12 +243,18 @@ class _Scan:
             adjusted = min(1.0, float(p_value / share[group]))
             if adjusted <= significance:
                 left = self._p_value(group, float(given[group]))
-                # what is left in the other direction is nothing that the findings leave to explain
-                p_given = left if given[group] * z[group] > 0 else 1.0
-                level = float(significance * self.share[group])
-                beyond = self._size(group, standard_score(left, given[group]))
-                by = self._accounting(group)
-                found.append(ValueAlone(int(group), float(z[group]), p_value, adjusted, p_given, level, beyond, by))
+                value = TestedGroup(
+                    group=int(group),
+                    z=float(z[group]),
+                    p_value=p_value,
+                    p_adjusted=adjusted,
+                    level=float(significance * self.share[group]),
+                    beyond=self._size(group, standard_score(left, given[group])),
+                    # what is left in the other direction is nothing that the findings leave to explain
+                    p_given=left if given[group] * z[group] > 0 else 1.0,
+                    by=self._accounting(group),
+                )
+                found.append(value)
         return sorted(found, key=lambda one: -abs(one.z))
 
     def _cells(self) -> list[int]:
@@ -364,18 +318,18 @@ class _Scan:
         """Z of every candidate, 0 where it has no variance."""
         return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
 
-    def _size(self, group: int, z: float) -> Size | None:
+    def _size(self, group: int, z: float) -> Measure:
         """How much more often a group is right, given the groups chosen."""
         inside = self.groups.rows(group)
         left, variance = inside.astype(np.float64), self.effect[group] * self.variance[group]
         if self.chosen:
             across = np.stack(self.covariance)
             solved = np.linalg.lstsq(across[:, self.chosen], across[:, group], rcond=1e-10)[0]
-            left = left - self.groups.member[:, self.chosen] @ solved
+            left -= self.groups.member[:, self.chosen] @ solved
             variance -= self.effect[group] * float(across[:, group] @ solved)
         if variance <= self.effect[group] * self._least_variance[group]:
-            return None
-        factors = self.mass * centred(left, self.stratum, self.mass)
+            return Measure(value=None)
+        factors = self._factors(left)
         total = float(factors @ self.rows.residual)
         least = float(-ndtri(self.settings.significance * self.cut_shares[group] / 2))
         test = GroupTest(factors, total, float(variance), z, least)
@@ -386,8 +340,8 @@ class _Scan:
         """Variance given the groups chosen up to which too little of a candidate is left."""
         return np.maximum(self.settings.variance_left * self.variance, _NO_VARIANCE)
 
-    def _factors(self, group: int) -> np.ndarray:
-        return self.mass * centred(self.groups.rows(group).astype(np.float64), self.stratum, self.mass)
+    def _factors(self, inside: np.ndarray) -> np.ndarray:
+        return self.mass * centred(inside, self.stratum, self.mass)
 
     def _given_chosen(self) -> np.ndarray:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
@@ -414,7 +368,7 @@ class _Scan:
         return best, tuple(others[: self.settings.max_aliases])
 
     def _take(self, group: int) -> None:
-        factor = self.weight * self._factors(group)
+        factor = self.weight * self._factors(self.groups.rows(group).astype(np.float64))
         self.covariance.append(self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass)))
         self.chosen.append(group)
 

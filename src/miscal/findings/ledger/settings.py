@@ -62,8 +62,6 @@ class LedgerSettings:
     """Numbers of at most so many distinct values are taken value by value."""
     identifier_share: float = 0.5
     """A column of texts with more distinct values than this share of the rows names rows, not groups."""
-    max_feature_columns: int = 40
-    """Named feature columns are candidates up to so many; beyond, they are the coordinates of an embedding."""
     term_share: float = 0.005
     """Share of the texts that a term needs."""
     max_terms: int = 1_000

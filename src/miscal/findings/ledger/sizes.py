@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit, ndtri
 
+from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.findings.residuals import proportion_interval
@@ -30,21 +31,31 @@ _FARTHEST = 15.0
 """Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much more often a group is right than the rows it was compared with.
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """How a group was tested that differs from rows of equal confidence.
 
     Attributes
     ----------
-    value : float
-        In [-1, 1], corrected for the choice of the group; negative where less often right.
-    low, high : float
-        Ends of the interval; they allow for the choice among all candidates.
+    z : float
+        Standard score; negative where less often right.
+    p_value, p_adjusted : float
+        Given the groups above it; and adjusted for all candidates.
+    level : float
+        Its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
+    beyond : Measure
+        How much more often its rows are right than other rows of equal confidence in the same groups above it.
+    p_given : float or None
+        Of a value that is accounted for: its p-value given the groups chosen, while the others are by itself; 1 where
+        what they leave points in the other direction.
     """
 
-    value: float
-    low: float
-    high: float
+    z: float
+    p_value: float
+    p_adjusted: float
+    level: float
+    beyond: Measure
+    p_given: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +90,15 @@ def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
     --------
     >>> round(standard_score(0.05, -1), 2), round(standard_score(0.05, 1, sides=1), 2)
     (-1.96, 1.64)
+    >>> round(standard_score(0.0, -1), 1)
+    -37.5
     """
+    # a p-value of 0 is one too small for a double
+    p_value = max(p_value, float(np.finfo(np.float64).tiny))
     return float(np.copysign(ndtri(1 - p_value / sides) if p_value > 1e-9 else -ndtri(p_value / sides), sign))
 
 
-def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | None:
+def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Measure:
     """Return the size that a test is about, corrected for choice, and the interval that inverts the test.
 
     The test is inverted over shifts of the log-odds of the rows of the group, so that no end lies beyond what chances
@@ -99,8 +114,9 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | No
 
     Returns
     -------
-    Size or None
-        None where the rows of the group have no others to be compared with.
+    Measure
+        In [-1, 1]; negative where less often right. Undefined where the rows of the group have no others to be compared
+        with. The interval allows for the choice among all candidates.
 
     Examples
     --------
@@ -109,14 +125,14 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | No
     >>> factors = inside - 0.5
     >>> test = GroupTest(factors, float(factors @ residual), 200 / 16, z=5.66, least=3.0)
     >>> found = size(test, inside, half)
-    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
-    (0.4, 0.2, 0.5)
+    >>> [round(number, 2) for number in (found.value, *found.interval)]
+    [0.4, 0.2, 0.5]
     """
     chance = np.clip(expected, _RAREST, 1 - _RAREST)
     odds, within, factors = logit(chance[inside]), chance[inside], test.factors[inside]
     reach = float(factors.sum())
     if reach <= 0 or test.variance <= 0:
-        return None
+        return Measure(value=None)
     outside = float(np.sum((test.factors**2 * chance * (1 - chance))[~inside]))
     before = outside + float(np.sum(factors**2 * within * (1 - within)))
     plain = test.total / np.sqrt(test.variance)
@@ -136,7 +152,7 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Size | No
     )
     low, high = (shifted(end)[0] for end in ends)
     value = shifted(best)[0] * shrinkage(abs(test.z), test.least)
-    return Size(float(np.clip(value, low, high)), low, high)
+    return Measure(value=float(np.clip(value, low, high)), interval=(low, high))
 
 
 def shrinkage(z: float, least: float) -> float:
@@ -171,7 +187,7 @@ def shrinkage(z: float, least: float) -> float:
     return (1 + _crossing(slope, 0.0, z) / z) / 2
 
 
-def hidden_size(own: LabelledRows, level: float) -> Size:
+def hidden_size(own: LabelledRows, level: float) -> Measure:
     """Mean hidden residual of the rows of a group, and its interval (:func:`hidden_interval`).
 
     Parameters
@@ -183,19 +199,30 @@ def hidden_size(own: LabelledRows, level: float) -> Size:
 
     Returns
     -------
-    Size
+    Measure
         Mean of y - E[y | f]; negative where less often right than rows of equal confidence.
 
     Examples
     --------
     >>> half = np.full(100, 0.5)
     >>> left = hidden_size(LabelledRows(np.repeat([1.0, 0.0], [30, 70]), half, half), 0.05)
-    >>> round(left.value, 3), round(left.low, 3), round(left.high, 3)
-    (-0.2, -0.288, -0.1)
+    >>> [round(number, 3) for number in (left.value, *left.interval)]
+    [-0.2, -0.288, -0.1]
     """
     effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
-    low, high = hidden_interval(own.correct, own.expected, level, effect, own.weight)
-    return Size(average(own.correct, own.weight) - average(own.expected, own.weight), low, high)
+    value = average(own.correct, own.weight) - average(own.expected, own.weight)
+    return Measure(value=value, interval=hidden_interval(own.correct, own.expected, level, effect, own.weight))
+
+
+def left_by(corrected: LabelledRows | None, inside: np.ndarray, level: float) -> Measure:
+    """Mean hidden residual that a correction leaves of the rows `inside` (:func:`hidden_size`); undefined without one.
+
+    Examples
+    --------
+    >>> left_by(None, np.array([True]), 0.05).value is None
+    True
+    """
+    return Measure(value=None) if corrected is None else hidden_size(corrected.take(inside), level)
 
 
 def hidden_interval(

@@ -53,10 +53,10 @@ function outcomeColouring() {
 }
 
 function colourings() {
-  const told = LEGEND.fields.filter(({ key }) => MAP.fields[key]);
+  const drawn = LEGEND.fields.filter(({ key }) => MAP.fields[key]);
   // The field that the page opens with stands first.
-  told.sort((a, b) => (b.key === MAP.first) - (a.key === MAP.first));
-  const list = [...told.map(fieldColouring), regimeColouring("Regime", MAP.regime, LEGEND.regimes)];
+  drawn.sort((a, b) => (b.key === MAP.first) - (a.key === MAP.first));
+  const list = [...drawn.map(fieldColouring), regimeColouring("Regime", MAP.regime, LEGEND.regimes)];
   if (MAP.hidden_regime) list.push(regimeColouring("Regime by what is hidden", MAP.hidden_regime, LEGEND.hidden_regimes));
   if (MAP.subregime.levels.length) list.push(levelColouring("Subregime", MAP.subregime));
   if (MAP.hidden_subregime.levels.length) list.push(levelColouring("Part by what is hidden", MAP.hidden_subregime));

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from miscal.report import legend
-from miscal.report.map_data import StaticPane, map_payload, static_panes
+from miscal.report.map_data import map_payload, static_panes
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 
@@ -89,8 +89,8 @@ more extreme than they are.</p>
 {% if pane.n %}
 <svg viewBox="0 0 400 300" role="img" aria-label="{{ pane.title }}: {{ pane.n | count }} rows coloured by the
 {{ view.field_name | lower }}">
-{% for path in pane.paths %}
-<path class="{{ path.colour }}" d="{{ path.d }}"/>
+{% for colour, path in pane.paths.items() %}
+<path class="{{ colour }}" d="{{ path }}"/>
 {% endfor %}
 </svg>
 {% else %}
@@ -128,7 +128,7 @@ class AtlasView:
     """The rows for the page's program, the drawing for print, and how many rows of how many are shown."""
 
     payload: dict[str, Any]
-    panes: list[StaticPane]
+    panes: list[dict[str, Any]]
     shown: int
     total: int
     structure: bool

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING
-from miscal.report.drawing import Scale, whisker
+from miscal.report.drawing import Scale
 from miscal.report.panel import Panel
 from miscal.report.panels.findings import SHOWN as LISTED
 from miscal.report.source import Source
@@ -37,29 +37,29 @@ The marks allow for all groups that were tested.</p>
 <td class="number" data-label="Confidence" data-number data-key="{{ one.confidence }}">{{ one.confidence | percent
 }}</td>
 <td class="number" data-label="Residual" data-number data-key="{{ one.residual.value }}">{{ one.residual.value | points
-}} <span class="aside low-to-high">{{ one.residual | ends }}</span></td>
+}} <span class="aside low-to-high">{{ one.residual.interval | bounds }}</span></td>
 <td class="number" data-label="Hidden" data-number data-key="{{ one.hidden.value }}"><b>{{ one.hidden.value | points
-}}</b> <span class="aside low-to-high">{{ one.hidden | ends }}</span></td>
+}}</b> <span class="aside low-to-high">{{ one.hidden.interval | bounds }}</span></td>
 <td class="drawn" data-number data-key="{{ row.length }}"><svg viewBox="0 0 160 16" role="img" aria-label="hidden {{
-one.hidden.value | points }} points, {{ one.hidden | ends }}{{ "; after the correction " ~ (one.after.value | points) if
-one.after }}">
+one.hidden.value | points }} points, {{ one.hidden.interval | bounds }}{% if one.after.value is not none %}; after the
+correction {{ one.after.value | points }}{% endif %}">
 <line class="zero" x1="{{ column.axis(0) }}" x2="{{ column.axis(0) }}" y1="0" y2="16"/>
 <line class="gap" x1="{{ column.axis(0) }}" x2="{{ column.axis.inside(one.hidden.value) }}" y1="8" y2="8"/>
 <path class="whisker" d="M{{ row.whisker[0] }} 8H{{ row.whisker[1] }}"/>
-{% if one.after %}
+{% if one.after.value is not none %}
 <circle class="sure" cx="{{ column.axis.inside(one.after.value) }}" cy="8" r="3"/>
 {% endif %}
 </svg></td>
-{% if one.after %}
+{% if one.after.value is not none %}
 <td class="number" data-label="After correction" data-number data-key="{{ one.after.value }}">{{ one.after.value |
-points }} <span class="aside low-to-high">{{ one.after | ends }}</span></td>
+points }} <span class="aside low-to-high">{{ one.after.interval | bounds }}</span></td>
 {% else %}
 <td class="number" data-label="After correction">–</td>
 {% endif %}
 <td class="marked" data-label="Mark" data-number data-key="{{ row.rank }}">{% if row.link %}<a href="#finding-{{
 one.finding }}">{{ one.told }}</a>{% else %}{{ one.told }}{% endif %}
 {% if row.left %}
-<span class="aside">leaves {{ one.beyond.value | points }} ({{ one.beyond | ends }})</span>
+<span class="aside">leaves {{ one.beyond.value | points }} ({{ one.beyond.interval | bounds }})</span>
 {% endif %}</td>
 </tr>
 {% endfor %}
@@ -96,7 +96,7 @@ class ValueRow:
         """The direction of its hidden residual; none where it is not distinguishable."""
         if self.value.mark not in (FINDING, EXPLAINED):
             return ""
-        return "over" if self.value.hidden.value < 0 else "under"
+        return "over" if (self.value.hidden.value or 0.0) < 0 else "under"
 
     @property
     def faint(self) -> bool:
@@ -106,7 +106,7 @@ class ValueRow:
     @property
     def length(self) -> float:
         """Length of its bar."""
-        return abs(self.value.hidden.value)
+        return abs(self.value.hidden.value or 0.0)
 
     @property
     def rank(self) -> int:
@@ -122,7 +122,7 @@ class ValueRow:
     @property
     def left(self) -> bool:
         """Whether something is left of it to be told."""
-        return self.value.mark == EXPLAINED and self.value.beyond is not None
+        return self.value.mark == EXPLAINED and self.value.beyond.value is not None
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _column(name: str, values: Sequence[ColumnValue], most: int) -> ColumnView:
     shown = _strongest(values, most)
     axis, ordered = _axis(shown), not any(one.is_text for one in values)
     rows = tuple(
-        ValueRow(one, place if ordered else one.value.lower(), whisker((one.hidden.low, one.hidden.high), axis))
+        ValueRow(one, place if ordered else one.value.lower(), axis.whisker(one.hidden.interval))
         for place, one in enumerate(shown)
     )
     return ColumnView(name, rows, len(values) - len(shown), ordered, _told(values), axis)
@@ -178,8 +178,8 @@ def _strongest(values: Sequence[ColumnValue], most: int) -> list[ColumnValue]:
 def _axis(values: Sequence[ColumnValue]) -> Scale:
     # intervals of a few rows would make all others too short to see
     tested = [one for one in values if one.mark != FEW_ROWS] or values
-    sizes = [size for one in tested for size in (one.hidden, one.after) if size is not None]
-    reach = max([0.05, *(abs(end) for size in sizes for end in (size.low, size.high))])
+    ends = [end for one in tested for size in (one.hidden, one.after) for end in size.interval or ()]
+    reach = max([0.05, *(abs(end) for end in ends if end is not None)])
     return Scale(-reach, reach, 4.0, 156.0)
 
 

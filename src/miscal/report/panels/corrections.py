@@ -1,17 +1,19 @@
 """The corrections side by side, on the same rows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from miscal.calibration.metrics import Metric, correction_metrics
-from miscal.discovery.summary import Comparison, Measure
+from miscal.discovery.summary import Comparison, Gain
 from miscal.report.legend import CORRECTIONS, SLICE_LABELS
 from miscal.report.panel import Panel
-from miscal.report.rows import slices
+from miscal.report.row_wording import slices
 from miscal.report.source import Source
 
 #: Scores that are distances between accuracy and confidence: told in percentage points, as everywhere on the page.
 IN_POINTS = frozenset({"smece", "ece"})
+
+Content = TypeVar("Content")
 
 TEMPLATE = """
 <p class="lead">Each table compares the corrections on the same {{ words.rows }}. Lower values are better. Isotonic
@@ -28,9 +30,10 @@ The {{ view.few | listed("and") }} regime{{ "s have" if view.few | length > 1 el
 {% endif %}
 </p>
 <div class="quad">
-{% for table in view.tables %}
-<div class="slice {{ table.name }}">
-<h3><span class="mark" aria-hidden="true"></span>{{ table.label }} <span class="aside">{{ table.n | count }}
+{% for name, label in view.slices.items() %}
+<div class="slice {{ name }}">
+<h3><span class="mark" aria-hidden="true"></span>{{ label }} <span class="aside">{{ view.corrections.values() |
+map(attribute=name ~ ".n") | max | default(0) | count }}
 rows</span></h3>
 <table class="scores">
 <thead><tr><th scope="col">Correction</th>{% for metric in view.metrics %}
@@ -38,12 +41,15 @@ rows</span></h3>
 view.in_points }}{{ " (higher is better)" if metric.lower_is_better == false }}</th>\
 {% endfor %}</tr></thead>
 <tbody>
-{% for line in table.lines %}
-<tr{% if line.method == "miscal" %} class="ours"{% endif %}>
-<th scope="row">{{ line.label }}</th>
-{% for cell in line.cells %}
-<td class="number"{% if cell.value is none %} title="not defined on these rows"{% endif %}>{{ cell.value | size
-if cell.in_points else cell.value | metric }}</td>
+{% for method, comparison in view.corrections.items() %}
+{% set score = comparison | attr(name) %}
+<tr{% if method == "miscal" %} class="ours"{% endif %}>
+<th scope="row">{{ view.labels.get(method, method) }}</th>
+{% for metric in view.metrics %}
+{# a run from before a metric was registered has no value of it #}
+{% set value = score | attr(metric.name) | default(none) %}
+<td class="number"{% if value is none %} title="not defined on these rows"{% endif %}>{{ value | size
+if metric.name in view.in_points else value | metric }}</td>
 {% endfor %}
 </tr>
 {% endfor %}
@@ -58,10 +64,10 @@ if cell.in_points else cell.value | metric }}</td>
 <table class="scores">
 <thead><tr><th scope="col">Correction</th><th scope="col" class="number">Log loss less that of miscal</th></tr></thead>
 <tbody>
-{% for gain in view.gains %}
-<tr><th scope="row">{{ gain.label }}</th>
-<td class="number">{{ gain.lost.value | change }}
-<span class="aside">{{ gain.lost.interval | bounds("change") }}</span></td></tr>
+{% for method, gain in view.gains.items() %}
+<tr><th scope="row">{{ view.labels.get(method, method) }}</th>
+<td class="number">{{ gain.log_loss.value | change }}
+<span class="aside">{{ gain.log_loss.interval | bounds("change") }}</span></td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -78,91 +84,40 @@ whole interval is above zero.</p>
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A score, and whether it is told in percentage points."""
-
-    value: float | None
-    in_points: bool
-
-
-@dataclass(frozen=True)
-class Line:
-    """The scores of one correction."""
-
-    method: str
-    label: str
-    cells: list[Cell]
-
-
-@dataclass(frozen=True)
-class GainRow:
-    """The log loss of a correction less miscal's, row by row."""
-
-    label: str
-    lost: Measure
-
-
-@dataclass(frozen=True)
-class CorrectionTable:
-    """The corrections on one slice of the rows."""
-
-    name: str
-    label: str
-    n: int
-    lines: list[Line]
-
-
-@dataclass(frozen=True)
 class CorrectionsView:
-    """One table per slice that has rows, and the regime whose table would repeat that of all rows."""
+    """The corrections in the order of the page, the slices that have a table, and the regime that would repeat all."""
 
-    tables: list[CorrectionTable]
+    corrections: dict[str, Comparison]
+    gains: dict[str, Gain]
+    slices: dict[str, str]
     metrics: list[Metric]
     repeated: str
     repeated_share: float
     few: tuple[str, ...]
     floor: float | None
-    gains: tuple[GainRow, ...]
+    labels: dict[str, str]
     in_points: frozenset[str] = IN_POINTS
 
 
 def view(source: Source) -> CorrectionsView:
     """Return one table per slice: a line per correction, a column per score."""
-    order = {method: place for place, method in enumerate(CORRECTIONS)}
-    found = sorted(source.summary.correction.items(), key=lambda item: order.get(item[0], len(order)))
-    metrics, sliced, names = correction_metrics(), slices(source.summary), {**SLICE_LABELS, **source.regime_names}
+    summary, sliced, names = source.summary, slices(source.summary), {**SLICE_LABELS, **source.regime_names}
     return CorrectionsView(
-        tables=[
-            _table(dict(found), name, names[name], metrics) for name in SLICE_LABELS if name in ("all", *sliced.shown)
-        ],
-        metrics=metrics,
+        corrections=_ordered(summary.correction),
+        gains=_ordered(summary.gains),
+        slices={name: names[name] for name in SLICE_LABELS if name in ("all", *sliced.shown)},
+        metrics=correction_metrics(),
         repeated=names[sliced.whole].lower() if sliced.whole else "",
         repeated_share=sliced.share,
         few=tuple(names[name].lower() for name in sliced.few),
-        floor=source.summary.corrected_smece.floor,
-        gains=tuple(
-            GainRow(CORRECTIONS.get(name, name), source.summary.gains[name].log_loss)
-            for name in sorted(source.summary.gains, key=lambda name: order.get(name, len(order)))
-        ),
+        floor=summary.corrected_smece.floor,
+        labels=CORRECTIONS,
     )
 
 
-def _table(comparisons: dict[str, Comparison], name: str, label: str, metrics: Sequence[Metric]) -> CorrectionTable:
-    scores = {method: getattr(comparison, name) for method, comparison in comparisons.items()}
-    return CorrectionTable(
-        name=name,
-        label=label,
-        n=max((score.n for score in scores.values()), default=0),
-        lines=[
-            Line(
-                method,
-                CORRECTIONS.get(method, method),
-                # a run from before a metric was registered has no value of it
-                [Cell(getattr(score, metric.name, None), metric.name in IN_POINTS) for metric in metrics],
-            )
-            for method, score in scores.items()
-        ],
-    )
+def _ordered(found: dict[str, Content]) -> dict[str, Content]:
+    order = {method: place for place, method in enumerate(CORRECTIONS)}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 PANEL = Panel("corrections", "Corrected confidences", view, TEMPLATE, contents="Corrections")

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from miscal.discovery.summary import FindingNumbers
+from miscal.discovery.summary import FindingsMethod
 from miscal.findings.conditions import TEXT
+from miscal.findings.ledger import Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
-from miscal.report.drawing import Scale, whisker
+from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
 from miscal.report.legend import TELLING
@@ -22,13 +23,15 @@ TEMPLATE = (
     EXAMPLES
     + """
 {% if not view.rows %}
-<p class="empty">{{ view.candidates | count }} groups were tested that columns and texts name or that similar
-inputs form, on {{ view.n | count }} {{ view.kind }}. Not one of them is right more or less often than rows of equal
+<p class="empty">{{ view.method.candidates | count }} groups were tested that columns and texts name or that similar
+inputs form, on {{ view.method.n | count }} {{
+view.kind }}. Not one of them is right more or less often than rows of equal
 confidence, beyond what chance explains.</p>
 {% else %}
 <p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
-diagram shows it. {{ view.candidates | count }} groups were tested on {{ view.n | count }} {{ view.kind }}. Where
-nothing is hidden, this list stays empty in at least {{ (1 - view.level) | percent(0) }} of data sets.</p>
+diagram shows it. {{ view.method.candidates | count }} groups were tested on {{ view.method.n |
+count }} {{ view.kind }}. Where
+nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) | percent(0) }} of data sets.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
@@ -56,9 +59,9 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.level) | perce
 {{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
 <line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="1" y2="15"/>
-{% if row.whisker %}
-<path class="whisker" d="M{{ row.whisker[0] }} 8H{{ row.whisker[1] }}M{{ row.whisker[0] }} 4.5v7M{{ row.whisker[1]
-}} 4.5v7"/>
+{% set ends = view.axis.whisker(one.beyond.interval) %}
+{% if ends %}
+<path class="whisker" d="M{{ ends[0] }} 8H{{ ends[1] }}M{{ ends[0] }} 4.5v7M{{ ends[1] }} 4.5v7"/>
 {% endif %}
 {% if one.beyond.value is not none %}
 <circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
@@ -108,8 +111,7 @@ They are listed in summary.json.
 class FindingRow:
     """A finding as drawn, with its most telling rows."""
 
-    finding: FindingNumbers
-    whisker: tuple[float, float] | None
+    finding: Finding
     examples: list[Example]
 
     @property
@@ -143,14 +145,16 @@ class FindingsView:
 
     rows: tuple[FindingRow, ...]
     more: int
-    candidates: int
-    n: int
-    kind: str
-    level: float
+    method: FindingsMethod
     axis: Scale
     accounted: int
     tables: bool
     mended: str = MENDING[MENDED]
+
+    @property
+    def kind(self) -> str:
+        """What the rows that testified are called."""
+        return "test rows" if self.method.evidence == "test" else "rows"
 
 
 def odds_in_words(ratio: float | None) -> str:
@@ -173,9 +177,7 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     ends = [abs(end) for one in found for end in (one.beyond.value, *(one.beyond.interval or ())) if end is not None]
     reach = max([0.1, *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
-    return tuple(
-        FindingRow(one, whisker(one.beyond.interval, axis), examples.of(one.rows[:MAX_EXAMPLES])) for one in found
-    ), axis
+    return tuple(FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES])) for one in found), axis
 
 
 def view(source: Source) -> FindingsView | None:
@@ -184,10 +186,8 @@ def view(source: Source) -> FindingsView | None:
     if method is None or method.candidates == 0:
         return None
     rows, axis = rows_of(source, SHOWN)
-    kind = "test rows" if method.evidence == "test" else "rows"
     more = max(0, len(source.summary.findings) - SHOWN)
-    alone = len(source.summary.accounted_for), bool(source.columns)
-    return FindingsView(rows, more, method.candidates, method.n, kind, method.level, axis, *alone)
+    return FindingsView(rows, more, method, axis, len(source.summary.accounted_for), bool(source.columns))
 
 
 PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE, contents="Findings")

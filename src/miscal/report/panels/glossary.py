@@ -1,10 +1,8 @@
 """The words and signs of the page, for someone who never saw the paper."""
 
-from dataclasses import dataclass
-
-from miscal.report.numbers import brief_points
+from miscal.report.formatting import brief_points
 from miscal.report.panel import Panel
-from miscal.report.rows import row_words
+from miscal.report.row_wording import row_words
 from miscal.report.source import Source
 
 ENTRIES = {
@@ -55,30 +53,19 @@ ENTRIES = {
 
 TEMPLATE = """
 <dl class="glossary">
-{% for entry in view %}
-<div><dt>{{ entry.word }}</dt><dd>{{ entry.meaning }}</dd></div>
+{% for word, meaning in view.items() %}
+<div><dt>{{ word }}</dt><dd>{{ meaning }}</dd></div>
 {% endfor %}
 </dl>
 """
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A word and what it means."""
-
-    word: str
-    meaning: str
-
-
-def view(source: Source) -> list[Entry]:
-    """Return the entries, with the run's own threshold."""
+def view(source: Source) -> dict[str, str]:
+    """Return what each word means, with the run's own threshold."""
     threshold = "the threshold" if source.epsilon is None else brief_points(source.epsilon)
     words = row_words(source.summary)
     entries = {**ENTRIES, words.unseen[0]: words.unseen[1]}
-    return [
-        Entry(word, meaning.format(threshold=threshold, directions=words.directions))
-        for word, meaning in entries.items()
-    ]
+    return {word: meaning.format(threshold=threshold, directions=words.directions) for word, meaning in entries.items()}
 
 
 PANEL = Panel("glossary", "Words and signs", view, TEMPLATE, contents="Glossary")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from miscal.discovery.summary import FieldNumbers, Histogram
 from miscal.report.drawing import Bar, Scale, round_ticks, stacked_bars
-from miscal.report.numbers import points
+from miscal.report.formatting import points
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 
@@ -65,7 +65,7 @@ Dashed lines mark the threshold of {{ view.epsilon | brief_points }} on either s
 
 
 @dataclass(frozen=True)
-class Plot:
+class HistogramPlot:
     """The histogram drawn in one width."""
 
     kind: str
@@ -82,7 +82,7 @@ class Plot:
 class HistogramView:
     """The histogram in two widths, and the numbers of the field."""
 
-    plots: list[Plot]
+    plots: list[HistogramPlot]
     n: int
     field: FieldNumbers
     epsilon: float | None
@@ -103,14 +103,14 @@ def view(source: Source) -> HistogramView:
     )
 
 
-def _plot(histogram: Histogram, kind: str, width: int, epsilon: float | None) -> Plot:
+def _plot(histogram: Histogram, kind: str, width: int, epsilon: float | None) -> HistogramPlot:
     edges = histogram.edges
     counts = {name: getattr(histogram, name) for name in ORDER}
     highest = max(map(sum, zip(*counts.values(), strict=True)))
     x = Scale(edges[0], edges[-1], LEFT, width - RIGHT)
     y = Scale(0.0, highest, 200.0, 26.0)
     marks = (-epsilon, epsilon) if epsilon else ()
-    return Plot(
+    return HistogramPlot(
         kind=kind,
         width=width,
         bars=stacked_bars(edges, counts, ORDER, x, y),

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.data.column_reading import ColumnReading
 from miscal.discovery.summary import Selection, Summary
+from miscal.report.formatting import DASH, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
-from miscal.report.numbers import DASH, finite
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 from miscal.report.texts import setting, short
@@ -19,8 +20,8 @@ SCORES = ("proxy", "log_loss", "brier")
 TEMPLATE = """
 {% macro facts(rows) %}
 <dl class="facts wide">
-{% for fact in rows %}
-<dt title="{{ fact.label | short(200) }}">{{ fact.label | short(60) }}</dt><dd>{{ fact.text }}</dd>
+{% for label, text in rows %}
+<dt title="{{ label | short(200) }}">{{ label | short(60) }}</dt><dd>{{ text }}</dd>
 {% endfor %}
 </dl>
 {% endmacro %}
@@ -44,15 +45,31 @@ TEMPLATE = """
 {% if view.stages %}
 <div><h3>Time taken</h3>
 <table class="timing"><tbody>
-{% for stage in view.stages %}
-<tr><th scope="row" title="{{ stage.label | short(200) }}">{{ stage.label | short(40) }}</th>
-<td class="number">{{ stage.seconds | seconds }}</td>
+{% for label, seconds, width in view.stages %}
+<tr><th scope="row" title="{{ label | short(200) }}">{{ label | short(40) }}</th>
+<td class="number">{{ seconds | seconds }}</td>
 <td class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="time" x="0" y="1"
-width="{{ stage.width }}" height="6"/></svg></td></tr>
+width="{{ width }}" height="6"/></svg></td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
 </div>
+{% if view.readings %}
+<h3>Columns of the inputs</h3>
+<div class="scroll" tabindex="0" role="region" aria-label="Columns of the inputs">
+<table class="candidates">
+<thead><tr><th scope="col">column</th><th scope="col">read as</th><th scope="col" class="number">distinct values</th>
+<th scope="col" class="number">blank</th><th scope="col"></th></tr></thead>
+<tbody>
+{% for one in view.readings %}
+<tr><td title="{{ one.name | short(200) }}">{{ one.name | short(60) }}</td><td>{{ one.read_as }}</td>
+<td class="number">{{ one.levels | count }}</td><td class="number">{{ one.missing | count }}</td>
+<td>{{ "left out: " ~ one.left_out | short(120) if one.left_out }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endif %}
 <h3>Candidates</h3>
 {% if view.candidates %}
 <p class="lead">{{ "These candidates were compared before the test rows were used." if words.kind else
@@ -60,16 +77,16 @@ width="{{ stage.width }}" height="6"/></svg></td></tr>
 of confidence plus field on rows that were held back from learning.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Candidates">
 <table class="candidates">
-<thead><tr>{% for column in view.columns %}
-<th scope="col"{% if column.score %} class="number"{% endif %}>{{ column.label | short(40) }}</th>{% endfor %}
+<thead><tr>{% for column, label in view.columns.items() %}
+<th scope="col"{% if column in view.scores %} class="number"{% endif %}>{{ label | short(40) }}</th>{% endfor %}
 <th scope="col"></th></tr></thead>
 <tbody>
-{% for candidate in view.candidates %}
-<tr{% if candidate.chosen %} class="chosen-row"{% endif %}>
-{% for column in view.columns %}
-<td{% if column.score %} class="number"{% endif %}>{{ candidate.cells[loop.index0] }}</td>
+{% for chosen, cells in view.candidates %}
+<tr{% if chosen %} class="chosen-row"{% endif %}>
+{% for column, text in cells.items() %}
+<td{% if column in view.scores %} class="number"{% endif %}>{{ text }}</td>
 {% endfor %}
-<td>{{ "chosen" if candidate.chosen }}</td></tr>
+<td>{{ "chosen" if chosen }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -83,51 +100,17 @@ of confidence plus field on rows that were held back from learning.</p>
 """
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A line of a list: what it is called, and its value in words."""
-
-    label: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage of the run with its time; `width` is its share of the longest, in percent."""
-
-    label: str
-    seconds: float
-    width: float
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of the table of candidates."""
-
-    key: str
-
-    @property
-    def label(self) -> str:
-        """Its head."""
-        return key_label(self.key)
-
-    @property
-    def score(self) -> bool:
-        """Whether it holds a score rather than a setting."""
-        return self.key in SCORES
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A line of the table of candidates."""
-
-    chosen: bool
-    cells: list[str]
+Fact = tuple[str, str]
+"""A line of a list: what it is called, and its value in words."""
 
 
 @dataclass(frozen=True)
 class MakingView:
-    """Lists of facts, and the table of candidates."""
+    """Lists of facts, the time of each stage, and the table of candidates.
+
+    A stage has a label, its seconds, and these in percent of the longest. Columns are keys of candidates with their
+    heads; a candidate is whether it was chosen, and the text of each column.
+    """
 
     data: list[Fact]
     settings: list[Fact]
@@ -135,17 +118,23 @@ class MakingView:
     chosen: list[Fact]
     map: list[Fact]
     versions: list[Fact]
-    stages: list[Stage]
-    columns: list[TableColumn]
-    candidates: list[Candidate]
+    stages: list[tuple[str, float, float]]
+    readings: tuple[ColumnReading, ...]
+    columns: dict[str, str]
+    candidates: list[tuple[bool, dict[str, str]]]
     hidden: int
+    scores: tuple[str, ...] = SCORES
 
 
 def view(source: Source) -> MakingView:
     """Return how the run was made."""
     summary = source.summary
     selection = summary.selection
-    shown = _shown(selection)
+    # the first candidates, and after them every chosen one
+    shown = [
+        *selection.candidates[:MAX_CANDIDATES],
+        *(candidate for candidate in selection.candidates[MAX_CANDIDATES:] if candidate.get("chosen")),
+    ]
     columns = _columns(selection)
     simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
     # what was chosen is a list of its own
@@ -159,9 +148,10 @@ def view(source: Source) -> MakingView:
         map=[_fact(PANES[name], projection(method)) for name, method in made.items()],
         versions=[_fact(name, version) for name, version in summary.versions.items()],
         stages=_stages(summary.timing),
+        readings=summary.columns,
         columns=columns,
         candidates=[
-            Candidate(bool(candidate.get("chosen")), [_cell(candidate.get(column.key), column) for column in columns])
+            (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column) for column in columns})
             for candidate in shown
         ],
         hidden=len(selection.candidates) - len(shown),
@@ -178,7 +168,7 @@ def _data(summary: Summary) -> list[Fact]:
         "metadata": columns.metadata,
     }
     return [
-        Fact("Rows", f"{summary.n:,} ({_use(summary)})"),
+        ("Rows", f"{summary.n:,} ({_use(summary)})"),
         _fact("File", data.path),
         _fact("SHA-256", data.sha256),
         _fact("Source of the inputs", data.x_source),
@@ -195,7 +185,7 @@ def _use(summary: Summary) -> str:
 
 
 def _fact(label: str, value: Any) -> Fact:
-    return Fact(label, short(setting(value), 600))
+    return label, short(setting(value), 600)
 
 
 def _facts(values: Mapping[str, Any]) -> list[Fact]:
@@ -211,11 +201,11 @@ def _leaves(values: Mapping[str, Any], above: str = "") -> list[Fact]:
     return facts
 
 
-def _stages(timing: dict[str, float]) -> list[Stage]:
+def _stages(timing: dict[str, float]) -> list[tuple[str, float, float]]:
     parts = {key: value for key, value in timing.items() if key != "total"}
     longest = max(parts.values(), default=0.0)
     return [
-        Stage(
+        (
             STAGES.get(key) or key_label(key),
             value,
             round(100 * value / longest, 1) if key in parts and longest > 0 else 0.0,
@@ -230,15 +220,15 @@ def _shown(selection: Selection) -> list[dict[str, Any]]:
     return [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
 
 
-def _columns(selection: Selection) -> list[TableColumn]:
-    """Return what candidates are told by: settings first, scores last."""
+def _columns(selection: Selection) -> dict[str, str]:
+    """Return what candidates are told by, with its head: settings first, scores last."""
     keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
     settings = [key for key in keys if key not in SCORES]
-    return [TableColumn(key) for key in (*settings, *(key for key in SCORES if key in keys))]
+    return {key: key_label(key) for key in (*settings, *(key for key in SCORES if key in keys))}
 
 
-def _cell(value: Any, column: TableColumn) -> str:
-    if column.score:
+def _cell(value: Any, column: str) -> str:
+    if column in SCORES:
         return DASH if finite(value) is None else f"{value:.5f}"
     return DASH if value is None else short(setting(value), 60)
 

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.discovery.summary import Summary
 from miscal.report.drawing import Dot, reliability_dots
-from miscal.report.numbers import count
+from miscal.report.formatting import count
 from miscal.report.panel import Panel
 from miscal.report.panels import reliability
 from miscal.report.panels.findings import FindingRow, rows_of
@@ -31,8 +30,9 @@ TEMPLATE = """{% from "axes.html" import axes %}
 <p class="sheet-verdict">{{ view.sentence | short(view.longest) }}</p>
 <p class="sheet-limits">{% for limit in view.verdict.limits %}{{ limit.label }}: <b>{% if limit.size %}at least {{
 limit.low | size }} points{% elif limit.proven %}found{% else %}none proven{% endif %}</b>. {% endfor %}
-{% if view.verdict.before is not none and view.verdict.after is not none %}Correction: calibration error <b>{{
-view.verdict.before | size }} to {{ view.verdict.after | size }} points</b>.{% endif %}</p>
+{% set before, after = view.verdict.before, view.verdict.after %}
+{% if before and after and before.smece is not none and after.smece is not none %}Correction: calibration error <b>{{
+before.smece | size }} to {{ after.smece | size }} points</b>.{% endif %}</p>
 {% if view.findings %}
 <h3>Groups that no reliability diagram shows</h3>
 <table class="sheet-findings">
@@ -126,8 +126,11 @@ def view(source: Source) -> SheetView:
     summary = source.summary
     findings, _ = rows_of(source, MAX_FINDINGS)
     tables = regimes_view(source)
+    alarms = summary.alarms[:MAX_ALARMS]
+    if (more := len(summary.alarms) - len(alarms)) > 0:
+        alarms = (*alarms, f"{count(more)} more alarms follow.")
     return SheetView(
-        alarms=_alarms(summary),
+        alarms=alarms,
         sentence=summary.verdict,
         verdict=verdict_view(source),
         findings=findings,
@@ -137,12 +140,6 @@ def view(source: Source) -> SheetView:
         first_hidden=len(tables.rows),
         dots=reliability_dots(summary.curves.all.raw, reliability.X, reliability.Y),
     )
-
-
-def _alarms(summary: Summary) -> tuple[str, ...]:
-    shown = summary.alarms[:MAX_ALARMS]
-    more = len(summary.alarms) - len(shown)
-    return (*shown, f"{count(more)} more alarms follow.") if more > 0 else shown
 
 
 PANEL = Panel("sheet", "In one page", view, TEMPLATE)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.calibration.metrics import MIN_ROWS
-from miscal.discovery.summary import GapNumbers, Measure, MeasureAgainstNull, Regime, SmoothEce, Summary
-from miscal.report.drawing import Scale, whisker
+from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.calibration.metrics import MIN_SLICE_ROWS
+from miscal.discovery.summary import GapNumbers, Regime, SmoothEce, Summary
+from miscal.report.drawing import Scale
+from miscal.report.formatting import brief_points
 from miscal.report.legend import HIDDEN_SHORT, REGIME_LABELS, SLICE_LABELS, regime_names
-from miscal.report.numbers import brief_points
 from miscal.report.panel import Panel
-from miscal.report.rows import slices
+from miscal.report.row_wording import slices
 from miscal.report.source import Source
 
 AXIS = Scale(0.0, 1.0, 8.0, 252.0)
@@ -176,7 +177,7 @@ class RegimeRow:
     @property
     def few(self) -> bool:
         """Whether it has too few rows for its residual to be measured."""
-        return self.share is not None and self.numbers.n < MIN_ROWS
+        return self.share is not None and self.numbers.n < MIN_SLICE_ROWS
 
     @property
     def accuracy_at(self) -> float | None:
@@ -192,7 +193,7 @@ class RegimeRow:
     @property
     def whisker(self) -> tuple[float, float] | None:
         """Positions of the interval of the difference."""
-        return None if self.against is None else whisker(self.drawn.interval, AXIS, self.against)
+        return None if self.against is None else AXIS.whisker(self.drawn.interval, self.against)
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
 
 def _measured(regime: Regime) -> Regime:
     """Leave out what so few rows cannot tell."""
-    if regime.n >= MIN_ROWS:
+    if regime.n >= MIN_SLICE_ROWS:
         return regime
     nothing = MeasureAgainstNull(value=None)
     parts = {name: nothing for name in ("visible", "hidden") if getattr(regime, name) is not None}

@@ -7,7 +7,7 @@ from miscal.discovery.summary import SmoothEce, Summary
 from miscal.report.drawing import Dot, Scale, reliability_dots
 from miscal.report.legend import SLICE_LABELS
 from miscal.report.panel import Panel
-from miscal.report.rows import slices
+from miscal.report.row_wording import slices
 from miscal.report.source import Source
 
 CURVES = ("all", "over", "under")
@@ -29,14 +29,14 @@ The {{ view.few | listed("and") }} regime{{ "s have" if view.few | length > 1 el
 of {{ "their" if view.few | length > 1 else "its" }} own.
 {% endif %}
 </p>
-{% for row in view.rows %}
-{% if row.heading %}
-<h3>{{ row.heading }}</h3>
+{% for heading, diagrams in view.rows %}
+{% if heading %}
+<h3>{{ heading }}</h3>
 {% endif %}
 <div class="trio">
-{% for plot in row.diagrams %}
+{% for plot in diagrams %}
 <figure class="reliability {{ plot.name }}">
-<figcaption><b>{{ plot.label }}{{ ", " ~ plot.when ~ " correction" if not row.heading }}</b>
+<figcaption><b>{{ plot.label }}{{ ", " ~ plot.when ~ " correction" if not heading }}</b>
 <span class="aside">{{ (plot.n or words.n) | count }} {{ words.rows }}</span></figcaption>
 {% if plot.dots %}
 <svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram, {{ plot.label | lower }}, {{ plot.when }}
@@ -87,18 +87,13 @@ class Diagram:
 
 
 @dataclass(frozen=True)
-class CurveRow:
-    """Diagrams side by side, under a heading where there is more than one row."""
-
-    heading: str
-    diagrams: list[Diagram]
-
-
-@dataclass(frozen=True)
 class ReliabilityView:
-    """The rows of diagrams, the regime whose diagram would repeat that of all rows, and the axes."""
+    """The rows of diagrams, the regime whose diagram would repeat that of all rows, and the axes.
 
-    rows: list[CurveRow]
+    A row of diagrams has a heading, which is empty where there is one row.
+    """
+
+    rows: list[tuple[str, list[Diagram]]]
     repeated: str
     repeated_share: float
     few: tuple[str, ...]
@@ -114,11 +109,11 @@ def view(source: Source) -> ReliabilityView:
     sliced = slices(summary)
     shown = [name for name in CURVES if name == "all" or name in sliced.shown]
     rows = [
-        CurveRow(f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
+        (f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
         for state, when in STATES.items()
     ]
     if len(shown) == 1:
-        rows = [CurveRow("", [row.diagrams[0] for row in rows])]
+        rows = [("", [diagrams[0] for _, diagrams in rows])]
     repeated = SLICE_LABELS[sliced.whole].lower() if sliced.whole in CURVES else ""
     few = tuple(SLICE_LABELS[name].lower() for name in sliced.few if name in CURVES)
     return ReliabilityView(rows=rows, repeated=repeated, repeated_share=sliced.share, few=few)

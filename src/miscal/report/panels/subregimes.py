@@ -1,18 +1,16 @@
 """Cards of the subregimes: what they are called, how far off, what they have in common, examples."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from miscal.discovery.summary import MeasureAgainstNull, SubregimeNumbers
-from miscal.report.drawing import Scale, whisker
+from miscal.base.document import MeasureAgainstNull
+from miscal.findings import Enriched, Subregime
+from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
 from miscal.report.legend import HIDDEN_REGIMES, REGIME_LABELS, TELLING
 from miscal.report.map_data import MAX_NAME
-from miscal.report.numbers import finite
 from miscal.report.panel import Panel
 from miscal.report.source import Source
-from miscal.report.texts import short
 
 MAX_CARDS = 40
 MAX_KEYWORDS = 10
@@ -22,7 +20,7 @@ MAX_TELLING, MAX_TYPICAL = 3, 2
 TEMPLATE = (
     EXAMPLES
     + """
-{% macro drawn(card, field) %}
+{% macro drawn(card) %}
 {% set part = card.part %}
 <article class="card {{ card.kind }}{{ "" if card.confirmed else " unsure" }}">
 <header>
@@ -38,24 +36,24 @@ card.confirmed else "not confirmed" }}{{ words.kind }}</p>
 <thead><tr><th scope="col"><span class="visually-hidden">Part of the residual</span></th>
 <th scope="col" class="number">points</th><th scope="col"></th></tr></thead>
 <tbody>
-{% for line in card.lines %}
-<tr{% if line.main %} class="main"{% endif %}><th scope="row">{{ line.label }}</th>
-<td class="number"><b>{{ line.number.value | points }}</b>
-<span class="aside">{{ line.number.interval | bounds }}</span></td>
-<td><svg viewBox="0 0 140 18" role="img" aria-label="{{ line.label }} {{ line.number.value | points }} points, 95 %
-interval {{ line.number.interval | bounds or "not defined" }}">
+{% for label, number, confirmed, main in card.lines %}
+{% set ends = view.axis.whisker(number.interval) %}
+<tr{% if main %} class="main"{% endif %}><th scope="row">{{ label }}</th>
+<td class="number"><b>{{ number.value | points }}</b>
+<span class="aside">{{ number.interval | bounds }}</span></td>
+<td><svg viewBox="0 0 140 18" role="img" aria-label="{{ label }} {{ number.value | points }} points, 95 %
+interval {{ number.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="136" y1="9" y2="9"/>
 <line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="1" y2="17"/>
-{% if line.whisker %}
-<path class="whisker" d="M{{ line.whisker[0] }} 9H{{ line.whisker[1] }}M{{ line.whisker[0] }} 5v8M{{ line.whisker[1]
-}} 5v8"/>
+{% if ends %}
+<path class="whisker" d="M{{ ends[0] }} 9H{{ ends[1] }}M{{ ends[0] }} 5v8M{{ ends[1] }} 5v8"/>
 {% endif %}
-{% if line.number.value is not none %}
-<circle class="right" cx="{{ view.axis.inside(line.number.value) }}" cy="9" r="3.6"/>
+{% if number.value is not none %}
+<circle class="right" cx="{{ view.axis.inside(number.value) }}" cy="9" r="3.6"/>
 {% endif %}
 </svg>
-<span class="aside{{ " proven" if line.confirmed }}">{{ "" if line.confirmed is none else "confirmed" if line.confirmed
-else "opposite" if line.number | is_opposite(card.side) else "not confirmed" }}</span></td></tr>
+<span class="aside{{ " proven" if confirmed }}">{{ "" if confirmed is none else "confirmed" if confirmed
+else "opposite" if number | is_opposite(card.side) else "not confirmed" }}</span></td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -66,7 +64,7 @@ else "opposite" if line.number | is_opposite(card.side) else "not confirmed" }}<
 {% if card.keywords %}
 <ul class="keywords" aria-label="Keywords">
 {% for word in card.keywords %}
-<li>{{ word }}</li>
+<li>{{ word | short(40) }}</li>
 {% endfor %}
 </ul>
 {% endif %}
@@ -75,13 +73,11 @@ else "opposite" if line.number | is_opposite(card.side) else "not confirmed" }}<
 <thead><tr><th scope="col">More common here</th><th scope="col" class="number">Odds ratio</th></tr></thead>
 <tbody>
 {% for entry in card.enriched %}
-<tr><td title="{{ entry.words }}"><b>{{ entry.words }}</b>
-{% if entry.share is not none and entry.share_overall is not none %}
+<tr><td title="{{ entry.words | short(120) }}"><b>{{ entry.words | short(120) }}</b>
 <span class="aside">{{ entry.share | percent(0) }} here, {{ entry.share_overall | percent(0) }} of all rows</span>
-{% endif %}
 </td>
-<td class="number">{{ entry.odds_ratio or "–" }}{% if entry.p_value is not none %}
-<span class="aside">{{ entry.p_value | p_value }}</span>{% endif %}</td></tr>
+<td class="number">{{ "%.1f" | format(entry.odds_ratio) if entry.odds_ratio < 100 else "over 100" }}\
+<span class="aside">{{ entry.p_value | p_value }}</span></td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -95,7 +91,7 @@ else "opposite" if line.number | is_opposite(card.side) else "not confirmed" }}<
 {{ examples(card.typical) }}
 </details>
 {% endif %}
-<button type="button" class="show" data-subregime="{{ card.id }}" data-field="{{ field }}" hidden>Show on the
+<button type="button" class="show" data-subregime="{{ card.id }}" data-field="{{ part.field }}" hidden>Show on the
 map</button>
 </article>
 {% endmacro %}
@@ -111,22 +107,23 @@ of what a reliability diagram shows (visible) and of the difference from rows of
 confirmed where it differs from zero in the direction of its regime beyond chance, and opposite where its interval lies
 on the other side of zero. The scale of every card goes from {{ (0 - view.reach) | points(0) }} to {{ view.reach |
 points(0) }} points.</p>
-{% for group in view.groups %}
-{% if view.groups | length > 1 or group.field == "hidden" %}
-<h3>{{ group.title }}</h3>
+{% for title, cards in view.groups.items() %}
+{% set unsure = cards | rejectattr("confirmed") | list %}
+{% if view.groups | length > 1 or cards[0].part.field == "hidden" %}
+<h3>{{ title }}</h3>
 {% endif %}
 <div class="cards">
-{% for card in group.cards if card.confirmed %}
-{{ drawn(card, group.field) }}
+{% for card in cards if card.confirmed %}
+{{ drawn(card) }}
 {% endfor %}
 </div>
-{% if group.unsure %}
-<details class="unsure-parts"{% if group.unsure | length == group.cards | length %} open{% endif %}>
-<summary>{{ group.unsure | length }} part{{ "s" if group.unsure | length > 1 }} that {{ "were" if
-group.unsure | length > 1 else "was" }} not confirmed</summary>
+{% if unsure %}
+<details class="unsure-parts"{% if unsure | length == cards | length %} open{% endif %}>
+<summary>{{ unsure | length }} part{{ "s" if unsure | length > 1 }} that {{ "were" if
+unsure | length > 1 else "was" }} not confirmed</summary>
 <div class="cards">
-{% for card in group.unsure %}
-{{ drawn(card, group.field) }}
+{% for card in unsure %}
+{{ drawn(card) }}
 {% endfor %}
 </div>
 </details>
@@ -140,48 +137,50 @@ group.unsure | length > 1 else "was" }} not confirmed</summary>
 )
 
 #: Parts by the field that they were cut on, in the order of the page: what no diagram shows comes first.
-GROUPS = {
+TITLES = {
     "hidden": "Parts by what is hidden: right less or more often than rows of equal confidence",
     "total": "Parts by the whole field: over- and under-confident",
 }
 
 
 @dataclass(frozen=True)
-class EnrichedText:
-    """A metadata value that is more common in the subregime than in all rows."""
-
-    words: str
-    share: float | None
-    share_overall: float | None
-    odds_ratio: str
-    p_value: float | None
-
-
-@dataclass(frozen=True)
-class Line:
-    """A part of the residual as drawn; `main` is the one that the rows were cut by."""
-
-    label: str
-    number: MeasureAgainstNull
-    whisker: tuple[float, float] | None
-    confirmed: bool | None
-    main: bool
-
-
-@dataclass(frozen=True)
 class Card:
-    """A subregime as drawn; `id` is what the map knows it by."""
+    """A subregime as drawn, with its telling and its typical rows."""
 
-    part: SubregimeNumbers
-    id: str
-    kind: str
-    label: str
-    confirmed: bool
-    lines: list[Line]
-    keywords: list[str]
-    enriched: list[EnrichedText]
+    part: Subregime
     telling: list[Example]
     typical: list[Example]
+
+    @property
+    def id(self) -> str:
+        """What the map knows it by."""
+        return self.part.name[:MAX_NAME]
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The keywords that are shown."""
+        return self.part.keywords[:MAX_KEYWORDS]
+
+    @property
+    def enriched(self) -> tuple[Enriched, ...]:
+        """The values of columns that are shown."""
+        return self.part.metadata[:MAX_ENRICHED]
+
+    @property
+    def kind(self) -> str:
+        """Its regime; ``"good"`` for a regime without a colour."""
+        return self.part.parent if self.part.parent in REGIME_LABELS else "good"
+
+    @property
+    def label(self) -> str:
+        """What its regime is called."""
+        names = HIDDEN_REGIMES if self.part.field == "hidden" else REGIME_LABELS
+        return names.get(self.part.parent, self.part.parent)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether what it was cut by is confirmed."""
+        return self.part.confirmed_parts.hidden if self.part.field == "hidden" else self.part.confirmed
 
     @property
     def side(self) -> int:
@@ -193,26 +192,26 @@ class Card:
         """What the telling examples are."""
         return TELLING.get(self.kind, "Telling")
 
-
-@dataclass(frozen=True)
-class CardGroup:
-    """The parts that were cut on one field."""
-
-    field: str
-    title: str
-    cards: list[Card]
-
     @property
-    def unsure(self) -> list[Card]:
-        """Those that were not confirmed."""
-        return [card for card in self.cards if not card.confirmed]
+    def lines(self) -> list[tuple[str, MeasureAgainstNull, bool | None, bool]]:
+        """The residual and its parts: label, number, whether it is confirmed, and whether the rows were cut by it."""
+        part, sure = self.part, self.part.confirmed_parts
+        by_hidden = part.field == "hidden"
+        # a run from before they were told apart has the residual alone
+        in_parts = part.visible is not None or part.hidden is not None
+        lines = (
+            ("total", part.residual, sure.total if in_parts else None, not by_hidden),
+            ("visible", part.visible, sure.visible, False),
+            ("hidden", part.hidden, sure.hidden, by_hidden),
+        )
+        return [line for line in lines if line[1] is not None]
 
 
 @dataclass(frozen=True)
 class SubregimesView:
-    """Cards in the order of the summary, by the field of their cut, drawn on one common axis of residuals."""
+    """Cards in the order of the summary, by the heading they stand under, drawn on one common axis of residuals."""
 
-    groups: list[CardGroup]
+    groups: dict[str, list[Card]]
     more: int
     reach: float
     axis: Scale
@@ -226,72 +225,34 @@ def view(source: Source) -> SubregimesView:
         source, (row for part in parts for row in (*part.telling[:MAX_TELLING], *part.exemplars[:MAX_TYPICAL]))
     )
     reach = max([0.1, *(_reach(part) for part in parts)])
-    axis = Scale(-reach, reach, 4.0, 136.0)
-    grouped = {field: [part for part in parts if (part.field == "hidden") == (field == "hidden")] for field in GROUPS}
+    grouped = {
+        title: [part for part in parts if (part.field == "hidden") == (name == "hidden")]
+        for name, title in TITLES.items()
+    }
     return SubregimesView(
-        groups=[
-            CardGroup(field, title, [_card(part, axis, examples) for part in grouped[field]])
-            for field, title in GROUPS.items()
-            if grouped[field]
-        ],
+        groups={title: [_card(part, examples) for part in some] for title, some in grouped.items() if some},
         more=len(source.summary.subregimes) - len(parts),
         reach=reach,
-        axis=axis,
+        axis=Scale(-reach, reach, 4.0, 136.0),
         redacted=source.redact_text,
     )
 
 
-def _reach(part: SubregimeNumbers) -> float:
+def _reach(part: Subregime) -> float:
     """Return how far from zero the part's numbers and intervals go."""
     numbers = [number for number in (part.residual, part.visible, part.hidden) if number is not None]
     ends = [end for number in numbers for end in (number.value, *(number.interval or ()))]
     return max((abs(end) for end in ends if end is not None), default=0.0)
 
 
-def _card(part: SubregimeNumbers, axis: Scale, examples: Examples) -> Card:
-    by_hidden = part.field == "hidden"
-    names = HIDDEN_REGIMES if by_hidden else REGIME_LABELS
+def _card(part: Subregime, examples: Examples) -> Card:
     telling, typical = part.telling[:MAX_TELLING], part.exemplars[:MAX_TYPICAL]
     # one call, so that a text is told apart from every other text of its card
     shown = {one.row: one for one in examples.of(list(dict.fromkeys((*telling, *typical))))}
     return Card(
         part=part,
-        id=part.name[:MAX_NAME],
-        kind=part.parent if part.parent in REGIME_LABELS else "good",
-        label=names.get(part.parent, part.parent),
-        confirmed=part.confirmed_parts.hidden if by_hidden else part.confirmed,
-        lines=_lines(part, axis, by_hidden),
-        keywords=[short(word, 40) for word in part.keywords[:MAX_KEYWORDS]],
-        enriched=[_enriched(entry) for entry in part.metadata[:MAX_ENRICHED]],
         telling=[shown[row] for row in telling if row in shown],
         typical=[shown[row] for row in typical if row in shown and row not in telling],
-    )
-
-
-def _lines(part: SubregimeNumbers, axis: Scale, by_hidden: bool) -> list[Line]:
-    """Return the residual and its parts; the residual alone in a run from before they were told apart."""
-    in_parts = part.visible is not None or part.hidden is not None
-    sure = part.confirmed_parts
-    lines = (
-        ("total", part.residual, sure.total if in_parts else None, not by_hidden),
-        ("visible", part.visible, sure.visible, False),
-        ("hidden", part.hidden, sure.hidden, by_hidden),
-    )
-    return [
-        Line(label, number, whisker(number.interval, axis), confirmed, main)
-        for label, number, confirmed, main in lines
-        if number is not None
-    ]
-
-
-def _enriched(entry: dict[str, Any]) -> EnrichedText:
-    ratio = finite(entry.get("odds_ratio"))
-    return EnrichedText(
-        words=short(f"{entry.get('column', '')} {entry.get('value', '')}", 120),
-        share=finite(entry.get("share")),
-        share_overall=finite(entry.get("share_overall")),
-        odds_ratio="" if ratio is None else f"{ratio:.1f}" if ratio < 100 else "over 100",
-        p_value=finite(entry.get("p_value")),
     )
 
 

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from miscal.discovery.summary import Measure, Summary
+from miscal.base.document import Measure
+from miscal.discovery.summary import Score, Summary
 from miscal.discovery.wording import mending_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel
@@ -54,20 +55,23 @@ The interval of the accuracy is not defined.
 </div>
 <div class="tile">
 <dt>The saved correction</dt>
-{% if view.before is none or view.after is none %}
+{% set before, after = view.before, view.after %}
+{% if not before or not after or before.smece is none or after.smece is none %}
 <dd><b>not defined</b></dd>
 <dd class="note">The calibration error before and after the correction could not be measured.</dd>
 {% else %}
-<dd><b>{{ view.before | size }} to {{ view.after | size }}</b> points</dd>
+<dd><b>{{ before.smece | size }} to {{ after.smece | size }}</b> points</dd>
 <dd class="note">Smooth calibration error (smECE) before and after the correction\
-{% if view.floor is not none %}
-; by chance alone it would be {{ view.floor | size }}\
+{% set floor = view.summary.corrected_smece.floor %}
+{% if floor is not none %}
+; by chance alone it would be {{ floor | size }}\
 {% endif %}
 .
-{% if view.losses %}
-Log loss {{ view.losses[0] | metric }} before, {{ view.losses[1] | metric }} after\
-{% if view.saved and view.saved.interval %}
-: {{ view.saved.value | change }} saved per row ({{ view.saved.interval | bounds("change") }})\
+{% if before.log_loss is not none and after.log_loss is not none %}
+Log loss {{ before.log_loss | metric }} before, {{ after.log_loss | metric }} after\
+{% set gain = view.summary.gains.get("raw") %}
+{% if gain and gain.log_loss.interval %}
+: {{ gain.log_loss.value | change }} saved per row ({{ gain.log_loss.interval | bounds("change") }})\
 {% endif %}
 .
 {% endif %}
@@ -108,10 +112,8 @@ class VerdictView:
     """The verdict, the certified limits, and the summary for the headline numbers.
 
     `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the
-    correction leaves of the findings.
-
-    `before` and `after` are the smECE of all rows that testify, uncorrected and corrected; `losses` their log losses,
-    `saved` the mean difference of these row by row, and `floor` the smECE that a calibrated model would have by chance.
+    correction leaves of the findings; `before` and `after` are the scores of all rows that testify, uncorrected and
+    corrected.
     """
 
     shown: str
@@ -119,11 +121,8 @@ class VerdictView:
     mending: str
     limits: tuple[VerdictLimit, VerdictLimit]
     summary: Summary
-    before: float | None
-    after: float | None
-    losses: tuple[float, float] | None
-    floor: float | None
-    saved: Measure | None
+    before: Score | None
+    after: Score | None
 
     @property
     def difference(self) -> float | None:
@@ -138,8 +137,7 @@ def view(source: Source) -> VerdictView:
     proof = summary.certificate
     total = "mean absolute difference between the confidence and the probability of being right"
     hidden = "mean absolute miscalibration that the confidence alone does not explain"
-    raw, ours = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
-    losses = (raw.log_loss, ours.log_loss) if raw and ours else ()
+    before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     said = mending_of(summary)
     mending = said if summary.verdict.endswith(said) else ""
     shown, hidden_part = first_sentence(summary.verdict.removesuffix(mending))
@@ -152,20 +150,23 @@ def view(source: Source) -> VerdictView:
         mending=short(mending, 2000),
         limits=(
             VerdictLimit(
-                *("Miscalibration", total, total_low, smece.p_value if by_smece else proof.p_value_total),
+                label="Miscalibration",
+                quantity=total,
+                low=total_low,
+                p_value=smece.p_value if by_smece else proof.p_value_total,
                 proven=by_smece,
             ),
             VerdictLimit(
-                *("Hidden miscalibration", hidden, rounded_down(proof.lower_bound_hidden), proof.p_value),
+                label="Hidden miscalibration",
+                quantity=hidden,
+                low=rounded_down(proof.lower_bound_hidden),
+                p_value=proof.p_value,
                 proven=proof.claims_hidden,
             ),
         ),
         summary=summary,
-        before=raw.smece if raw else None,
-        after=ours.smece if ours else None,
-        losses=losses if losses and None not in losses else None,
-        floor=summary.corrected_smece.floor,
-        saved=summary.gains["raw"].log_loss if "raw" in summary.gains else None,
+        before=before,
+        after=after,
     )
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from miscal.base.errors import InputError, MismatchError
-from miscal.calibration.metrics import MIN_ROWS
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics import MIN_SLICE_ROWS
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
 from miscal.discovery.fitted_rows import ALL, testifying
@@ -82,7 +82,7 @@ def audit_run(
         seed=run.summary.seed,
         epsilon=settings["epsilon"],
         # runs of earlier versions have neither
-        min_rows=settings.get("min_rows", MIN_ROWS),
+        min_rows=settings.get("min_rows", MIN_SLICE_ROWS),
         device=device or settings.get("device", "auto"),
     )
     make_estimator(rows.method, options=rows.options, device=rows.device)

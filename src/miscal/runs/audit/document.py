@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from miscal.base.json_values import plain
 from miscal.calibration.metrics import clipped
-from miscal.discovery.json_values import plain
 from miscal.evidence.bootstrap import SliceBootstrap
 from miscal.evidence.null import NullStatistic
 from miscal.evidence.stability import Stability

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import MIN_ROWS, clipped, worst_slice_gap
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, worst_slice_gap
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
@@ -110,7 +110,7 @@ class Refitting:
     options: Mapping[str, Any] | None = None
     seed: int = 0
     epsilon: float = EPSILON
-    min_rows: int = MIN_ROWS
+    min_rows: int = MIN_SLICE_ROWS
     n_jobs: int | None = None
     device: str = "auto"
 

@@ -3,6 +3,7 @@
 import textwrap
 from pathlib import Path
 
+from miscal.base.number_wording import percent
 from miscal.report.terminal import WIDTH
 
 
@@ -91,14 +92,14 @@ def _slice(one: dict) -> str:
     if one["worst"] is None:
         return "no regime with enough rows"
     gap = f"{one['gap']:.3f} (clipped {one['gap_clipped']:.3f})"
-    return f"worst {one['worst']} ({one['share_worst']:.0%} of rows), gap {gap}"
+    return f"worst {one['worst']} ({percent(one['share_worst'])} of rows), gap {gap}"
 
 
 def _thresholds(by_smece: list[dict], by_brier: list[dict]) -> list[str]:
     """Say the regimes at each epsilon; the slice that is worst by the Brier score only where it is another."""
     lines = []
     for one, other in zip(by_smece, by_brier, strict=True):
-        shares = f"over {one['share_over']:.0%}, under {one['share_under']:.0%}"
+        shares = f"over {percent(one['share_over'])}, under {percent(one['share_under'])}"
         lines.append(_line(f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{_brier(one)}"))
         if other["worst"] != one["worst"]:
             lines.append(_line("", f"by the Brier score: {_slice(other)}{_brier(other)}"))

@@ -10,18 +10,20 @@ from pathlib import Path
 import numpy as np
 
 from miscal.base.checks import check_seed
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import FileError, InputError
+from miscal.base.json_values import clean_text, interval, number
 from miscal.base.threads import one_thread
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
-from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import Run, read_run
-from miscal.discovery.summary import Global, Measure, MeasureAgainstNull
+from miscal.discovery.summary import Global
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.judging import REGIMES
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups, wording
+from miscal.runs.compare.compared_rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.document import (
     CurveSides,
     FieldAgreement,
@@ -32,7 +34,6 @@ from miscal.runs.compare.document import (
     RunPair,
 )
 from miscal.runs.compare.estimates import Floats, Means
-from miscal.runs.compare.rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.sides import Side, Sides, sides_of
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
@@ -106,9 +107,9 @@ def compare(
             sides = sides_of(a, b, match_rows(a, b, match))
             pairs.append((a, b, sides, _measures(sides, seed, measured)))
         judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
-        told = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
+        judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
     versions = {name: metadata.version(name) for name in LIBRARIES}
-    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=told, versions=versions)
+    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=judged_pairs, versions=versions)
 
 
 def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
@@ -282,7 +283,7 @@ def _fields(sides: Sides, seed: int) -> FieldAgreement:
     found = {}
     for name, values in {"delta": "delta", "hidden": "field"}.items():
         one, two = (getattr(side.rows, values)[side.at] for side in (sides.a, sides.b))
-        found[name] = estimates.correlation(one, two, sides.a.unit, seed, sides.a.weight)
+        found[name] = estimates.correlation_with_interval(one, two, sides.a.unit, seed, sides.a.weight)
     return FieldAgreement(**found)
 
 

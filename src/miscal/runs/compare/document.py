@@ -8,17 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
-from miscal.discovery.summary import (
-    CertificateNumbers,
-    CurveNumbers,
-    Document,
-    Global,
-    Measure,
-    MeasureAgainstNull,
-    Part,
-    Probability,
-    Share,
-)
+from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share, Text
+from miscal.discovery.summary import CurveNumbers, Global
+from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
 
 COMPARISON_VERSION = 2
@@ -39,7 +31,7 @@ class RunNumbers(Part):
     evidence: str
     n: NonNegativeInt
     global_: Global = Field(alias="global")
-    certificate: CertificateNumbers
+    certificate: Certificate
     findings: NonNegativeInt
 
 
@@ -97,9 +89,9 @@ class GroupPair(Part):
     A side, and every difference, is null where the run has no such rows.
     """
 
-    description: str
+    description: Text
     condition: Stored
-    columns: tuple[str, ...]
+    columns: tuple[Text, ...]
     found_in: tuple[Literal["a", "b"], ...] = ()
     share: Share
     a: GroupSide | None
@@ -110,7 +102,7 @@ class GroupPair(Part):
     nearer: Literal["a", "b"] | None = None
     nearer_p: Probability
     both: Literal["over", "under"] | None = None
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[Text, ...] = ()
 
 
 class NearerCounts(Part):

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
+from miscal.base.document import Measure
 from miscal.base.folds import assign_folds, row_groups
-from miscal.calibration.metrics.gap import MIN_ROWS
-from miscal.calibration.metrics.rows import take_rows
-from miscal.discovery.summary import Measure
+from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
+from miscal.calibration.survey_design import correlation
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.runs.compare.sides import Side, Sides
 
@@ -191,7 +192,7 @@ def recalibration_saving(side: Side, seed: int) -> Floats:
         make up fewer than five units.
     """
     equal = together(side)
-    if len(side) < MIN_ROWS or len(np.unique(equal)) < FOLDS:
+    if len(side) < MIN_SLICE_ROWS or len(np.unique(equal)) < FOLDS:
         return np.full(len(side), np.nan)
     rng = np.random.default_rng((seed, _DEALS))
     saved = np.zeros(len(side))
@@ -226,7 +227,9 @@ def _saved(side: Side, inside: np.ndarray, first: np.ndarray, second: np.ndarray
     return (one - f) * (two - f) + (one - f) * (y - two) + (two - f) * (y - one)
 
 
-def correlation(a: Floats, b: Floats, unit: np.ndarray, seed: int, weight: Floats | None = None) -> Measure:
+def correlation_with_interval(
+    a: Floats, b: Floats, unit: np.ndarray, seed: int, weight: Floats | None = None
+) -> Measure:
     """Pearson correlation of two values of the same rows, with the central 95 % of draws of units of rows.
 
     Parameters
@@ -246,25 +249,18 @@ def correlation(a: Floats, b: Floats, unit: np.ndarray, seed: int, weight: Float
 
     Examples
     --------
-    >>> correlation(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), np.arange(3), seed=0).value
+    >>> correlation_with_interval(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), np.arange(3), seed=0).value
     1.0
-    >>> correlation(np.zeros(3), np.arange(3.0), np.arange(3), seed=0)
+    >>> correlation_with_interval(np.zeros(3), np.arange(3.0), np.arange(3), seed=0)
     Measure(value=None, interval=None)
     """
     every = np.ones(len(a)) if weight is None else weight
-    value = _weighted_correlation(a, b, every)
+    value = correlation(a, b, every)
     if value is None:
         return Measure(value=None)
     rng, count = np.random.default_rng((seed, _ROWS)), int(unit.max()) + 1
     times_drawn = (np.bincount(rng.integers(count, size=count), minlength=count)[unit] for _ in range(DRAWS))
-    found = [_weighted_correlation(a, b, every * times.astype(np.float64)) for times in times_drawn]
+    found = [correlation(a, b, every * times.astype(np.float64)) for times in times_drawn]
     known = np.array([one for one in found if one is not None])
     low, high = np.quantile(known, [1 - TAIL, TAIL]).tolist()
     return Measure(value=value, interval=(min(low, value), max(high, value)))
-
-
-def _weighted_correlation(a: Floats, b: Floats, weight: Floats) -> float | None:
-    share = weight / weight.sum()
-    a, b = a - share @ a, b - share @ b
-    scale = np.sqrt((share @ a**2) * (share @ b**2))
-    return float(np.clip(share @ (a * b) / scale, -1.0, 1.0)) if scale > 1e-12 else None

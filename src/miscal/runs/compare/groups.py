@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr
 
-from miscal.calibration.metrics.rows import take_rows
+from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.json_values import interval, number
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import average
-from miscal.discovery.json_values import clean_text, interval, number
-from miscal.discovery.summary import FindingNumbers, Measure, MeasureAgainstNull
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
-from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, named_groups
+from miscal.findings.ledger import LEDGER_DEFAULTS, Finding, Groups, named_groups
 from miscal.findings.ledger.groups import VALUE
 from miscal.findings.ledger.scan import error_shares
 from miscal.runs.compare.document import GroupPair, GroupSide, NearerCounts
@@ -109,7 +109,7 @@ class _Extra:
         self.members: tuple[list[csc_array], list[csc_array]] = ([], [])
         self.named: dict[str, Groups] = {}
 
-    def add(self, finding: FindingNumbers, name: str) -> int | None:
+    def add(self, finding: Finding, name: str) -> int | None:
         if finding.condition in self.conditions:
             return self.start + self.conditions.index(finding.condition)
         side = getattr(self.sides, name)
@@ -197,9 +197,9 @@ class CandidateMeans:
         nearer, nearer_p = self.nearer[0][k], float(self.nearer[1][k])
         p = float(self.adjusted(self.hidden_difference.p_value)[k]) if p_adjusted is None else p_adjusted
         return GroupPair(
-            description=clean_text(self.groups.conditions[k].words),
+            description=self.groups.conditions[k].words,
             condition=self.groups.conditions[k],
-            columns=tuple(map(clean_text, self.groups.conditions[k].columns)),
+            columns=self.groups.conditions[k].columns,
             found_in=self.groups.found.get(k, ()),
             share=self._share(k),
             a=self._side(0, k),
@@ -210,7 +210,7 @@ class CandidateMeans:
             nearer=nearer if comparable and nearer_p <= SIGNIFICANCE else None,
             nearer_p=nearer_p if comparable else None,
             both=self.both[k],
-            aliases=tuple(clean_text(one.words) for one in (*self.groups.also[k], *aliases)),
+            aliases=tuple(one.words for one in (*self.groups.also[k], *aliases)),
         )
 
     def _share(self, k: int) -> float:

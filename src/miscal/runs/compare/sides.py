@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.rows import take_rows
-from miscal.runs.compare.rows import Match, RunRows
+from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.runs.compare.compared_rows import Match, RunRows
 
 Floats = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miscal.discovery.summary import Interval
-from miscal.report import numbers
-from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks, whisker
+from miscal.base.document import Interval
+from miscal.report import formatting
+from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks
+from miscal.report.formatting import DASH, bounds, count, metric, percent, points
 from miscal.report.legend import REGIME_LABELS
-from miscal.report.numbers import DASH, bounds, count, metric, percent, points
 from miscal.report.panels.reliability import TICKS, X, Y
 from miscal.report.panels.verdict import rounded_down
 from miscal.report.texts import short
@@ -58,13 +58,13 @@ class MeasureRow:
         """Write a difference, with its sign."""
         if value is None:
             return DASH
-        return f"{points(value)} points" if self.name in IN_PERCENT else numbers.signed(value, 3)
+        return f"{points(value)} points" if self.name in IN_PERCENT else formatting.signed(value, 3)
 
     def change_bounds(self, interval: Interval) -> str:
         """Write the interval of a difference."""
         if self.name in IN_PERCENT or interval is None or None in interval:
             return bounds(interval)
-        return " to ".join(numbers.signed(end, 3) for end in interval)
+        return " to ".join(formatting.signed(end, 3) for end in interval)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True)
-class Plot:
+class ReliabilityPlot:
     """A reliability diagram of one run."""
 
     name: str
@@ -116,7 +116,7 @@ class PairView:
 
     pair: RunPair
     measures: list[MeasureRow]
-    plots: list[Plot]
+    plots: list[ReliabilityPlot]
     differences: list[GroupRow]
     groups: list[GroupRow]
     more_groups: int
@@ -173,7 +173,7 @@ def run_view(run: RunNumbers) -> RunView:
     without = "found, size unknown" if run.certificate.claims_hidden else "none proven"
     data = Path(run.data).name if run.data else "rows in memory"
     made = f"{data}, where {run.where}" if run.where else data
-    return RunView(run, made, numbers.size(low) if low else without)
+    return RunView(run, made, formatting.size(low) if low else without)
 
 
 def pair_view(pair: RunPair) -> PairView:
@@ -187,8 +187,8 @@ def pair_view(pair: RunPair) -> PairView:
         pair=pair,
         measures=[MeasureRow(name, one, _name(pair, one.better) or DASH) for name, one in pair.measures.items()],
         plots=[
-            Plot("a", pair.a, pair.n_a, reliability_dots(pair.curves.a, X, Y)),
-            Plot("b", pair.b, pair.n_b, reliability_dots(pair.curves.b, X, Y)),
+            ReliabilityPlot("a", pair.a, pair.n_a, reliability_dots(pair.curves.a, X, Y)),
+            ReliabilityPlot("b", pair.b, pair.n_b, reliability_dots(pair.curves.b, X, Y)),
         ],
         differences=[hidden.row(one) for one in pair.differences],
         groups=[hidden.row(one) for one in groups],
@@ -230,7 +230,7 @@ class _Drawing:
         measure = None if side is None else getattr(side, self.measure)
         if measure is None or measure.value is None:
             return SideMark(name, side, None, None)
-        return SideMark(name, side, self.axis.inside(measure.value), whisker(measure.interval, self.axis))
+        return SideMark(name, side, self.axis.inside(measure.value), self.axis.whisker(measure.interval))
 
 
 def _name(pair: RunPair, side: str | None) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from miscal.discovery.summary import Interval, Measure
+from miscal.base.document import Interval, Measure
+from miscal.base.number_wording import percent
 from miscal.runs.compare.document import (
     FieldAgreement,
     GroupPair,
@@ -25,7 +26,7 @@ def headline(a: str, b: str, measures: dict[str, MeasurePair], *, rows: str, sam
 
     Examples
     --------
-    >>> from miscal.discovery.summary import MeasureAgainstNull
+        >>> from miscal.base.document import MeasureAgainstNull
     >>> error = MeasurePair(a=Measure(value=0.02), b=Measure(value=0.05), better="a",
     ...     difference=MeasureAgainstNull(value=-0.03, interval=(-0.04, -0.02)))
     >>> print(headline("new", "old", {"calibration_error": error}, rows="on 900 rows", same_answers=False))
@@ -41,7 +42,8 @@ by 0.050, a difference of 0.030 [0.020, 0.040].
     if error.difference.value is None:
         return f"There are too few rows to say whether {a} or {b} is better calibrated."
     if error.better is None:
-        allowing = "" if _holds_zero(error.difference) else ", allowing for all that is compared here,"
+        ends = error.difference.interval
+        allowing = "" if ends is None or ends[0] <= 0 <= ends[1] else ", allowing for all that is compared here,"
         return (
             f"{a} and {b} cannot be told apart in calibration {rows}{allowing}: recalibration would lower the Brier "
             f"score of {a} by {_saving(error.a)} and that of {b} by {_saving(error.b)}, a difference of "
@@ -54,10 +56,6 @@ by 0.050, a difference of 0.030 [0.020, 0.040].
         f"{one} is better calibrated than {two} {rows}: recalibration would lower its Brier score by {_saving(less)} "
         f"and that of {two} by {_saving(more)}, a difference of {_apart(larger)}."
     )
-
-
-def _holds_zero(difference: Measure) -> bool:
-    return difference.interval is None or difference.interval[0] <= 0 <= difference.interval[1]
 
 
 def turned(measure: Measure) -> Measure:
@@ -77,8 +75,8 @@ def averages(a: str, b: str, measures: dict[str, MeasurePair]) -> str:
     """Say how sure and how often right both runs are."""
     sure, right = measures["confidence"], measures["accuracy"]
     return (
-        f"{a} says {sure.a.value:.0%} and is right {right.a.value:.0%} of the time; "
-        f"{b} says {sure.b.value:.0%} and is right {right.b.value:.0%}."
+        f"{a} says {percent(sure.a.value)} and is right {percent(right.a.value)} of the time; "
+        f"{b} says {percent(sure.b.value)} and is right {percent(right.b.value)}."
     )
 
 

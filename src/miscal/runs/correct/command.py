@@ -19,7 +19,7 @@ from miscal.data.writing import table_format
 from miscal.discovery.corrected_rows import SCHEMA
 from miscal.discovery.saved_model import model_folder
 from miscal.runs.correct.parts import Parts
-from miscal.runs.correct.pieces import Job, correct_pieces, forget, opened
+from miscal.runs.correct.pieces import CorrectionJob, correct_pieces, forget, opened
 from miscal.runs.correct.tally import Tally, refuse_foreign, total, warnings
 
 # a piece: as many rows as have this many numbers, some copies of which are in memory for each thread
@@ -108,7 +108,9 @@ def calibrate_file(
     if isinstance(columns.get("embeddings"), (str, Path)):
         # as another process finds it
         options["embeddings"] = str(resolve(columns["embeddings"]))
-    job = Job(str(resolve(model)), str(resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending)
+    job = CorrectionJob(
+        str(resolve(model)), str(resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending
+    )
     with parents(place), locked(place):
         progress("loading the model")
         forget()
@@ -147,10 +149,11 @@ def _refuse_nothing(tally: Tally, source: NewSource) -> None:
             f"where: {source.where!r} keeps none of the {tally.read} rows; correct the condition, or leave it out"
         )
     if tally.written == 0:
-        raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({_reasons(tally)})")
+        reasons = ", ".join(f"{reason}: {n}" for reason, n in tally.faults.items())
+        raise InputError(f"no row is left: all {tally.asked} were dropped as invalid ({reasons})")
 
 
-def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
+def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
     """Put together what must be the same for a command to go on from another's parts."""
     files = [*source.source.files]
     if isinstance(source.inputs.embeddings, (str, Path)):
@@ -168,7 +171,7 @@ def _identity(job: Job, source: NewSource, pieces: Sequence[Piece]) -> dict[str,
 
 
 def _run(
-    job: Job, parts: Parts, pieces: Sequence[Piece], engine: str, progress: Callable[[str], None]
+    job: CorrectionJob, parts: Parts, pieces: Sequence[Piece], engine: str, progress: Callable[[str], None]
 ) -> tuple[Tally, int]:
     source = opened(job)[1]
     found = {piece: tally for piece in pieces if (tally := parts.tally(piece.number)) is not None}
@@ -196,7 +199,3 @@ def _said(resumed: int, done: int, n: int, seconds: float) -> str:
     left = (n - resumed - done) / rate
     shown = f"{left:.0f} s" if left < 100 else f"{left / 60:.0f} min" if left < 6_000 else f"{left / 3600:.1f} h"
     return f"correcting: {resumed + done:,} of {n:,} rows, {rate:,.0f} rows a second, {shown} left"
-
-
-def _reasons(tally: Tally) -> str:
-    return ", ".join(f"{reason}: {n}" for reason, n in tally.faults.items())

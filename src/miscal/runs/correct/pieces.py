@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.threads import n_workers
-from miscal.base.workers import InProcess, Task, Threads, Workers, choose_workers
+from miscal.base.workers import InProcess, Threads, Workers, WorkItem, choose_workers
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.discovery.corrected_rows import correct_rows
@@ -23,7 +23,7 @@ _MOST_THREADS = 8
 
 
 @dataclass(frozen=True)
-class Job:
+class CorrectionJob:
     """Everything that a process needs to correct a piece; plain values, so that it can be sent to another machine.
 
     Attributes
@@ -59,7 +59,7 @@ class Job:
         return tally
 
 
-def opened(job: Job) -> tuple[SavedModel, NewSource]:
+def opened(job: CorrectionJob) -> tuple[SavedModel, NewSource]:
     """Model and source of a job, opened once in a process."""
     return _opened(replace(job, rows=0))
 
@@ -70,17 +70,17 @@ def forget() -> None:
 
 
 @lru_cache(maxsize=1)
-def _opened(job: Job) -> tuple[SavedModel, NewSource]:
+def _opened(job: CorrectionJob) -> tuple[SavedModel, NewSource]:
     model = load_model(job.model)
     return model, model.open(job.data, **dict(job.options))
 
 
-def correct_pieces(job: Job, pieces: Sequence[Piece], engine: str) -> Iterator[tuple[Piece, Tally]]:
+def correct_pieces(job: CorrectionJob, pieces: Sequence[Piece], engine: str) -> Iterator[tuple[Piece, Tally]]:
     """Correct pieces, each of which is put on disk; yield what each adds to the counts, as they come.
 
     Parameters
     ----------
-    job : Job
+    job : CorrectionJob
     pieces : sequence of Piece
     engine : {"local", "ray"}
         Threads of this process, one for each processor it may use (the arithmetic lets go of the interpreter), or Ray:
@@ -88,7 +88,7 @@ def correct_pieces(job: Job, pieces: Sequence[Piece], engine: str) -> Iterator[t
         of the cluster sees them under the same path.
     """
     with choose_workers(engine, lambda: _local_workers(len(pieces))) as workers:
-        yield from workers.results(Task(f"piece {piece.number}", job.run, (piece,), key=piece) for piece in pieces)
+        yield from workers.results(WorkItem(f"piece {piece.number}", job.run, (piece,), key=piece) for piece in pieces)
 
 
 def _local_workers(n: int) -> Workers:

@@ -1,4 +1,4 @@
-"""What is told of corrected rows: counts that add up over pieces, and the sentences made of them."""
+"""What is said of corrected rows: counts that add up over pieces, and the sentences made of them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str
 
 def _about_rows(tally: Tally) -> Iterator[str]:
     if tally.undecided:
-        yield f"where: {_rows(tally.undecided)} left out, because the value that decides is missing"
+        rows = f"{tally.undecided:,} rows were" if tally.undecided > 1 else "1 row was"
+        yield f"where: {rows} left out, because the value that decides is missing"
     if tally.clipped:
         yield f"{tally.clipped:,} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
     for reason, n in tally.faults.items():
@@ -162,7 +163,7 @@ def _about_columns(tally: Tally, source: NewSource, field: Estimator) -> Iterato
 
 
 def likeness(tally: Tally, saved: SavedEstimator) -> Likeness | None:
-    """Compare the inputs that were looked at with those of the fit; None where nothing could be told."""
+    """Compare the inputs that were looked at with those of the fit; None where nothing could be compared."""
     n = len(tally.looked_at)
     if saved.inputs is None or saved.inputs.allowed(n) >= 1:
         return None
@@ -196,7 +197,3 @@ def _named(values: Mapping[str, int]) -> str:
     most = sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
     shown = ", ".join(f"{value!r} ({n:,})" for value, n in most[:SHOWN])
     return shown + (f", ... ({len(most):,} different)" if len(most) > SHOWN else "")
-
-
-def _rows(n: int) -> str:
-    return f"{n:,} rows were" if n > 1 else "1 row was"

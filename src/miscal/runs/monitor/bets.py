@@ -28,7 +28,8 @@ from miscal.evidence.conditional import strata
 from miscal.runs.monitor.basis import Basis, Reference
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.lines import Line
-from miscal.runs.monitor.plan import Plan
+from miscal.runs.monitor.new_rows import NewLabelled
+from miscal.runs.monitor.plan import MonitorPlan
 from miscal.runs.monitor.questions import (
     CHANGE,
     HIDDEN,
@@ -41,9 +42,8 @@ from miscal.runs.monitor.questions import (
     SLOPES,
     THETAS,
     TOTAL,
-    Question,
+    MonitorQuestion,
 )
-from miscal.runs.monitor.rows import NewLabelled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,7 +74,7 @@ class Watch:
         Error of all alarms together; that of advice is as large, and apart.
     tolerance : float >= 0
         Shift in log-odds of single inputs that is not bet on.
-    questions : tuple of Question
+    questions : tuple of MonitorQuestion
     lines : tuple of Line
     together : dict of str to float
         Share of the error of the values of a column together, by column.
@@ -91,7 +91,7 @@ class Watch:
 
     alpha: float
     tolerance: float
-    questions: tuple[Question, ...]
+    questions: tuple[MonitorQuestion, ...]
     lines: tuple[Line, ...]
     together: dict[str, float]
     basis: Basis
@@ -101,7 +101,7 @@ class Watch:
     crossed: int | None = None
 
     @staticmethod
-    def begin(alpha: float, tolerance: float, plan: Plan, reference: Reference) -> Watch:
+    def begin(alpha: float, tolerance: float, plan: MonitorPlan, reference: Reference) -> Watch:
         """Start with nothing learned."""
         k = len(reference.basis.spread) + 1
         columns = {RAW_TOTAL: 2, TOTAL: 2, HIDDEN: k + 2, INPUTS: 2 * k}
@@ -144,7 +144,7 @@ class Watch:
 
     def _asked(
         self, rows: NewLabelled, z: Floats
-    ) -> tuple[tuple[Question, ...], dict[str, DirectionSums], NDArray[np.float32]]:
+    ) -> tuple[tuple[MonitorQuestion, ...], dict[str, DirectionSums], NDArray[np.float32]]:
         learned, reference, found = dict(self.learned), self.reference, []
         for one in self.questions:
             if one.kind in (RAW_TOTAL, TOTAL):
@@ -163,7 +163,9 @@ class Watch:
         return tuple(found), learned, reference
 
 
-def _mean_capital(questions: tuple[Question, ...], lines: tuple[Line, ...], together: Mapping[str, float]) -> float:
+def _mean_capital(
+    questions: tuple[MonitorQuestion, ...], lines: tuple[Line, ...], together: Mapping[str, float]
+) -> float:
     """Logarithm of the mean of the capitals of all that can raise an alarm, weighted by their shares."""
     held = [one.capital.log_value + np.log(one.share) for one in questions if one.side == CHANGE and one.share]
     held += [one.course[-1] + np.log(one.share) for one in lines]
@@ -204,12 +206,14 @@ def beyond(shifts: tuple[float, ...], tolerance: float) -> Floats:
     return given + np.sign(given) * tolerance
 
 
-def total(asked: Question, rows: NewLabelled, p: Floats, learned: DirectionSums) -> tuple[Capital, DirectionSums]:
+def total(
+    asked: MonitorQuestion, rows: NewLabelled, p: Floats, learned: DirectionSums
+) -> tuple[Capital, DirectionSums]:
     """Bet that outcomes differ from confidences: by a shift, by a slope, or as earlier rows did.
 
     Parameters
     ----------
-    asked : Question
+    asked : MonitorQuestion
         With the tolerance: rates whose log-odds are within it are right.
     rows : NewLabelled
     p : (n,) float64 in [0, 1]
@@ -234,12 +238,12 @@ def total(asked: Question, rows: NewLabelled, p: Floats, learned: DirectionSums)
     return capital, learned
 
 
-def raw_hidden(asked: Question, rows: NewLabelled) -> Capital:
+def raw_hidden(asked: MonitorQuestion, rows: NewLabelled) -> Capital:
     """Bet that at equal confidence the rows are right more often where the run's hidden field is larger.
 
     Parameters
     ----------
-    asked : Question
+    asked : MonitorQuestion
     rows : NewLabelled
         The field is the difference in log-odds of corrected confidence and global map; 0 without support.
 
@@ -258,13 +262,13 @@ def raw_hidden(asked: Question, rows: NewLabelled) -> Capital:
 
 
 def hidden(
-    asked: Question, rows: NewLabelled, z: Floats, learned: DirectionSums, tolerance: float
+    asked: MonitorQuestion, rows: NewLabelled, z: Floats, learned: DirectionSums, tolerance: float
 ) -> tuple[Capital, DirectionSums]:
     """Bet that at equal corrected confidence the rows differ by their inputs as earlier rows did.
 
     Parameters
     ----------
-    asked : Question
+    asked : MonitorQuestion
     rows : NewLabelled
     z : (n, k + 1) float64
         Coordinates, the last of which is that of the confidence.
@@ -353,7 +357,7 @@ def _bounded(stratum: Ints, tilt: Floats) -> Ints:
 
 
 def inputs(
-    asked: Question,
+    asked: MonitorQuestion,
     rows: NewLabelled,
     z: Floats,
     learned: DirectionSums,
@@ -367,7 +371,7 @@ def inputs(
 
     Parameters
     ----------
-    asked : Question
+    asked : MonitorQuestion
     rows : NewLabelled
     z : (n, k + 1) float64
         Coordinates of the new rows.

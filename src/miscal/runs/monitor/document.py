@@ -1,4 +1,4 @@
-"""The content of ``monitor.json``."""
+"""The content of ``monitor.json``: one class for each of its tables."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ MONITOR_VERSION = 2
 
 
 class LookNumbers(Part):
-    """One look: the rows that came, and their means.
+    """The new rows of one look: how many there were, and the means of their outcomes and confidences.
 
     ``lost`` is the mean log loss of the corrected confidences less that of the raw ones, in nats, differences of a row
     cut at 1; its interval, at 95 %, is of this look alone. Above 0, the corrected confidences are worse.
@@ -38,7 +38,7 @@ class QuestionNumbers(Part):
     """One hypothesis that is bet against beside the lines, and the capital of the bets.
 
     ``side`` is what its answer is for: ``change`` raises an alarm, ``advice`` advises to learn anew, ``raw`` is only
-    told. ``evidence`` is the decimal logarithm of the capital after the last look, ``peak`` the largest that it ever
+    shown. ``evidence`` is the decimal logarithm of the capital after the last look, ``peak`` the largest that it ever
     was, ``line`` where it is answered, ``course`` the evidence after each look. ``answered`` is the look at which the
     line was reached, from 1. ``tolerance`` is what counts as none: a shift in log-odds, or (of ``unsupported``) a rate
     of rows.
@@ -96,7 +96,7 @@ class LineNumbers(Part):
 
 
 class AlarmNumbers(Part):
-    """What raised the alarm, or came to it.
+    """A line or question that raised the alarm, or that was proven after it.
 
     ``raised`` is the look at which it was seen. ``proven`` says whether the line proves it alone; else it is one of
     those that brought most of the evidence together. ``since`` are the first and last look with which the change may
@@ -130,7 +130,7 @@ class AdviceNumbers(Part):
     rows: NonNegativeInt
 
 
-class GroupNumbers(Part):
+class MonitoredGroup(Part):
     """A regime, a finding or a value of a named column on all new rows so far.
 
     ``residual`` is the mean of outcome minus corrected confidence. ``hidden`` is the mean of the outcome minus
@@ -189,7 +189,7 @@ class Monitoring(Document):
     looks: tuple[LookNumbers, ...]
     questions: tuple[QuestionNumbers, ...]
     lines: tuple[LineNumbers, ...]
-    groups: tuple[GroupNumbers, ...]
+    groups: tuple[MonitoredGroup, ...]
     left_out: tuple[str, ...]
     warnings: tuple[str, ...]
     columns: dict[str, str | tuple[str, ...] | None]

@@ -6,32 +6,33 @@ from math import log
 from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import beta
 
+from miscal.base.json_values import clean_text, interval, number
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
-from miscal.discovery.json_values import clean_text, interval, number
 from miscal.discovery.run import Run
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import running_interval
+from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.document import (
     AdviceNumbers,
-    GroupNumbers,
     LineLook,
     LineNumbers,
     LookNumbers,
+    MonitoredGroup,
     QuestionNumbers,
 )
 from miscal.runs.monitor.lines import FINDING, GAIN, GROUPS, LEVEL, REGIME, Line, shift_of
-from miscal.runs.monitor.questions import ADVICE, Question
+from miscal.runs.monitor.questions import ADVICE, MonitorQuestion
 from miscal.runs.monitor.state_schema import Look
 
 TEN = log(10)
-TAIL = (1 - CONFIDENCE_LEVEL) / 2
-Z = NormalDist().inv_cdf(1 - TAIL)
+ERROR = 1 - CONFIDENCE_LEVEL
+"""How often the interval of a single look may miss."""
+Z = NormalDist().inv_cdf(1 - ERROR / 2)
 
 
-def question_numbers(one: Question, watch: Watch) -> QuestionNumbers:
+def question_numbers(one: MonitorQuestion, watch: Watch) -> QuestionNumbers:
     """Tell a question."""
     return QuestionNumbers(
         key=one.key,
@@ -76,16 +77,17 @@ def allowed(one: Line) -> tuple[float, float]:
 
 
 def _line_look(line: Line, look: int) -> LineLook:
-    told = {name: float(values[look]) for name, values in line.told.items()}
-    n = told["rows"]
-    shift = shift_of(told["moment"], told["information"], told["squares"])
+    sums = {name: float(values[look]) for name, values in line.history_by_column.items()}
+    n = sums["rows"]
+    shift = shift_of(sums["moment"], sums["information"], sums["squares"])
     ends = (None, None) if shift is None else (shift[0] - Z * shift[1], shift[0] + Z * shift[1])
     grouped = n > 0 and line.kind in (LEVEL, *GROUPS)
-    accuracy = told["right"] / n if grouped else None
-    corrected = told["corrected"] / n if grouped else None
+    accuracy = sums["right"] / n if grouped else None
+    corrected = sums["corrected"] / n if grouped else None
     residual = Measure(value=None)
     if accuracy is not None and corrected is not None:
-        low, high = rate_interval(accuracy, told["units"])
+        # rows of a group hang together: each group counts as one row
+        low, high = proportion_interval(accuracy, sums["units"], ERROR)
         residual = Measure(value=accuracy - corrected, interval=interval(low - corrected, high - corrected))
     return LineLook(
         look=look + 1,
@@ -95,32 +97,6 @@ def _line_look(line: Line, look: int) -> LineLook:
         shift=Measure(value=None if shift is None else number(shift[0]), interval=interval(*ends)),
         residual=residual,
     )
-
-
-def rate_interval(rate: float, n: float) -> tuple[float, float]:
-    """Interval of a rate (Clopper and Pearson, 1934), of groups that each count as one row.
-
-    Parameters
-    ----------
-    rate : float in [0, 1]
-    n : float > 0
-        Rows, or groups of rows.
-
-    Returns
-    -------
-    (float, float)
-        Covers with a probability of at least the confidence level.
-
-    Examples
-    --------
-    >>> low, high = rate_interval(0.5, 100)
-    >>> round(low, 3), round(high, 3)
-    (0.398, 0.602)
-    """
-    right = rate * n
-    low = 0.0 if right <= 0 else float(beta.ppf(TAIL, right, n - right + 1))
-    high = 1.0 if right >= n else float(beta.ppf(1 - TAIL, right + 1, n - right))
-    return low, high
 
 
 def look_numbers(place: int, one: Look, watch: Watch) -> LookNumbers:
@@ -136,9 +112,9 @@ def advice_numbers(watch: Watch, rows: int) -> AdviceNumbers:
     return AdviceNumbers(refit=bool(answered), since=min(answered, default=None), rows=rows)
 
 
-def group_numbers(run: Run, one: Line) -> GroupNumbers:
+def group_numbers(run: Run, one: Line) -> MonitoredGroup:
     """Tell a group over all looks."""
-    summary, sums = run.summary, {name: float(values.sum()) for name, values in one.told.items()}
+    summary, sums = run.summary, {name: float(values.sum()) for name, values in one.history_by_column.items()}
     phrase, condition, measure = one.label, one.condition, None
     if one.kind == FINDING:
         finding = summary.findings[one.place or 0]
@@ -150,7 +126,7 @@ def group_numbers(run: Run, one: Line) -> GroupNumbers:
     n, units = sums["rows"], sums["units"]
     ends = running_interval(sums["hidden"], units)
     mean = lambda name: sums[name] / n if n else None  # noqa: E731
-    return GroupNumbers(
+    return MonitoredGroup(
         key=one.key,
         description=clean_text(one.label),
         condition=condition,

@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError
+from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.basis import Basis
-from miscal.runs.monitor.rows import ID, NewLabelled
+from miscal.runs.monitor.new_rows import ID, NewLabelled
 from miscal.runs.monitor.state_schema import Look
 
 Keys = NDArray[np.uint64]
 
 LEAST_CHANCE = 1e-6
 """More equal rows than come by chance so rarely are refused, or warned of. A convention."""
-_COVERAGE = 0.999
+_ERROR = 0.002
+"""How often the interval of the share of equal rows may miss, two-sided; its upper end is used. A convention."""
 _NEAR_COLUMNS = 8
 _NEAR_STEP = 0.01
 """Rows are alike if their inputs fall into the same steps of so many standard deviations. Files of six decimals move a
@@ -137,12 +139,10 @@ def more_than_chance(keys: Keys, seen: Keys) -> bool:
     >>> more_than_chance(few[:1], few), more_than_chance(many, many)
     (True, False)
     """
-    found = repeated(keys, seen)
-    times = np.unique(seen, return_counts=True)[1]
-    paired = len(seen) - int((times == 1).sum())
-    if not found or not paired:
+    found, share = repeated(keys, seen), _share_paired(seen)
+    if not found or not share:
         return found > 0
-    return _tail(found, len(keys), _upper(paired, len(seen))) < LEAST_CHANCE
+    return _chance(found, len(keys), share, len(seen)) < LEAST_CHANCE
 
 
 def many_alike(keys: Keys, seen: Keys) -> int:
@@ -150,21 +150,20 @@ def many_alike(keys: Keys, seen: Keys) -> int:
     found = repeated(keys, seen)
     if found < max(1.0, _LEAST_ALIKE * len(keys)):
         return 0
+    return found if _chance(found, len(keys), _share_paired(seen), len(seen)) < LEAST_CHANCE else 0
+
+
+def _share_paired(seen: Keys) -> float:
+    """Share of earlier rows that equal another earlier one."""
     times = np.unique(seen, return_counts=True)[1]
-    paired = len(seen) - int((times == 1).sum())
-    return found if _tail(found, len(keys), _upper(paired, len(seen))) < LEAST_CHANCE else 0
+    return (len(seen) - int((times == 1).sum())) / max(1, len(seen))
 
 
-def _upper(count: int, n: int) -> float:
-    """Upper limit of a rate (Clopper and Pearson, 1934)."""
-    from scipy.stats import beta
-
-    return 1.0 if count == n else float(beta.ppf(_COVERAGE, count + 1, n - count))
-
-
-def _tail(found: int, n: int, rate: float) -> float:
+def _chance(found: int, n: int, share: float, before: int) -> float:
+    """Chance of so many equal rows among `n`, where this share of the rows before was equal to another, at most."""
     from scipy.stats import binom
 
+    _, rate = proportion_interval(share, before, _ERROR)
     return float(binom.sf(found - 1, n, rate))
 
 

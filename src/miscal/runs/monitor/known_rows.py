@@ -11,7 +11,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
 
 MOST_TRIED = 1_000
 """Rows by which it is told whether the saved model corrects at all. Not tuned."""
@@ -51,21 +51,21 @@ def known_rows(run: Run, model: SavedModel, triples: Triples | None) -> KnownRow
     KnownRows
     """
     table = run.table
-    told = {name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible")}
-    visible = np.clip(told["confidence"] + told["visible"], 0.0, 1.0)
+    columns = {name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible")}
+    visible = np.clip(columns["confidence"] + columns["visible"], 0.0, 1.0)
     if triples is not None and _idle(model, triples):
-        # the fits that told the rows may have corrected them where the saved one, from all rows, does not
-        told["corrected"] = told["confidence"]
+        # the fits of the run may have corrected them where the saved one, from all rows, does not
+        columns["corrected"] = columns["confidence"]
     names = None if triples is None or triples.group is None else triples.group.astype(str)
     unit = np.arange(len(table)) if names is None else np.unique(names, return_inverse=True)[1]
     order = np.argsort(unit, kind="stable")
-    # a row that was told nothing testifies to nothing
-    order = order[np.isfinite(told["corrected"][order]) & np.isfinite(visible[order])]
+    # a row without a corrected confidence testifies to nothing
+    order = order[np.isfinite(columns["corrected"][order]) & np.isfinite(visible[order])]
     rows = NewLabelled(
         X=(np.zeros((len(table), 0)) if triples is None else triples.X)[order],
-        correct=told["correct"][order],
-        confidence=told["confidence"][order],
-        corrected=np.clip(told["corrected"][order], 0.0, 1.0),
+        correct=columns["correct"][order],
+        confidence=columns["confidence"][order],
+        corrected=np.clip(columns["corrected"][order], 0.0, 1.0),
         visible=visible[order],
         regime=table["regime"].to_numpy()[order],
         supported=table["supported"].to_numpy()[order],
@@ -80,17 +80,17 @@ def known_rows(run: Run, model: SavedModel, triples: Triples | None) -> KnownRow
 def _idle(model: SavedModel, triples: Triples) -> bool:
     """Whether the saved model leaves confidences as they are."""
     some = slice(0, MOST_TRIED)
-    told = model.estimator.fitted.correct(triples.X[some], triples.confidence[some])
-    return bool(np.all(np.abs(told.delta) < UNMOVED))
+    corrected = model.estimator.fitted.correct(triples.X[some], triples.confidence[some])
+    return bool(np.all(np.abs(corrected.delta) < UNMOVED))
 
 
 def _frame(run: Run, model: SavedModel, triples: Triples, order: np.ndarray) -> Frame:
     taken = triples.take(order)
     return Frame(
         n=len(order),
-        columns=with_features(taken.metadata, taken.X, getattr(model.encoder, "names", None)),
+        columns=with_features(taken.metadata, taken.X, model.encoder),
         text=taken.text,
-        X=taken.X,
+        X=taken.places,
         clusters=run.load_clusters(),
         hidden=run.table["hidden"].cast(float).to_numpy()[order],
     )

@@ -33,7 +33,7 @@ from miscal.evidence.betting import (
     variance_proxy,
 )
 from miscal.findings.conditions import Condition
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -121,8 +121,8 @@ class Line:
         return None if self.condition is None else self.condition.columns[0]
 
     @cached_property
-    def told(self) -> dict[str, Floats]:
-        """The columns of the history by name."""
+    def history_by_column(self) -> dict[str, Floats]:
+        """The history by name of its column: one value for each look, (looks,)."""
         return dict(zip(COLUMNS, self.history.T, strict=True))
 
     def log_line(self, alpha: float) -> float:
@@ -179,9 +179,9 @@ class Line:
         -------
         (looks,) float64, (looks,) float64
         """
-        moment, information = self.told["moment"], self.told["information"]
+        moment, information = self.history_by_column["moment"], self.history_by_column["information"]
         if self.kind == GAIN:
-            spread = max(float(self.told["squares"].sum() / max(information.sum(), 1.0)), LEAST_VARIANCE)
+            spread = max(float(self.history_by_column["squares"].sum() / max(information.sum(), 1.0)), LEAST_VARIANCE)
             return moment / spread, information / spread
         return between_looks(moment, information, self.ordinary)
 

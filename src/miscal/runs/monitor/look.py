@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError, MiscalError
+from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
-from miscal.discovery.json_values import clean_text, plain
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Frame
+from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
@@ -32,9 +33,9 @@ from miscal.runs.monitor.document_numbers import (
 from miscal.runs.monitor.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
 from miscal.runs.monitor.lines import GROUPS, REGIME, Line
 from miscal.runs.monitor.membership import frame_of
+from miscal.runs.monitor.new_rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.plan import plan_of
 from miscal.runs.monitor.questions import hidden_tolerance
-from miscal.runs.monitor.rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.state import MonitorState
 from miscal.runs.monitor.state_schema import Look
 from miscal.runs.monitor.wording import Again, verdict, warnings_of
@@ -83,7 +84,7 @@ def look(
     at, tolerance, group
         As for :func:`miscal.monitor`.
     **options
-        Those of :func:`.rows.read_labelled`.
+        Those of :func:`.new_rows.read_labelled`.
 
     Returns
     -------
@@ -151,12 +152,9 @@ def _begin(
 
 
 def _unsupported(run: Run) -> float:
-    """Upper 97.5 % limit of the rate of rows without support in the run (Clopper and Pearson, 1934)."""
-    from scipy.stats import beta
-
-    supported = run.table["supported"].to_numpy()
-    n, count = len(supported), int((~supported).sum())
-    upper = 1.0 if count == n else float(beta.ppf(0.975, count + 1, n - count))
+    """Upper limit of the rate of rows without support in the run: the upper end of its 95 % interval."""
+    unsupported = ~run.table["supported"].to_numpy()
+    _, upper = proportion_interval(float(unsupported.mean()), len(unsupported), level=0.05)
     # a rate of 1 leaves nothing to bet on
     return min(max(upper, LEAST_RATE), 1 - LEAST_RATE)
 

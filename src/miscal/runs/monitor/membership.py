@@ -6,7 +6,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
-from miscal.runs.monitor.rows import NewLabelled
+from miscal.runs.monitor.new_rows import NewLabelled
 
 
 def frame_of(run: Run, model: SavedModel, rows: NewLabelled) -> Frame:
@@ -32,9 +32,9 @@ def frame_of(run: Run, model: SavedModel, rows: NewLabelled) -> Frame:
         hidden = estimated.delta - (rows.visible - rows.confidence)
     return Frame(
         n=len(rows),
-        columns=with_features(metadata, rows.X, getattr(model.encoder, "names", None)),
+        columns=with_features(metadata, rows.X, model.encoder),
         text=rows.text,
-        X=rows.X,
+        X=rows.X[:, : model.encoder.layout.places],
         clusters=run.load_clusters(),
         hidden=hidden,
     )

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from miscal.report.formatting import signed
 from miscal.report.frame import render_page
-from miscal.report.numbers import signed
 from miscal.report.source import printable
 from miscal.runs.monitor.document import Monitoring
 from miscal.runs.monitor.views import charts, feature_rows, group_rows, worse

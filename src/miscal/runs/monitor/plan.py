@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.triples import Triples
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
@@ -30,7 +30,7 @@ from miscal.runs.monitor.lines import (
 from miscal.runs.monitor.questions import (
     INPUTS,
     UNSUPPORTED,
-    Question,
+    MonitorQuestion,
     questions_of,
     shares_of,
 )
@@ -44,12 +44,12 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class MonitorPlan:
     """What is watched.
 
     Attributes
     ----------
-    questions : tuple of Question
+    questions : tuple of MonitorQuestion
     lines : tuple of Line
     together : dict of str to float
         Share of the error of the values of a column together, by column.
@@ -57,7 +57,7 @@ class Plan:
         Sentences: what cannot be watched, and why.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[MonitorQuestion, ...]
     lines: tuple[Line, ...]
     together: dict[str, float] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def plan_of(
     unsupported: float,
     tolerance: float | None,
     grouped: bool,
-) -> Plan:
+) -> MonitorPlan:
     """Decide what is watched of a run.
 
     Parameters
@@ -86,7 +86,7 @@ def plan_of(
     reference : Reference
         Coordinates, and rows of the run to compare inputs with.
     new : Frame
-        The first new rows: what cannot be told of them is left out.
+        The first new rows: what cannot be found out from them is left out.
     unsupported : float in (0, 1)
         The largest rate of unsupported rows that is no change.
     tolerance : float >= 0 or None
@@ -96,7 +96,7 @@ def plan_of(
 
     Returns
     -------
-    Plan
+    MonitorPlan
     """
     known, left = known_rows(run, model, triples), []
     watched = list(_watched(run, model, known, reference, new, left))
@@ -116,13 +116,13 @@ def plan_of(
         if line.kind == VALUE:
             share = (share - together.get(str(line.column), 0.0)) / values[line.column]
         lines.append(_measured_line(replace(line, share=share), known, inside, z, tolerance))
-    return Plan(questions_of(tolerance, unsupported, shares), tuple(lines), together, tuple(left))
+    return MonitorPlan(questions_of(tolerance, unsupported, shares), tuple(lines), together, tuple(left))
 
 
 def _watched(
     run: Run, model: SavedModel, known: KnownRows, reference: Reference, new: Frame, left: list[str]
 ) -> Iterator[tuple[Line, np.ndarray | None]]:
-    """List all lines, with the rows of the run that belong to each; what cannot be watched is told to `left`."""
+    """List all lines, with the rows of the run that belong to each; what cannot be watched is added to `left`."""
     yield _line(GAIN, "corrected confidences, against the raw ones"), None
     yield _line(LEVEL, "corrected confidences, all rows"), None
     odds = clipped_logit(known.rows.corrected)
@@ -131,7 +131,7 @@ def _watched(
     for one in run.summary.regimes:
         inside = known.rows.regime == one.name
         # what was measured on a few rows is allowed to be off by so much that nothing would be seen
-        if one.name != "good" and inside.sum() >= MIN_ROWS:
+        if one.name != "good" and inside.sum() >= MIN_SLICE_ROWS:
             yield _line(REGIME, f"the {one.name}-confident regime", one.name, sign=one.name), inside
     if known.frame is None:
         left.append("findings, values and features: the rows of the run cannot be read, so nothing is known of them")

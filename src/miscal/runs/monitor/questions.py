@@ -53,7 +53,7 @@ BETS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class MonitorQuestion:
     """A hypothesis that is bet against.
 
     Attributes
@@ -63,9 +63,9 @@ class Question:
     label : str
         What it is about, in words.
     side : {"change", "advice", "raw"}
-        What its answer is for: an alarm, advice, or only to be told.
+        What its answer is for: an alarm, advice, or only to be shown.
     share : float or None
-        Of the error of its side; None where it is only told.
+        Of the error of its side; None where it is only shown.
     tolerance : float >= 0
         Shift in log-odds, or rate of unsupported rows, up to which nothing is wrong.
     capital : Capital
@@ -89,7 +89,7 @@ class Question:
         """Logarithm of the capital at which it is answered."""
         return -math.log(alpha * (1.0 if self.share is None else self.share))
 
-    def seen(self, capital: Capital, alpha: float) -> Question:
+    def seen(self, capital: Capital, alpha: float) -> MonitorQuestion:
         """Note the capital after a look."""
         crossed = self.crossed
         if crossed is None and capital.log_peak >= self.log_line(alpha):
@@ -97,7 +97,9 @@ class Question:
         return replace(self, capital=capital, course=(*self.course, capital.log_value), crossed=crossed)
 
 
-def questions_of(tolerance: float | None, unsupported: float, shares: Mapping[str, float]) -> tuple[Question, ...]:
+def questions_of(
+    tolerance: float | None, unsupported: float, shares: Mapping[str, float]
+) -> tuple[MonitorQuestion, ...]:
     """Ask what is not asked by lines.
 
     Parameters
@@ -111,7 +113,7 @@ def questions_of(tolerance: float | None, unsupported: float, shares: Mapping[st
 
     Returns
     -------
-    tuple of Question
+    tuple of MonitorQuestion
     """
     whole = LEAST_ADVICE if tolerance is None else tolerance
     asked = [
@@ -126,8 +128,8 @@ def questions_of(tolerance: float | None, unsupported: float, shares: Mapping[st
     return tuple(replace(one, share=known.get(one.kind)) for one in asked)
 
 
-def _asked(kind: str, about: str, tolerance: float, side: str) -> Question:
-    return Question(kind, kind, about, side, None, tolerance, Capital.begin(BETS[kind]))
+def _asked(kind: str, about: str, tolerance: float, side: str) -> MonitorQuestion:
+    return MonitorQuestion(kind, kind, about, side, None, tolerance, Capital.begin(BETS[kind]))
 
 
 def shares_of(counts: Mapping[str, int], columns: int) -> dict[str, float]:

@@ -21,7 +21,7 @@ from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys
 from miscal.runs.monitor.lines import FINDING, Line
-from miscal.runs.monitor.questions import Question
+from miscal.runs.monitor.questions import MonitorQuestion
 from miscal.runs.monitor.state_schema import Kept, KeptLine, KeptQuestion, Look, check_arrays, checked_history
 
 FORM = "miscal-monitor"
@@ -137,8 +137,8 @@ def load(folder: Path) -> MonitorState:
         history = checked_history(tensors["history"], len(kept.lines), len(kept.looks))
     except (KeyError, TypeError, ValueError) as error:
         # of a list of what is wrong, the first
-        told = " ".join(str(error).split("\n")[:3])
-        raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({told}): {_REMEDY}") from None
+        reason = " ".join(str(error).split("\n")[:3])
+        raise CorruptFile(f"{folder / FOLDER} is not the state of a monitor ({reason}): {_REMEDY}") from None
     questions = tuple(_read(one) for one in kept.questions)
     lines = tuple(_line_read(one, own) for one, own in zip(kept.lines, history, strict=True))
     watch = Watch(
@@ -157,17 +157,17 @@ def load(folder: Path) -> MonitorState:
     return MonitorState(kept.model, kept.group, kept.given_tolerance, watch, kept.looks, left_out, by_id, seen)
 
 
-def _written(one: Question) -> dict[str, Any]:
+def _written(one: MonitorQuestion) -> dict[str, Any]:
     known = {field.name: getattr(one, field.name) for field in fields(one) if field.name not in ("capital", "course")}
     capital = one.capital
     held = {"log_active": capital.log_active.tolist(), "steps": capital.steps, "log_peak": capital.log_peak}
     return {**known, "course": list(one.course), "capital": held}
 
 
-def _read(one: KeptQuestion) -> Question:
+def _read(one: KeptQuestion) -> MonitorQuestion:
     known = {name: getattr(one, name) for name in KeptQuestion.model_fields if name != "capital"}
     held = one.capital
-    return Question(**known, capital=Capital(np.array(held.log_active), held.steps, held.log_peak))
+    return MonitorQuestion(**known, capital=Capital(np.array(held.log_active), held.steps, held.log_peak))
 
 
 def _line_written(one: Line) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class KeptCapital(Part):
 
 
 class KeptQuestion(Part):
-    """A :class:`~.questions.Question`, as it is written."""
+    """A :class:`~.questions.MonitorQuestion`, as it is written."""
 
     key: str
     kind: Literal["raw_total", "raw_hidden", "total", "hidden", "inputs", "unsupported"]

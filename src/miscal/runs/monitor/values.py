@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.findings.conditions import Condition, Frame
 from miscal.findings.conditions.kinds.span import Span
 from miscal.findings.ledger import named_groups
@@ -39,7 +39,9 @@ def values_of(frame: Frame, named: Sequence[str]) -> Iterator[tuple[str, tuple[C
     for name in columns[:MOST_COLUMNS]:
         every = _cells(name, frame)
         sizes = {one: int(one.rows(frame).sum()) for one in every}
-        often = sorted((one for one in every if sizes[one] >= MIN_ROWS), key=lambda one: -sizes[one])[:MOST_VALUES]
+        often = sorted((one for one in every if sizes[one] >= MIN_SLICE_ROWS), key=lambda one: -sizes[one])[
+            :MOST_VALUES
+        ]
         kept = tuple(one for one in every if one in often)
         # one value of all rows says what the line of all rows says
         if len(every) > 1 and kept:

@@ -9,8 +9,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from miscal.report.drawing import Scale, round_ticks
-from miscal.report.numbers import bounds, points, signed
-from miscal.runs.monitor.document import GroupNumbers, LineLook, LineNumbers, LookNumbers, Monitoring
+from miscal.report.formatting import bounds, points, signed
+from miscal.runs.monitor.document import LineLook, LineNumbers, LookNumbers, MonitoredGroup, Monitoring
 from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Chart:
 
     Attributes
     ----------
-    title, question, told : str
+    title, question, answer : str
     path : str
         Of the curve.
     dots : list of (float, float)
@@ -75,7 +75,7 @@ class Chart:
 
     title: str
     question: str
-    told: str
+    answer: str
     path: str
     dots: list[tuple[float, float]]
     line: float
@@ -114,12 +114,12 @@ def _chart(
     return Chart(
         title=TITLES[kind],
         question=ASKED[kind],
-        told=f"Not answered: {now}." if answered is None else f"{SIDES[side]}No, since look {answered}: {now}.",
+        answer=f"Not answered: {now}." if answered is None else f"{SIDES[side]}No, since look {answered}: {now}.",
         path=path,
         dots=dots[1:],
         line=y(line),
         across=[(x(tick), f"{tick:,.0f}") for tick in round_ticks(0, ends[-1], 4)],
-        up=[(y(tick), _power(tick)) for tick in whole],
+        up=[(y(tick), capital(tick) if -3 <= tick <= 4 else f"10^{tick}") for tick in whole],
         answered=answered is not None,
         alarm=side == "change",
     )
@@ -136,10 +136,6 @@ def capital(evidence: float) -> str:
     if evidence >= 5:
         return f"10^{evidence:.0f}"
     return f"{10**evidence:,.0f}" if evidence >= 1 else f"{10**evidence:.2g}"
-
-
-def _power(tick: int) -> str:
-    return capital(tick) if -3 <= tick <= 4 else f"10^{tick}"
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,7 @@ class LineRow:
     Attributes
     ----------
     line : LineNumbers
-    group : GroupNumbers or None
+    group : MonitoredGroup or None
         Of a group.
     last : str
         The last look: the residual in points with its interval, or the shift of a feature.
@@ -183,7 +179,7 @@ class LineRow:
     """
 
     line: LineNumbers
-    group: GroupNumbers | None
+    group: MonitoredGroup | None
     last: str
     still: str
     looks: list[StripLook]
@@ -206,14 +202,14 @@ def feature_rows(document: Monitoring) -> list[LineRow]:
     return _rows([(one, None) for one in document.lines if one.kind == FEATURE])
 
 
-def _rows(lines: list[tuple[LineNumbers, GroupNumbers | None]]) -> list[LineRow]:
+def _rows(lines: list[tuple[LineNumbers, MonitoredGroup | None]]) -> list[LineRow]:
     shown = [look.shift.value for one, _ in lines for look in one.looks[-STRIP_LOOKS:]]
     widest = max([STRIP_SPAN[0], *(abs(value) for value in shown if value is not None)])
     axis = Scale(-min(widest, STRIP_SPAN[1]), min(widest, STRIP_SPAN[1]), STRIP_BOTTOM, STRIP_TOP)
     return sorted((_row(one, group, axis) for one, group in lines), key=lambda row: row.line.answered is None)
 
 
-def _row(one: LineNumbers, group: GroupNumbers | None, axis: Scale) -> LineRow:
+def _row(one: LineNumbers, group: MonitoredGroup | None, axis: Scale) -> LineRow:
     looks = one.looks[-STRIP_LOOKS:]
     across = Scale(0, len(looks), STRIP_LEFT, STRIP_RIGHT)
     low, high = (axis.inside(end) for end in one.allowed)
@@ -243,11 +239,11 @@ def _strip_look(look: LineLook, one: LineNumbers, x: float, axis: Scale) -> Stri
 
 def _last(one: LineNumbers) -> str:
     look = one.looks[-1]
-    told, form = (look.residual, "points") if one.kind in GROUPS else (look.shift, "metric")
-    if told.value is None:
+    measure, form = (look.residual, "points") if one.kind in GROUPS else (look.shift, "metric")
+    if measure.value is None:
         return "no rows"
-    value = points(told.value) if form == "points" else signed(told.value, 2)
-    ends = told.interval
+    value = points(measure.value) if form == "points" else signed(measure.value, 2)
+    ends = measure.interval
     if ends is None or ends[0] is None or ends[1] is None:
         return value
     return f"{value} ({bounds(ends) if form == 'points' else f'{signed(ends[0], 2)} to {signed(ends[1], 2)}'})"

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from miscal.report.numbers import points, signed
+from miscal.base.number_wording import percent
+from miscal.report.formatting import points, signed
 from miscal.report.terminal import wrapped
 from miscal.runs.monitor.alarms import VALUES
 from miscal.runs.monitor.document import (
     AdviceNumbers,
     AlarmNumbers,
-    GroupNumbers,
     LookNumbers,
+    MonitoredGroup,
     Monitoring,
     QuestionNumbers,
 )
@@ -29,7 +30,7 @@ _REFIT = "run `miscal discover` again, with rows of this kind"
 def verdict(
     looks: Sequence[LookNumbers],
     questions: Sequence[QuestionNumbers],
-    groups: Sequence[GroupNumbers],
+    groups: Sequence[MonitoredGroup],
     alarms: Sequence[AlarmNumbers],
     advice: AdviceNumbers,
 ) -> tuple[str, ...]:
@@ -58,7 +59,7 @@ def _calm(looks: Sequence[LookNumbers]) -> str:
     )
 
 
-def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[GroupNumbers]) -> Iterator[str]:
+def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[MonitoredGroup]) -> Iterator[str]:
     kinds = {one.kind for one in alarms}
     since = min(one.raised for one in alarms)
     broken = kinds - {INPUTS, UNSUPPORTED}
@@ -96,15 +97,17 @@ def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
         return f"{_where(one, phrases)} (since look {one.raised})"
     span = f"look {one.start}" if one.start == one.raised else f"looks {one.start} to {one.raised}"
     numbers = (
-        f"in {span}, the corrected confidences are {one.corrected:.1%} on average, and {one.accuracy:.1%} of "
-        f"{_count(one.n, 'outcome')} are 1"
+        f"in {span}, the corrected confidences are {percent(one.corrected, 1)} on average, and "
+        f"{percent(one.accuracy, 1)} of {_count(one.n, 'outcome')} are 1"
     )
     if one.shift is not None and one.before is not None:
         numbers += f": a shift of {signed(one.shift, 2)} in log-odds, against {signed(one.before, 2)} in the run"
     if one.kind == GAIN:
         numbers = f"in {span}, they lose {one.shift or 0.0:.4f} nats of log loss for each of {_count(one.n, 'row')}"
+    first, last = one.since
+    began = f"with look {first}" if first == last else f"with one of the looks {first} to {last}"
     together = "" if one.proven else ", which brings most of the evidence and would not prove it alone"
-    return f"{_where(one, phrases)} {_since(one)}{together}: {numbers}"
+    return f"{_where(one, phrases)} (seen at look {one.raised}; it began {began}){together}: {numbers}"
 
 
 def _where(one: AlarmNumbers, phrases: dict[str, str]) -> str:
@@ -118,12 +121,6 @@ def _where(one: AlarmNumbers, phrases: dict[str, str]) -> str:
         FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than the corrected confidences say,",
         VALUES: f"Over the values of {one.about!r} together, the corrected confidences are off",
     }[one.kind]
-
-
-def _since(one: AlarmNumbers) -> str:
-    first, last = one.since or (one.raised, one.raised)
-    began = f"with look {first}" if first == last else f"with one of the looks {first} to {last}"
-    return f"(seen at look {one.raised}; it began {began})"
 
 
 def _worse(last: LookNumbers) -> Iterator[str]:
@@ -260,20 +257,22 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     """
     last = found.looks[-1]
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
-    told = [
-        f"rows        {last.rows:,} new, {found.rows:,} in {looks}{_dropped(last.dropped)}",
-        f"outcomes    {found.accuracy:.1%} are 1; mean confidence {found.corrected:.1%} corrected, "
-        f"{found.confidence:.1%} raw",
+    dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
+    more = len(found.left_out) - SHOWN
+    lines = [
+        f"rows        {last.rows:,} new, {found.rows:,} in {looks}{dropped}",
+        f"outcomes    {percent(found.accuracy, 1)} are 1; mean confidence {percent(found.corrected, 1)} corrected, "
+        f"{percent(found.confidence, 1)} raw",
         f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
         *_farthest(found),
         *(f"not watched {one}" for one in found.left_out[:SHOWN]),
-        *_more(len(found.left_out) - SHOWN),
+        *([f"            and {more:,} more: see the page"] if more > 0 else []),
         *(f"warning     {one}" for one in found.warnings),
     ]
     return [
         *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
         "",
-        *(line for one in told for line in wrapped(one, 12)),
+        *(line for one in lines for line in wrapped(one, 12)),
         # a path is never broken: it is there to be copied
         f"page        {out / 'monitor.html'}",
     ]
@@ -283,14 +282,14 @@ def _farthest(found: Monitoring) -> Iterator[str]:
     """Name the groups whose corrected confidences are clearly off at the last look, the farthest off first."""
     last = [(one, one.looks[-1].residual) for one in found.lines if one.kind in GROUPS]
     off = [
-        (abs(told.value), one.about, told)
-        for one, told in last
-        if told.value is not None and told.interval is not None and _clear(told.interval)
+        (abs(residual.value), one.about, residual)
+        for one, residual in last
+        if residual.value is not None and residual.interval is not None and _clear(residual.interval)
     ]
-    for _, about, told in sorted(off, key=lambda each: -each[0])[:SHOWN]:
-        low, high = told.interval or (None, None)
+    for _, about, residual in sorted(off, key=lambda each: -each[0])[:SHOWN]:
+        low, high = residual.interval or (None, None)
         yield (
-            f"this look   {about}: outcomes less corrected confidence {points(told.value)} points "
+            f"this look   {about}: outcomes less corrected confidence {points(residual.value)} points "
             f"({points(low)} to {points(high)}, this group and look alone)"
         )
 
@@ -298,11 +297,3 @@ def _farthest(found: Monitoring) -> Iterator[str]:
 def _clear(ends: tuple[float | None, float | None]) -> bool:
     low, high = ends
     return low is not None and high is not None and not low <= 0 <= high
-
-
-def _dropped(n: int) -> str:
-    return f"; {n:,} left out as invalid" if n else ""
-
-
-def _more(n: int) -> list[str]:
-    return [f"            and {n:,} more: see the page"] if n > 0 else []

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from miscal.base.document import Measure
 from miscal.discovery.column_tables import ColumnTable
 from miscal.findings.ledger import ColumnValue
-from miscal.findings.ledger.sizes import Size
 from miscal.findings.ledger.values import EXPLAINED
-from miscal.report.numbers import MINUS, points
+from miscal.report.formatting import MINUS, points
 from miscal.report.terminal import wrapped
 from miscal.report.texts import clean
 
@@ -48,7 +48,7 @@ NOTES = (
 def _cells(one: ColumnValue) -> tuple[str, ...]:
     value = clean(one.value)
     value = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
-    left = f", leaves {_measured(one.beyond)}" if one.mark == EXPLAINED and one.beyond else ""
+    left = f", leaves {_measured(one.beyond)}" if one.mark == EXPLAINED and one.beyond.value is not None else ""
     return (
         *(value, f"{one.n:,}", f"{one.accuracy:.0%}", f"{one.confidence:.0%}"),
         *(_measured(size) for size in (one.residual, one.hidden, one.after)),
@@ -56,12 +56,13 @@ def _cells(one: ColumnValue) -> tuple[str, ...]:
     )
 
 
-def _measured(size: Size | None) -> str:
-    if size is None:
+def _measured(size: Measure) -> str:
+    low, high = size.interval or (None, None)
+    if size.value is None or low is None or high is None:
         return "-"
     # ends are told in whole points, so that a line stays short; those near zero in tenths, to show their side of it
-    low, high = (points(end, int(abs(end) < 0.0095)) for end in (size.low, size.high))
-    return f"{points(size.value)} ({low} to {high})".replace(MINUS, "-")
+    ends = (points(end, int(abs(end) < 0.0095)) for end in (low, high))
+    return f"{points(size.value)} ({' to '.join(ends)})".replace(MINUS, "-")
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special, stats
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
+from miscal.calibration.survey_design import correlation
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,8 @@ def spearman(a: np.ndarray, b: np.ndarray) -> Association:
 
 def _associated(a: np.ndarray, b: np.ndarray, variance: Callable[[float], float]) -> Association:
     n = len(a)
-    if n < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return Association(None, None, None, n)
-    value = float(np.clip(np.corrcoef(a, b)[0, 1], -1.0, 1.0))
-    if n < 4:
+    value = None if n < 3 else correlation(a, b)
+    if value is None or n < 4:
         return Association(value, None, None, n)
     if abs(value) == 1.0:
         # atanh is infinite there

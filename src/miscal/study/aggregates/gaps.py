@@ -14,7 +14,7 @@ LARGE_GAP = 0.06
 
 
 @dataclass(frozen=True)
-class GapNumbers:
+class StudyGaps:
     """The gaps of all pairs under one method; gaps are clipped, so that a pair without a worst slice counts as 0.
 
     Attributes
@@ -54,7 +54,7 @@ class GapNumbers:
     by_dataset: pl.DataFrame
 
 
-def gap_numbers(pairs: pl.DataFrame, method: str, geometry: str = LEARNED) -> GapNumbers:
+def gap_numbers(pairs: pl.DataFrame, method: str, geometry: str = LEARNED) -> StudyGaps:
     """Count and average the gaps of all pairs.
 
     Parameters
@@ -85,7 +85,7 @@ def gap_numbers(pairs: pl.DataFrame, method: str, geometry: str = LEARNED) -> Ga
         (pl.col("gap_interval_low") > 0).sum().alias("n_beyond_chance"),
         (pl.col("gap_clipped") >= LARGE_GAP).sum().alias("n_large"),
     )
-    return GapNumbers(
+    return StudyGaps(
         n_pairs=some.height,
         n_above_zero=int((some["gap_clipped"] > 0).sum()),
         n_measured=int(some["gap_interval_low"].count()),

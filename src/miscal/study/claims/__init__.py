@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from miscal.study.claims import audits, fields
-from miscal.study.claims.claim import Claim
+from miscal.study.claims.claim import PaperClaim
 from miscal.study.tables import Tables
 
-__all__ = ["Claim", "claims"]
+__all__ = ["PaperClaim", "claims"]
 
 _MAKERS = (
     fields.gaps, fields.spreads, fields.improved, fields.gains, fields.sizes, fields.raw, audits.nulls, audits.seeds,
@@ -14,7 +14,7 @@ _MAKERS = (
 )  # fmt: skip
 
 
-def claims(tables: Tables, method: str) -> list[Claim]:
+def claims(tables: Tables, method: str) -> list[PaperClaim]:
     """Compare every claim of the paper that these tables speak to.
 
     Parameters
@@ -25,7 +25,7 @@ def claims(tables: Tables, method: str) -> list[Claim]:
 
     Returns
     -------
-    list of Claim
+    list of PaperClaim
         Only of claims for which there are rows.
     """
     return [claim for make in _MAKERS for claim in make(tables, method)]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from miscal.report.numbers import MINUS
+from miscal.report.formatting import MINUS
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_correlations, threshold_numbers
-from miscal.study.claims.claim import Claim, counts, enough, in_every, ranged, ranged_briefly, rising
+from miscal.study.claims.claim import PaperClaim, counts, enough, in_every, ranged, ranged_briefly, rising
 from miscal.study.tables import Tables, of_method
 from miscal.study.verdict import of_pairs
 
@@ -17,7 +17,7 @@ AGREEING = 0.5
 """Correlation of fields above which seeds are said to agree here; the paper names none."""
 
 
-def nulls(tables: Tables, method: str) -> list[Claim]:
+def nulls(tables: Tables, method: str) -> list[PaperClaim]:
     """Whether field and gap are larger than after the labels were shuffled."""
     table, found = null_numbers(tables["nulls"], method), []
     references = paper.NULLS.values()
@@ -34,7 +34,7 @@ def nulls(tables: Tables, method: str) -> list[Claim]:
             # the smallest value that p can take; the tolerance is for the rounding of sums
             beyond = int((known[f"{name}_p"] <= 1 / (known["n_draws"] + 1) + 1e-12).sum())
             found.append(
-                Claim(
+                PaperClaim(
                     "nulls", "table 2", sentence,
                     f"above the mean of the refits in {of_pairs(published[name], len(paper.NULLS))}",
                     f"above their mean in {of_pairs(above, known.height)}, above every refit in {beyond}",
@@ -45,13 +45,13 @@ def nulls(tables: Tables, method: str) -> list[Claim]:
     return [*found, *_stopped(tables, method)]
 
 
-def _stopped(tables: Tables, method: str) -> list[Claim]:
+def _stopped(tables: Tables, method: str) -> list[PaperClaim]:
     epochs = epochs_of(tables, method).drop_nulls()
     if epochs.is_empty():
         return []
     later = int((epochs["observed"] > epochs["null_mean"]).sum())
     return [
-        Claim(
+        PaperClaim(
             "proxies", "appendix F.3", "Learning goes on for longer than if labels are shuffled.",
             "stated, without a number", f"a later epoch is kept in {of_pairs(later, epochs.height)}", epochs.height,
             "The kept epoch is later than the mean over refits, in every audited pair.",
@@ -66,7 +66,7 @@ def epochs_of(tables: Tables, method: str, null: str = "permuted") -> pl.DataFra
     return some.select("pair", "observed", "null_mean", "null_std").unique("pair", keep="first", maintain_order=True)
 
 
-def seeds(tables: Tables, method: str) -> list[Claim]:
+def seeds(tables: Tables, method: str) -> list[PaperClaim]:
     """Whether other seeds find the same."""
     table = seed_numbers(tables["seeds"], tables["seed_pairs"], method).drop_nulls("correlation_mean")
     if table.is_empty():
@@ -76,7 +76,7 @@ def seeds(tables: Tables, method: str) -> list[Claim]:
     correlations = table["correlation_mean"].to_list()
     same = sum(value > AGREEING for value in correlations)
     return [
-        Claim(
+        PaperClaim(
             "seeds", "table 3", "Fields of different seeds correlate.",
             ranged_briefly([row.correlation.mean for row in paper.SEEDS.values()]),
             f"{ranged_briefly(correlations)}{left_out}", table.height,
@@ -87,11 +87,11 @@ def seeds(tables: Tables, method: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _signs(table: pl.DataFrame) -> list[Claim]:
+def _signs(table: pl.DataFrame) -> list[PaperClaim]:
     agreed, chance = (table[f"{name}_mean"].to_list() for name in ("sign_agreement", "sign_by_chance"))
     more = sum(one > other for one, other in zip(agreed, chance, strict=True))
     return [
-        Claim(
+        PaperClaim(
             "seeds", "table 3", "Their signs agree.",
             ranged_briefly([row.sign_agreement.mean for row in paper.SEEDS.values()]),
             f"{ranged_briefly(agreed)}, where unrelated fields would give {ranged_briefly(chance)}", table.height,
@@ -101,7 +101,7 @@ def _signs(table: pl.DataFrame) -> list[Claim]:
     ]  # fmt: skip
 
 
-def thresholds(tables: Tables, method: str) -> list[Claim]:
+def thresholds(tables: Tables, method: str) -> list[PaperClaim]:
     """Whether pairs with a large gap are found wherever regions are cut."""
     table = threshold_numbers(tables["thresholds"], method)
     if table.is_empty():
@@ -109,7 +109,7 @@ def thresholds(tables: Tables, method: str) -> list[Claim]:
     n, above = int(table["n_pairs"].to_numpy().max()), table["n"].to_list()
     published = [row.n_pairs for row in paper.THRESHOLDS.values()]
     return [
-        Claim(
+        PaperClaim(
             "thresholds", "table 4", "Pairs with a gap above 0.06 are found at every threshold.",
             f"{counts(published)} of {paper.N_PAIRS} pairs", f"{counts(above)} of {n} pairs", n,
             "There is at least one at every threshold.", *enough(min(above) > 0, n),
@@ -118,11 +118,11 @@ def thresholds(tables: Tables, method: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _brier(medians: Sequence[float], n: int) -> list[Claim]:
+def _brier(medians: Sequence[float], n: int) -> list[PaperClaim]:
     if not medians:
         return []
     return [
-        Claim(
+        PaperClaim(
             "thresholds", "table 4", "On the worst slices of these pairs the Brier score is worse, too: median gaps.",
             ranged([row.brier_gap for row in paper.THRESHOLDS.values()]), ranged(medians), n,
             "The median Brier gap is above 0 at every threshold that has such pairs.", *enough(min(medians) > 0, n),
@@ -137,7 +137,7 @@ _RHO = {
 }  # fmt: skip
 
 
-def correlations(tables: Tables, method: str) -> list[Claim]:
+def correlations(tables: Tables, method: str) -> list[PaperClaim]:
     """How gaps by two scores go together."""
     found, made = threshold_correlations(tables["thresholds"], method), []
     for key, (name, says) in _RHO.items():
@@ -149,7 +149,7 @@ def correlations(tables: Tables, method: str) -> list[Claim]:
         weaker = min(both.pearson, both.spearman, key=lambda one: abs(one.value))
         holds, undecided = rising(weaker, n)
         made.append(
-            Claim(
+            PaperClaim(
                 "thresholds", "appendix F.4", says, f"{paper.CORRELATIONS[key]:.2f} (kind not said)",
                 f"Pearson {values[0]:.2f}, Spearman {values[1]:.2f}".replace("-", MINUS), n,
                 "The weaker of both, over pairs and thresholds, is above 0 by an interval that counts each pair once. "

@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.report.numbers import MINUS, metric, percent
+from miscal.report.formatting import MINUS, metric
 from miscal.study.aggregates.association import Association
 
 FEWEST_PAIRS = 5
@@ -31,7 +31,7 @@ NO_DIRECTION = Direction(None)
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """One claim of the paper beside what a study found.
 
     Attributes
@@ -199,8 +199,3 @@ def ranged_briefly(values: Sequence[float]) -> str:
 def counts(values: Sequence[int]) -> str:
     """Write the ends of some counts."""
     return f"{min(values)}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
-
-
-def whole_percent(share: float) -> str:
-    """Write a share as a percentage without decimals."""
-    return percent(share, 0)

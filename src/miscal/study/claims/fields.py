@@ -7,21 +7,21 @@ from statistics import fmean, median
 
 import polars as pl
 
-from miscal.report.numbers import metric
+from miscal.base.number_wording import percent
+from miscal.report.formatting import metric
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import gap_numbers, heterogeneity_gain, improvements, raw_against_learned, size_trends
 from miscal.study.aggregates.association import Association
 from miscal.study.aggregates.forgetting import forgetting
 from miscal.study.claims.claim import (
     NO_DIRECTION,
-    Claim,
     Direction,
+    PaperClaim,
     enough,
     higher,
     in_most,
     ranged,
     rising,
-    whole_percent,
 )
 from miscal.study.tables import LEARNED, RAW, Tables, of_method
 from miscal.study.verdict import BEYOND_CHANCE, of_pairs
@@ -43,7 +43,7 @@ VARIED = frozenset(
 _NO_NUMBERS = "a figure without numbers"
 
 
-def gaps(tables: Tables, method: str) -> list[Claim]:
+def gaps(tables: Tables, method: str) -> list[PaperClaim]:
     """How often the worst slice is worse than the whole, and by how much."""
     found = gap_numbers(tables["pairs"], method)
     n = found.n_pairs
@@ -51,21 +51,21 @@ def gaps(tables: Tables, method: str) -> list[Claim]:
         return []
     means = [gap.mean for gap in paper.GAPS.values()]
     return [
-        Claim(
+        PaperClaim(
             "gaps", "appendix F.2", "In most pairs the gap is above 0.",
-            f"{whole_percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(found.n_above_zero, n), n,
+            f"{percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(found.n_above_zero, n), n,
             "A calibrated model has a gap above 0, too, so that this count shows nothing by itself.",
         ),
-        Claim(
+        PaperClaim(
             "gaps", "not in the paper", "In some pairs the gap is above 0 beyond chance.", "not reported",
             of_pairs(found.n_beyond_chance, n), n, f"Counted {BEYOND_CHANCE}.",
         ),
-        Claim(
+        PaperClaim(
             "gaps", "section 5", "Many pairs have a gap of at least 0.06.",
             of_pairs(paper.N_LARGE_GAP, paper.N_PAIRS), of_pairs(found.n_large, n), n,
             "At least a quarter of the pairs have such a gap.", *enough(found.n_large >= MANY * n, n),
         ),
-        Claim(
+        PaperClaim(
             "gaps", "table 5a", "Size of the gap over all pairs, cut off at 0: mean and median.",
             f"{metric(fmean(means))} and {metric(median(means))}", f"{metric(found.mean)} and {metric(found.median)}",
             n, "A size has no direction.",
@@ -74,21 +74,21 @@ def gaps(tables: Tables, method: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _shares(n: int, mean: float | None) -> list[Claim]:
+def _shares(n: int, mean: float | None) -> list[PaperClaim]:
     if mean is None:
         return []
-    published = f"{whole_percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)"
+    published = f"{percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)"
     return [
-        Claim(
+        PaperClaim(
             "gaps", "section 5", "In pairs with a gap of at least 0.06, the worst slice is no rare edge case.",
-            published, f"{whole_percent(mean)} of rows", n,
-            f"The worst slice holds over {whole_percent(EDGE_CASE)} of the rows on average.",
+            published, f"{percent(mean)} of rows", n,
+            f"The worst slice holds over {percent(EDGE_CASE)} of the rows on average.",
             *enough(mean > EDGE_CASE, n),
         )
     ]  # fmt: skip
 
 
-def spreads(tables: Tables, method: str) -> list[Claim]:
+def spreads(tables: Tables, method: str) -> list[PaperClaim]:
     """Pairs that the paper names for a field that varies much, beside the other pairs."""
     values: dict[bool, list[float]] = {True: [], False: []}
     for row in of_method(tables["pairs"], method, LEARNED).drop_nulls("delta_std").iter_rows(named=True):
@@ -98,7 +98,7 @@ def spreads(tables: Tables, method: str) -> list[Claim]:
     if not named or not others:
         return []
     return [
-        Claim(
+        PaperClaim(
             "fields", "figure 5a", "The field varies more for Qwen3 on HH-RLHF and Llama 3 on MMLU than elsewhere.",
             _NO_NUMBERS, f"standard deviation {metric(fmean(named))} in these pairs ({len(named)} here), "
             f"{metric(fmean(others))} in the others, on average",
@@ -108,14 +108,14 @@ def spreads(tables: Tables, method: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def sizes(tables: Tables, method: str) -> list[Claim]:
+def sizes(tables: Tables, method: str) -> list[PaperClaim]:
     """Whether larger models vary more."""
     trends = size_trends(tables["pairs"], method).drop_nulls("spearman")
     if trends.is_empty():
         return []
     up, of = int((trends["spearman"] > 0).sum()), trends.height
     return [
-        Claim(
+        PaperClaim(
             "sizes", "figure 7b", "In several families the field varies more in larger models.",
             "rising in several families, without a number", f"rising in {up} of {of} lines of three models or more",
             int(trends["n"].sum()), "More than half of these lines rise, by a sign test at 5 %.",
@@ -124,7 +124,7 @@ def sizes(tables: Tables, method: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def raw(tables: Tables, method: str) -> list[Claim]:
+def raw(tables: Tables, method: str) -> list[PaperClaim]:
     """Set what the raw inputs find beside the learned geometry."""
     found = raw_against_learned(tables["pairs"], method)
     if not found.n:
@@ -136,20 +136,20 @@ def raw(tables: Tables, method: str) -> list[Claim]:
     both = next(sides).join(next(sides), on="pair", suffix="_raw").drop_nulls()
     lower, negative = (both["delta_std_raw"] < both["delta_std"]).sum(), (both["delta_mean_raw"] < 0).sum()
     return [
-        Claim(
+        PaperClaim(
             "raw-gaps", "appendix F.2", "Learning finds a slice worse than the whole more often than raw inputs do.",
-            f"{whole_percent(paper.POSITIVE_LEARNED)} learned, {whole_percent(paper.POSITIVE_RAW)} raw",
-            f"{whole_percent(found.share_learned_above_zero or 0.0)} learned, "
-            f"{whole_percent(found.share_raw_above_zero or 0.0)} raw", found.n,
+            f"{percent(paper.POSITIVE_LEARNED)} learned, {percent(paper.POSITIVE_RAW)} raw",
+            f"{percent(found.share_learned_above_zero or 0.0)} learned, "
+            f"{percent(found.share_raw_above_zero or 0.0)} raw", found.n,
             "Of the pairs in which one of them alone has a gap above 0, it is the learned one in more than half, by a "
             "sign test at 5 %.", *in_most(alone[0], sum(alone), of=found.n),
         ),
-        Claim(
+        PaperClaim(
             "raw-fields", "appendix F.2", "Fields of raw inputs vary less than learned ones.",
             _NO_NUMBERS, f"less in {of_pairs(lower, both.height)}", both.height,
             "They vary less in more than half of the pairs, by a sign test at 5 %.", *in_most(lower, both.height),
         ),
-        Claim(
+        PaperClaim(
             "raw-fields", "appendix F.2", "Fields of raw inputs are mostly over-confident.",
             _NO_NUMBERS, f"mean below 0 in {of_pairs(negative, both.height)}", both.height,
             "Their mean is negative in more than half of the pairs, by a sign test at 5 %.",
@@ -165,7 +165,7 @@ _OURS, _OTHERS = ("miscal",), ("isotonic", "temperature")
 _HELPS = f"No mean is below {metric(TOLERANCE)}, and together they are above 0."
 
 
-def improved(tables: Tables, method: str) -> list[Claim]:
+def improved(tables: Tables, method: str) -> list[PaperClaim]:
     """Where corrections help, and where they do harm."""
     table = improvements(tables["corrections"], tables["pairs"], method)
     n = of_method(tables["pairs"], method, LEARNED).height
@@ -185,13 +185,13 @@ def improved(tables: Tables, method: str) -> list[Claim]:
 def _claimed(
     table: pl.DataFrame, n: int, says: str, calibrators: tuple[str, ...], regions: tuple[str, ...], published: str,
     holds: Callable[[list[float]], bool], meaning: str,
-) -> list[Claim]:  # fmt: skip
+) -> list[PaperClaim]:  # fmt: skip
     some = table.filter(pl.col("calibrator").is_in(calibrators), pl.col("region").is_in(regions))
     if some.is_empty():
         return []
     means = some["mean"].to_list()
     here = f"{ranged(means)}; {_harmed(means)} of {len(means)} means are below {metric(TOLERANCE)}"
-    return [Claim("improvements", "figure 6", says, published, here, n, meaning, *enough(holds(means), n))]
+    return [PaperClaim("improvements", "figure 6", says, published, here, n, meaning, *enough(holds(means), n))]
 
 
 def _helps(means: list[float]) -> bool:
@@ -202,13 +202,13 @@ def _harmed(means: list[float]) -> int:
     return sum(mean < TOLERANCE for mean in means)
 
 
-def gains(tables: Tables, method: str) -> list[Claim]:
+def gains(tables: Tables, method: str) -> list[PaperClaim]:
     """Whether the gain over isotonic regression is larger where the field varies more."""
     found = heterogeneity_gain(tables["pairs"], tables["corrections"], method).association
     if found.value is None:
         return []
     return [
-        Claim(
+        PaperClaim(
             "gains", "figure 7a", "The gain over isotonic regression is larger where the field varies more.",
             "rising, without a number", f"Spearman {found.text}", found.n,
             "The 95 % interval of the rank correlation lies above 0.", *_apart(found),
@@ -223,7 +223,7 @@ def _apart(found: Association) -> Direction:
     return enough(found.low > 0, found.n)
 
 
-def purity(tables: Tables, method: str) -> list[Claim]:
+def purity(tables: Tables, method: str) -> list[PaperClaim]:
     """Whether the learned space forgets the category and keeps the sign."""
     found = forgetting(tables["purity"], method).pairs
     signs = [one.sign.learned > one.sign.raw for one in found if one.sign is not None]
@@ -237,7 +237,7 @@ def purity(tables: Tables, method: str) -> list[Claim]:
          "This holds in more than half of the interpreted pairs, by a sign test at 5 %."),
     )  # fmt: skip
     return [
-        Claim("layouts", "figure 15", says, _NO_NUMBERS, of_pairs(sum(holds), len(holds)), len(holds), meaning,
+        PaperClaim("layouts", "figure 15", says, _NO_NUMBERS, of_pairs(sum(holds), len(holds)), len(holds), meaning,
               *direction)
         for says, holds, direction, meaning in sides if holds
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from miscal.report.numbers import percent
+from miscal.report.formatting import percent
 from miscal.study.aggregates import RawAgainstLearned, raw_against_learned
 from miscal.study.figures.figure import (
     OVER,

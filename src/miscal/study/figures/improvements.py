@@ -24,7 +24,7 @@ from miscal.study.figures.figure import (
 )
 from miscal.study.tables import REGIONS, Tables, methods_of
 from miscal.synthetic.figures.style import INK, OKABE_ITO, panels, write
-from miscal.synthetic.numbers import count
+from miscal.synthetic.wording import count
 
 _BARS = {
     "isotonic": ("isotonic regression", OKABE_ITO[5]),

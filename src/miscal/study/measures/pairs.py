@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.document import Measure
 from miscal.calibration.metrics import clipped, log_losses
-from miscal.discovery.summary import Measure, Summary
+from miscal.discovery.summary import Summary
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
-from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
+from miscal.study.pair_result import FieldRows, PairResult, TableRows
 
 _CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
 _OF_LEARNED = (
@@ -34,7 +35,11 @@ def measure(result: PairResult) -> TableRows:
     rows[0] |= _learned(result)
     if result.raw is not None:
         seen = result.raw.rows
-        rows.append(common | {"geometry": "raw"} | _field(result, seen) | _gap(result, seen) | _raw(result.raw))
+        field = result.raw.field
+        chosen = {"sigma": field.sigma, "alpha": field.alpha, "proxy": field.proxy}
+        unknown = dict.fromkeys((*_CHOICES, *_OF_LEARNED))
+        of_raw = common | {"geometry": "raw"} | _field(result, seen) | _gap(result, seen)
+        rows.append(of_raw | unknown | chosen | {"seconds_field": result.raw.seconds})
     return {"pairs": rows}
 
 
@@ -153,8 +158,3 @@ def _chosen(summary: Summary) -> dict[str, Any]:
         return dict.fromkeys(_CHOICES)
     chosen = next(candidate for candidate in summary.selection.candidates if candidate["chosen"])
     return {name: (summary.selection.chosen | chosen)[name] for name in _CHOICES}
-
-
-def _raw(raw: RawGeometry) -> dict[str, Any]:
-    chosen = {"sigma": raw.field.sigma, "alpha": raw.field.alpha, "proxy": raw.field.proxy}
-    return dict.fromkeys((*_CHOICES, *_OF_LEARNED)) | chosen | {"seconds_field": raw.seconds}

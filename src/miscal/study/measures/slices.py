@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import MIN_ROWS, clipped, smece
-from miscal.calibration.metrics.rows import take_rows
+from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, smece
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.discovery.fitted_rows import testifying
-from miscal.discovery.json_values import clean_text
 from miscal.discovery.measurements import reliability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.study.pair_result import FieldRows, PairResult, TableRows
@@ -36,7 +36,7 @@ def measure_curves(result: PairResult) -> TableRows:
     for column, value, mask in _regions(result):
         key = result.named | {"column": column, "value": value}
         labelled = LabelledRows.of(rows.correct[mask], rows.confidence[mask], group=take_rows(result.groups, mask))
-        least = result.settings.min_rows if column == REGIME else MIN_ROWS
+        least = result.settings.min_rows if column == REGIME else MIN_SLICE_ROWS
         bins += [key | one for one in _bins(labelled, least)]
         regions.append(key | _numbers(rows, mask))
     return {"curves": bins, "regions": regions}
@@ -59,7 +59,7 @@ def _groups(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     text = np.array([clean_text(str(value)) if is_known else "" for value, is_known in zip(values, known, strict=True)])
     names, counts = np.unique(text[known], return_counts=True)
     for k in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
-        if counts[k] >= MIN_ROWS:
+        if counts[k] >= MIN_SLICE_ROWS:
             yield str(names[k]), known & (text == names[k])
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from miscal.report.numbers import DASH, count, metric, percent, signed
+from miscal.report.formatting import DASH, count, metric, percent, signed
 
 
 @dataclass(frozen=True)
-class Column:
+class Heading:
     """A column: its heading, whether it holds numbers, and what it means."""
 
     title: str
@@ -39,7 +39,7 @@ class Grid:
     ----------
     name : str
         For those who hear the page.
-    columns : sequence of Column
+    columns : sequence of Heading
     rows : sequence of sequence of GridCell
         The first cell of a row is its heading.
     note : str
@@ -48,7 +48,7 @@ class Grid:
     """
 
     name: str
-    columns: Sequence[Column]
+    columns: Sequence[Heading]
     rows: Sequence[Sequence[GridCell]]
     note: str = ""
     sortable: bool = True

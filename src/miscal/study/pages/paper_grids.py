@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from miscal.report.numbers import DASH, MINUS, percent
+from miscal.report.formatting import DASH, MINUS, percent
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_numbers
 from miscal.study.claims.audits import epochs_of
-from miscal.study.pages.grid import Column, Grid, GridCell, p, score, spread, whole
+from miscal.study.pages.grid import Grid, GridCell, Heading, p, score, spread, whole
 from miscal.study.pages.study_grids import named
 from miscal.study.tables import LEARNED, Tables, of_method
 
-_NAMES = (Column("Model", number=False), Column("Data set", number=False))
+_NAMES = (Heading("Model", number=False), Heading("Data set", number=False))
 _PAPER, _HERE = "paper", "here"
 PERMUTED = "permuted"
 """The paper's null."""
@@ -23,11 +23,11 @@ def null_grid(tables: Tables, method: str, null: str = PERMUTED) -> Grid | None:
         return None
     columns = (
         *_NAMES, *_beside("Std of field"), *_beside("Std under the null"), *_beside("Gap"),
-        *_beside("Gap under the null"), Column("p of std"), Column("p of gap"),
+        *_beside("Gap under the null"), Heading("p of std"), Heading("p of gap"),
     )  # fmt: skip
     epochs = {row["pair"]: row for row in epochs_of(tables, method, null).drop_nulls().iter_rows(named=True)}
     if epochs:
-        columns += (Column("Kept epoch", hint="how long learning went on"), Column("Kept epoch under the null"))
+        columns += (Heading("Kept epoch", hint="how long learning went on"), Heading("Kept epoch under the null"))
     rows = []
     for row in found.iter_rows(named=True):
         cited = _cited(paper.NULLS, tables, row) if null == PERMUTED else None
@@ -55,8 +55,8 @@ def seed_grid(tables: Tables, method: str) -> Grid | None:
         return None
     shown = {"correlation": "Correlation", "sign_agreement": "Equal signs", "gap": "Gap", "delta_std": "Std of field"}
     columns = (
-        *_NAMES, *(column for title in shown.values() for column in _beside(title)), Column("Seeds"),
-        Column("Undefined", hint="pairs of seeds without a correlation, because a field is constant"),
+        *_NAMES, *(column for title in shown.values() for column in _beside(title)), Heading("Seeds"),
+        Heading("Undefined", hint="pairs of seeds without a correlation, because a field is constant"),
     )  # fmt: skip
     rows = []
     for row in found.iter_rows(named=True):
@@ -81,7 +81,7 @@ def threshold_grid(tables: Tables, method: str) -> Grid | None:
     if found.is_empty():
         return None
     columns = (
-        Column("Epsilon"), *_beside("Median smECE gap"), *_beside("Median Brier gap"),
+        Heading("Epsilon"), *_beside("Median smECE gap"), *_beside("Median Brier gap"),
         *_beside("Share of rows: quartiles"), *_beside("Pairs with gap > 0.06"),
     )  # fmt: skip
     rows = []
@@ -134,8 +134,8 @@ def _epochs(row: dict | None) -> tuple[GridCell, GridCell]:
     return whole(round(row["observed"])), GridCell(f"{mean:.1f} \u00b1 {std:.1f}", mean)
 
 
-def _beside(title: str) -> tuple[Column, Column]:
-    return Column(f"{title}, {_PAPER}"), Column(f"{title}, {_HERE}")
+def _beside(title: str) -> tuple[Heading, Heading]:
+    return Heading(f"{title}, {_PAPER}"), Heading(f"{title}, {_HERE}")
 
 
 def _cited(table, tables: Tables, row):
@@ -144,7 +144,7 @@ def _cited(table, tables: Tables, row):
     return table.get(known.pair) if known else None
 
 
-def _spread(cited: paper.Spread | None) -> GridCell:
+def _spread(cited: paper.Refits | None) -> GridCell:
     return spread(cited.mean, cited.std) if cited else GridCell(DASH)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from miscal.discovery.summary import CurveNumbers
 from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
-from miscal.report.numbers import DASH, metric
+from miscal.report.formatting import DASH, metric
 from miscal.study.figures.figure import models_in
 from miscal.study.pages.grid import report_link
 from miscal.study.plan import METHODS
@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Diagram:
+class SheetDiagram:
     """Reliability of one region; without dots where it has too few rows."""
 
     name: str
@@ -60,7 +60,7 @@ class ModelRow:
     std: float | None
     unsupported: float | None
     href: str | None
-    diagrams: Sequence[Diagram]
+    diagrams: Sequence[SheetDiagram]
     field: FieldBars | None
     errors: Sequence[tuple[str, Sequence[str]]]
 
@@ -105,7 +105,7 @@ def _row(own: Tables, pair: dict, ends: tuple[float, float] | None, out: Path) -
     )
 
 
-def _diagram(curves: pl.DataFrame, regions: pl.DataFrame, name: str) -> Diagram:
+def _diagram(curves: pl.DataFrame, regions: pl.DataFrame, name: str) -> SheetDiagram:
     here = (pl.col("column") == "regime") & (pl.col("value") == name)
     curve = curves.filter(here).drop_nulls(["confidence", "accuracy", "low", "high"]).sort("bin")
     numbers = CurveNumbers(
@@ -113,7 +113,7 @@ def _diagram(curves: pl.DataFrame, regions: pl.DataFrame, name: str) -> Diagram:
     )
     region = regions.filter(here)
     n, error = (region["n"][0], region["smece"][0]) if region.height else (None, None)
-    return Diagram(name, DIAGRAMS[name], reliability_dots(numbers, X, Y), n, metric(error))
+    return SheetDiagram(name, DIAGRAMS[name], reliability_dots(numbers, X, Y), n, metric(error))
 
 
 def _ends(histograms: pl.DataFrame) -> tuple[float, float] | None:

@@ -10,7 +10,19 @@ import polars as pl
 
 from miscal.report.texts import short
 from miscal.study.aggregates import deferral_numbers
-from miscal.study.pages.grid import Column, Grid, GridCell, change, p, report_link, score, share, spread, text, whole
+from miscal.study.pages.grid import (
+    Grid,
+    GridCell,
+    Heading,
+    change,
+    p,
+    report_link,
+    score,
+    share,
+    spread,
+    text,
+    whole,
+)
 from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, Tables, of_method
 from miscal.study.verdict import certificates
@@ -33,7 +45,9 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
     rows = [
         [
             named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
-            text(row["method"]), whole(row["n_test"]), _accuracy(row), share(row["confidence"]),
+            text(row["method"]), whole(row["n_test"]),
+            replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else ""),
+            share(row["confidence"]),
             score(row["smece"]), score(row["delta_std"]), share(row["share_unsupported"]),
             GridCell(row["worst"] or "none", row["worst"], kind=row["worst"] or "",
                      aside=share(row["share_worst"], 0).text if row["worst"] else ""),
@@ -42,30 +56,30 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
             change(row["log_loss_saved"], row["log_loss_saved_low"], row["log_loss_saved_high"]),
             change(row["log_loss_saved_local"], row["log_loss_saved_local_low"], row["log_loss_saved_local_high"]),
         ]
-        for row in _learned(tables["pairs"]).iter_rows(named=True)
+        for row in tables["pairs"].filter(pl.col("geometry") == LEARNED).iter_rows(named=True)
     ]  # fmt: skip
     return Grid("All pairs", _PAIR_COLUMNS, rows, _PAIRS_NOTE)
 
 
 _PAIR_COLUMNS = (
-    Column("Model", number=False, hint="links to the report of the pair"),
-    Column("Data set", number=False),
-    Column("Method", number=False),
-    Column("Rows", hint="rows that testify"),
-    Column("Accuracy", hint="share of right answers; where marked, how often the forecast event happens"),
-    Column("Confidence", hint="mean confidence"),
-    Column("smECE", hint="calibration error of the confidences"),
-    Column("Std of field", hint="how much the error differs from input to input"),
-    Column("Unsupported", hint="rows with few or none of the rows learned from nearby"),
-    Column("Worst slice", number=False, hint="and its share of rows"),
-    Column(
+    Heading("Model", number=False, hint="links to the report of the pair"),
+    Heading("Data set", number=False),
+    Heading("Method", number=False),
+    Heading("Rows", hint="rows that testify"),
+    Heading("Accuracy", hint="share of right answers; where marked, how often the forecast event happens"),
+    Heading("Confidence", hint="mean confidence"),
+    Heading("smECE", hint="calibration error of the confidences"),
+    Heading("Std of field", hint="how much the error differs from input to input"),
+    Heading("Unsupported", hint="rows with few or none of the rows learned from nearby"),
+    Heading("Worst slice", number=False, hint="and its share of rows"),
+    Heading(
         "Gap",
         hint="smECE of the worst slice less that of all rows; its interval starts at 0 where chance explains it",
     ),
-    Column("Hidden, at least", hint="certificate: 95 % lower limit of mean hidden miscalibration"),
-    Column("p, adjusted", hint="of the certificate, not of the gap; Holm over the pairs of the method"),
-    Column("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
-    Column("Saved locally", hint="beyond the log loss that the best map of the confidence alone saves"),
+    Heading("Hidden, at least", hint="certificate: 95 % lower limit of mean hidden miscalibration"),
+    Heading("p, adjusted", hint="of the certificate, not of the gap; Holm over the pairs of the method"),
+    Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
+    Heading("Saved locally", hint="beyond the log loss that the best map of the confidence alone saves"),
 )
 _PAIRS_NOTE = (
     "The gap is signed here: below 0 even the worse of the two slices is better calibrated than the whole. Its "
@@ -78,11 +92,6 @@ _PAIRS_NOTE = (
 )
 
 
-def _accuracy(row: dict) -> GridCell:
-    """Write the mean outcome, and say where it is no accuracy."""
-    return replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else "")
-
-
 def methods_grid(tables: Tables) -> Grid | None:
     """Set both methods beside each other, for pairs that have both; None without any."""
     keys = ["pair", "dataset", "model"]
@@ -92,7 +101,7 @@ def methods_grid(tables: Tables) -> Grid | None:
     if both.is_empty():
         return None
     heads = [
-        Column(f"{title}, {method}", hint=hint)
+        Heading(f"{title}, {method}", hint=hint)
         for title, hint in (("Gap", "signed"), ("Std of field", ""), ("Hidden, at least", "certificate"),
                             ("Log loss saved", "per row"),
                             ("Saved locally", "beyond the best map of the confidence alone"),
@@ -108,8 +117,8 @@ def methods_grid(tables: Tables) -> Grid | None:
         for row in both.iter_rows(named=True)
     ]
     first = (
-        Column("Model", number=False), Column("Data set", number=False),
-        Column("Log loss, paper minus auto", hint="the same rows; positive: auto is better"),
+        Heading("Model", number=False), Heading("Data set", number=False),
+        Heading("Log loss, paper minus auto", hint="the same rows; positive: auto is better"),
     )  # fmt: skip
     return Grid("Both methods", (*first, *heads), rows)
 
@@ -120,8 +129,9 @@ def certificates_grid(tables: Tables, planned: Mapping[str, int], method: str) -
     if found.is_empty():
         return None
     columns = (
-        Column("Model", number=False), Column("Data set", number=False), Column("Hidden, at least"), Column("p"),
-        Column("p, adjusted"), Column("Total, at least"), Column("Findings"), Column("Strongest finding", number=False),
+        Heading("Model", number=False), Heading("Data set", number=False), Heading("Hidden, at least"), Heading("p"),
+        Heading("p, adjusted"), Heading("Total, at least"), Heading("Findings"),
+        Heading("Strongest finding", number=False),
     )  # fmt: skip
     rows = [
         [named(row["model"]), named(row["dataset"]), score(row["limit_hidden"]), p(row["p_hidden"]),
@@ -136,16 +146,12 @@ def failures_grid(tables: Tables) -> Grid | None:
     failed = tables["failures"]
     if failed.is_empty():
         return None
-    columns = [Column(name, number=False) for name in ("Model", "Data set", "Step", "Why")]
+    columns = [Heading(name, number=False) for name in ("Model", "Data set", "Step", "Why")]
     rows = [
         [named(row["model"]), named(row["dataset"]), named(row["step"]), text(short(row["message"] or "", 600))]
         for row in failed.iter_rows(named=True)
     ]
     return Grid("Failures", columns, rows, sortable=False)
-
-
-def _learned(pairs: pl.DataFrame) -> pl.DataFrame:
-    return pairs.filter(pl.col("geometry") == LEARNED)
 
 
 _MOST = 60
@@ -157,8 +163,8 @@ def deferral_grid(tables: Tables, method: str) -> Grid | None:
     if found.is_empty():
         return None
     columns = (
-        Column("At", number=False), Column("Risk, raw"), Column("Risk, corrected"), Column("Gain"),
-        Column("Pairs helped"), Column("Pairs harmed"), Column("Pairs"),
+        Heading("At", number=False), Heading("Risk, raw"), Heading("Risk, corrected"), Heading("Gain"),
+        Heading("Pairs helped"), Heading("Pairs harmed"), Heading("Pairs"),
     )  # fmt: skip
     rows = [
         [text("area under the curve" if row["at"] == "area" else f"coverage {row['at']}"), score(row["raw"]),
@@ -178,8 +184,8 @@ def fields_grid(tables: Tables, method: str) -> Grid | None:
     found = found.sort("correlation", descending=True, nulls_last=True, maintain_order=True)
     models = dict(_labels(tables).select("pair", "model").iter_rows())
     columns = (
-        Column("One model", number=False), Column("Other model", number=False), Column("Data set", number=False),
-        Column("Field", number=False), Column("Correlation"), Column("Equal signs"), Column("Questions"),
+        Heading("One model", number=False), Heading("Other model", number=False), Heading("Data set", number=False),
+        Heading("Field", number=False), Heading("Correlation"), Heading("Equal signs"), Heading("Questions"),
     )  # fmt: skip
     rows = [
         [named(models.get(row["pair_a"])), named(models.get(row["pair_b"])), named(row["dataset"]),
@@ -198,8 +204,8 @@ def elsewhere_grid(tables: Tables, method: str) -> Grid | None:
     found = found.sort("saved", descending=True, nulls_last=True, maintain_order=True)
     labels = {row["pair"]: f"{row['model']}, {row['dataset']}" for row in _labels(tables).iter_rows(named=True)}
     columns = (
-        Column("Learned on", number=False), Column("Judged on", number=False), Column("Log loss, raw"),
-        Column("Own correction"), Column("Other's correction"), Column("Saved"), Column("Rows"),
+        Heading("Learned on", number=False), Heading("Judged on", number=False), Heading("Log loss, raw"),
+        Heading("Own correction"), Heading("Other's correction"), Heading("Saved"), Heading("Rows"),
     )  # fmt: skip
     rows = [
         [named(labels.get(row["pair_from"])), named(labels.get(row["pair_to"])), score(row["log_loss_raw"]),
@@ -216,8 +222,9 @@ def purity_grid(tables: Tables, method: str) -> Grid | None:
     if found.is_empty():
         return None
     columns = (
-        Column("Model", number=False), Column("Data set", number=False), Column("Neighbours share", number=False),
-        Column("Space", number=False), Column("Share of neighbours"), Column("By chance"), Column("p"), Column("Rows"),
+        Heading("Model", number=False), Heading("Data set", number=False), Heading("Neighbours share", number=False),
+        Heading("Space", number=False), Heading("Share of neighbours"), Heading("By chance"), Heading("p"),
+        Heading("Rows"),
     )  # fmt: skip
     rows = [
         [named(row["model"]), named(row["dataset"]), named(row["by"]),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from miscal.study.claims import Claim, claims
+from miscal.study.claims import PaperClaim, claims
 from miscal.study.paper_numbers import N_PAIRS, SOURCE, of_papers
 from miscal.study.tables import Tables
 from miscal.study.verdict import MethodVerdict, duel_sentence, of_pairs, sentences, verdicts
@@ -29,7 +29,7 @@ class StudySummary:
     opening : str
         Whether the pairs are the paper's, in one sentence.
     verdicts : list of MethodVerdict
-    claims : dict of str to list of Claim
+    claims : dict of str to list of PaperClaim
         By method.
     n_failures : int
     duel : str or None
@@ -41,7 +41,7 @@ class StudySummary:
     n_paper: int
     opening: str
     verdicts: list[MethodVerdict]
-    claims: dict[str, list[Claim]]
+    claims: dict[str, list[PaperClaim]]
     n_failures: int
     duel: str | None = None
 

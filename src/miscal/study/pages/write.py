@@ -16,7 +16,7 @@ from miscal.base.files import disk_errors, replace_file
 from miscal.report.frame import render_page
 from miscal.study.aggregates.corrections import correction_transfer
 from miscal.study.aggregates.forgetting import forgetting
-from miscal.study.claims import Claim
+from miscal.study.claims import PaperClaim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
 from miscal.study.folder import n_planned, n_planned_by_method, planned_split
@@ -126,6 +126,7 @@ def _index(
     out: Path,
 ) -> str:
     methods = [verdict.method for verdict in summary.verdicts]
+    nulls = sorted(set(tables["nulls"]["null"].to_list()))
     return _page(
         "index.html",
         summary=summary,
@@ -134,7 +135,7 @@ def _index(
         figures=drawn,
         beside=_beside(summary),
         missing=[figure.title for figure in FIGURES if figure not in [section.figure for section in drawn]],
-        nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in _nulls(tables)]),
+        nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in nulls]),
         seeds=_each(methods, lambda method: [paper_grids.seed_grid(tables, method)]),
         thresholds=_each(methods, lambda method: [paper_grids.threshold_grid(tables, method)]),
         gaps=_each(methods, lambda method: [paper_grids.gap_grid(tables, method)]),
@@ -156,17 +157,13 @@ def _index(
     )
 
 
-def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[Claim]]]]:
+def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[PaperClaim]]]]:
     """Return the claims that stand at each figure: those of the first method that has any."""
-    beside: dict[str, list[tuple[str, list[Claim]]]] = {}
+    beside: dict[str, list[tuple[str, list[PaperClaim]]]] = {}
     for method, claims in summary.claims.items():
         for name in {claim.figure for claim in claims} - beside.keys():
             beside[name] = [(method, [claim for claim in claims if claim.figure == name])]
     return beside
-
-
-def _nulls(tables: Tables) -> list[str]:
-    return sorted(set(tables["nulls"]["null"].to_list()))
 
 
 def _each(methods: list[str], make) -> list[tuple[str, Grid]]:

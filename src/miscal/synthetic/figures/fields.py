@@ -19,7 +19,9 @@ def true_and_estimated(records: list[Record]) -> Figure:
     figure, grid = panels(1, 1 + len(records), width=2.9, height=2.9, sharex=True, sharey=True)
     limit = float(np.abs(records[0].rows["true_delta"]).max())
     shown = [("true field", records[0], "true_delta")]
-    shown += [(f"{x.cell.method}: r = {_number(x.r)}", x, "delta") for x in records]
+    shown += [
+        (f"{x.cell.method}: r = {'undefined' if x.r is None else format(x.r, '.3f')}", x, "delta") for x in records
+    ]
     for axes, (title, record, column) in zip(grid[0], shown, strict=True):
         values = np.array(record.rows[column])
         order = np.argsort(np.abs(values))

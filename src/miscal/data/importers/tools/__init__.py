@@ -1,7 +1,7 @@
 """One module per tool whose logs can be imported; adding one needs nothing else.
 
 A module offers ``LOOKED_FOR`` (what its logs are called, for messages), ``logs(folder)`` (their paths in a folder) and
-``read(path)`` (a :class:`~miscal.data.importers.rows.Log`). Its name, with hyphens, is what the tool is called.
+``read(path)`` (a :class:`~miscal.data.importers.imported_rows.Log`). The tool is called by its name, with hyphens.
 """
 
 from importlib import import_module

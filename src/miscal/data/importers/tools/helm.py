@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
+from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, number, scalars
 from miscal.data.importers.json_files import whole
-from miscal.data.importers.rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, number, scalars
 
 STATS = "per_instance_stats.json"
 STATE = "scenario_state.json"

@@ -14,6 +14,7 @@ from typing import Any
 
 from miscal.base.errors import CorruptFile
 from miscal.data.importers import archive
+from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
 from miscal.data.importers.inspect_answers import (
     answer_of,
     letter_shares,
@@ -24,7 +25,6 @@ from miscal.data.importers.inspect_answers import (
     verdict,
 )
 from miscal.data.importers.json_files import parsed, whole
-from miscal.data.importers.rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
 
 LOOKED_FOR = "*.eval or *.json"
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.json_files import records, whole
-from miscal.data.importers.rows import (
+from miscal.data.importers.imported_rows import (
     ImportedRow,
     Log,
     UnusableLog,
@@ -27,6 +26,7 @@ from miscal.data.importers.rows import (
     probabilities,
     scalars,
 )
+from miscal.data.importers.json_files import records, whole
 
 LOOKED_FOR = "samples_*.jsonl or any other *.jsonl"
 
@@ -169,7 +169,9 @@ CONVENTIONS = (
 
 def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict[str, str | None]) -> ImportedRow:
     contexts, continuations = _arguments(sample)
-    values = [_number(pair) for pair in _answers(sample)]
+    if not _pairs(sample["filtered_resps"]):
+        raise UnusableRow("the answers are not pairs of log-likelihood and is_greedy")
+    values = [_number(pair) for pair in sample["filtered_resps"]]
     half = len(continuations) // 2
     if "acc_mutual_info" in sample and len(values) % 2 == 0 and continuations[:half] == continuations[half:]:
         # the second half asks for the choices without the question
@@ -196,12 +198,6 @@ def _row(name: str, sample: dict[str, Any], convention: Convention, origin: dict
         answer_index=golds[0] if len(golds) == 1 else None,
         metadata=origin | scalars({**doc, "prompt_hash": sample.get("prompt_hash")}, but=asked),
     )
-
-
-def _answers(sample: dict[str, Any]) -> list[Any]:
-    if not _pairs(sample["filtered_resps"]):
-        raise UnusableRow("the answers are not pairs of log-likelihood and is_greedy")
-    return sample["filtered_resps"]
 
 
 def _number(pair: list[Any]) -> float:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from miscal.base.number_wording import percent
 from miscal.findings.conditions.condition import Condition, Mask, Wording
 from miscal.findings.conditions.frame import Frame
 
@@ -49,7 +50,7 @@ class Cut(Condition):
 
     @property
     def wording(self) -> Wording:
-        return Wording("", f"the {100 * self.share:.0f} % of rows with the {self.end} estimated hidden residual")
+        return Wording("", f"the {percent(self.share)} of rows with the {self.end} estimated hidden residual")
 
     @property
     def phrase(self) -> str:

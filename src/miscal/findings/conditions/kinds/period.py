@@ -44,19 +44,19 @@ class Period(Condition):
     @property
     def wording(self) -> Wording:
         if self.start is None:
-            told = "known" if self.stop is None else f"before {self.stop}"
+            phrase = "known" if self.stop is None else f"before {self.stop}"
         elif self.stop is None:
-            told = f"after {self.last}"
+            phrase = f"after {self.last}"
         else:
-            told = f"between {self.start} and {self.last}"
-        return Wording("", f"{self.column} {told}")
+            phrase = f"between {self.start} and {self.last}"
+        return Wording("", f"{self.column} {phrase}")
 
     def lacks(self, frame: Frame) -> str | None:
         if (lacking := frame.lacks(self.column)) is not None:
             return lacking
         numbers, dates = frame.numbers(self.column)
-        told = numbers is not None and (dates or np.isnan(numbers).all())
-        return None if told else f"column {self.column!r} of the rows holds no dates"
+        dated = numbers is not None and (dates or np.isnan(numbers).all())
+        return None if dated else f"column {self.column!r} of the rows holds no dates"
 
     def rows(self, frame: Frame) -> Mask:
         numbers, _ = frame.numbers(self.column)

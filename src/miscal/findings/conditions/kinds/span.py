@@ -40,12 +40,12 @@ class Span(Condition):
     @property
     def wording(self) -> Wording:
         if self.low is None:
-            told = "known" if self.high is None else f"below {written(self.high, False)}"
+            phrase = "known" if self.high is None else f"below {written(self.high, False)}"
         elif self.high is None:
-            told = f"at least {written(self.low, False)}"
+            phrase = f"at least {written(self.low, False)}"
         else:
-            told = f"from {written(self.low, False)} to below {written(self.high, False)}"
-        return Wording("", f"{self.column} {told}")
+            phrase = f"from {written(self.low, False)} to below {written(self.high, False)}"
+        return Wording("", f"{self.column} {phrase}")
 
     def lacks(self, frame: Frame) -> str | None:
         if (lacking := frame.lacks(self.column)) is not None:

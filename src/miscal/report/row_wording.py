@@ -5,9 +5,9 @@ The only place that tells the two apart: every template writes ``words.rows`` an
 
 from dataclasses import dataclass
 
-from miscal.calibration.metrics import MIN_ROWS
+from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Summary
-from miscal.report.numbers import count
+from miscal.report.formatting import count
 
 #: A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows.
 REPEATS = 0.95
@@ -187,8 +187,8 @@ def slices(summary: Summary) -> Slices:
     filled = [regime for regime in summary.regimes if regime.n]
     whole = next((regime for regime in filled if regime.share > REPEATS), None)
     return Slices(
-        shown=tuple(regime.name for regime in filled if regime is not whole and regime.n >= MIN_ROWS),
-        few=tuple(regime.name for regime in filled if regime.n < MIN_ROWS),
+        shown=tuple(regime.name for regime in filled if regime is not whole and regime.n >= MIN_SLICE_ROWS),
+        few=tuple(regime.name for regime in filled if regime.n < MIN_SLICE_ROWS),
         whole=whole.name if whole else None,
         share=whole.share if whole else 0.0,
     )

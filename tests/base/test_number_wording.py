@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.base.written import decimal, duration
+from miscal.base.number_wording import decimal, duration
 
 
 @given(st.floats(-1e9, 1e9, allow_subnormal=False), st.integers(0, 4))

@@ -81,7 +81,7 @@ class NewLabelled:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Rows that were read, with what must be told of them.
+    """Rows that were read, with what must be said of them.
 
     Attributes
     ----------
@@ -154,13 +154,13 @@ def read_labelled(
     if roles.id is not None:
         _refuse_no_ids(beside.take(keep), roles.id)
     field = model.estimator.fitted
-    told = correct_rows(field, new)
-    tally = tally_of(new, told, model.estimator, opened.encoder, piece.rows)
+    corrected = correct_rows(field, new)
+    tally = tally_of(new, corrected, model.estimator, opened.encoder, piece.rows)
     refuse_foreign(tally, opened, model.estimator)
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
     made = {"X": new.X, "confidence": new.confidence, "visible": visible}
-    made |= {name: told[name].to_numpy() for name in ("corrected", "supported", "delta")}
-    made["local"] = told["reason"].is_null().to_numpy()
+    made |= {name: corrected[name].to_numpy() for name in ("corrected", "supported", "delta")}
+    made["local"] = corrected["reason"].is_null().to_numpy()
     epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
     rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
     unlabelled = int((~keep).sum())

@@ -14,6 +14,18 @@ def decimal(value: float, places: int) -> str:
     return f"{value:.1g}" if value and round(value, places) == 0 else f"{value:,.{places}f}"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Write a share in per cent; what is not all is never called 100 %.
+
+    Examples
+    --------
+    >>> percent(0.312), percent(0.312, 1), percent(0.9999), percent(0.9999, 1), percent(1.0)
+    ('31 %', '31.2 %', 'over 99 %', 'over 99.9 %', '100 %')
+    """
+    number, whole = f"{100 * share:.{digits}f}", f"{100:.{digits}f}"
+    return f"over {100 - 10**-digits:.{digits}f} %" if number == whole and share < 1 else f"{number} %"
+
+
 def duration(seconds: float) -> str:
     """Write seconds as seconds, minutes or hours.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from miscal.report.numbers import metric
+from miscal.report.formatting import metric
 
 
 def over_seeds(values: pl.Series) -> str:

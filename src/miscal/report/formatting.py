@@ -75,7 +75,9 @@ def brief_points(value: Any) -> str:
 
 
 def percent(value: Any, digits: int = 1) -> str:
-    """Write a probability or share as a percentage.
+    """Write a probability or share as a percentage on a page: a dash where undefined, a space that does not break.
+
+    In sentences, :func:`miscal.base.number_wording.percent` writes whole per cents.
 
     Examples
     --------
@@ -146,24 +148,12 @@ def bounds(interval: Any, form: str = "points") -> str:
     return f"{low.removesuffix(f'{THIN}%')} to {high}"
 
 
-def ends(size: Any) -> str:
-    """Write the interval of a size, from its ends ``low`` and ``high``, in points.
-
-    Examples
-    --------
-    >>> from miscal.findings.ledger.sizes import Size
-    >>> ends(Size(-0.1, -0.2, 0.1))
-    '−20.0 to +10.0'
-    """
-    return bounds((size.low, size.high))
-
-
 def is_opposite(number: Any, side: int) -> bool:
     """Say whether a measure differs from zero in the direction other than `side` (-1 or +1).
 
     Examples
     --------
-    >>> from miscal.discovery.summary import Measure
+    >>> from miscal.base.document import Measure
     >>> is_opposite(Measure(value=-0.2, interval=(-0.3, -0.1)), 1), is_opposite(Measure(value=-0.2), 1)
     (True, False)
     """

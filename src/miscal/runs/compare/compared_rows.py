@@ -123,15 +123,13 @@ def read_rows(run: Run, name: str) -> RunRows:
     seed = run.summary.seed
     confidence = table["confidence"].to_numpy()
     width = LEDGER_DEFAULTS.stratum_width(len(triples))
-    features = run.summary.settings["source"].get("x", {}).get("kind") == "features"
-    names = list(triples.encoder.names) if features else None
     return RunRows(
         name=name,
         run=run,
         X=triples.X,
         row=triples.row,
         text=triples.text,
-        columns=with_features(triples.metadata, triples.X, names),
+        columns=with_features(triples.metadata, triples.X, triples.encoder),
         group=triples.group,
         weight=triples.weight,
         correct=table["correct"].to_numpy().astype(np.float64),
@@ -173,7 +171,7 @@ class Match:
     a, b : int64 arrays of shape (m,)
         Their places in each run.
     by : str
-        How they were told, for people.
+        How the rows were matched, in words.
     unit : int64 array of shape (m,)
         Pairs of rows with one number count as one: rows of a named group, or with the same id.
     """
@@ -275,11 +273,7 @@ def kind_of(source: dict[str, Any]) -> Any:
 
 def has_column(rows: RunRows, name: str) -> bool:
     """Say whether the data of a run have a column."""
-    return name in _columns(rows)
-
-
-def _columns(rows: RunRows) -> list[str]:
-    return _table(rows).columns
+    return name in _table(rows).columns
 
 
 def _table(rows: RunRows) -> Table:

@@ -85,14 +85,13 @@ def log_of(
     UnusableLog
         If no row is left.
     """
-    counted = [f"{len(ids)} rows left out: {reason} ({_some(ids)})" for reason, ids in left_out.items()]
+    counted = [
+        f"{len(ids)} rows left out: {reason} ({', '.join(map(str, ids[:5]))}{', ...' if len(ids) > 5 else ''})"
+        for reason, ids in left_out.items()
+    ]
     if not rows:
         raise UnusableLog(f"{path} has no usable row" + "".join(f"; {reason}" for reason in counted))
     return Log(tuple(rows), (*notes, *(f"{path.name}: {reason}" for reason in counted)))
-
-
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(map(str, ids[:5])) + (", ..." if len(ids) > 5 else "")
 
 
 def probabilities(log_probs: Sequence[float]) -> list[float]:
@@ -157,12 +156,8 @@ def table_of(rows: Sequence[ImportedRow]) -> pl.DataFrame:
     for name in names:
         own = f"source_{name}" if name in _SCHEMA else name
         columns.append(_metadata(_clean(own), [row.metadata.get(name) for row in rows]))
-    return pl.DataFrame(_distinct(columns))
-
-
-def _distinct(columns: list[pl.Series]) -> list[pl.Series]:
-    seen = {column.name: column for column in columns}  # of metadata called both "id" and "source_id", the last stays
-    return list(seen.values())
+    # of metadata called both "id" and "source_id", the last stays
+    return pl.DataFrame(list({column.name: column for column in columns}.values()))
 
 
 def _metadata(name: str, values: list[Any]) -> pl.Series:
@@ -175,11 +170,8 @@ def _metadata(name: str, values: list[Any]) -> pl.Series:
     # from 2**53 on, not every whole number is a float
     if kinds and kinds <= {int, float} and all(value is None or abs(value) < 2**53 for value in values):
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
-    return pl.Series(name, [value if value is None else _clean(_text(value)) for value in values], dtype=pl.String)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return pl.Series(name, [_clean(text) for text in texts], dtype=pl.String)
 
 
 def _clean(value: Any) -> Any:

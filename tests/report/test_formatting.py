@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.report import numbers, texts
+from miscal.report import formatting, texts
 
 ANY = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.just(math.nan))
 FORMS = (
-    *(numbers.points, numbers.size, numbers.percent, numbers.metric, numbers.count),
-    *(numbers.p_value, numbers.seconds, numbers.brief),
+    *(formatting.points, formatting.size, formatting.percent, formatting.metric, formatting.count),
+    *(formatting.p_value, formatting.seconds, formatting.brief),
 )
 
 
@@ -25,14 +25,14 @@ def test_no_number_reads_none_or_nan(form, value):
 
 @given(value=st.floats(-1, 1))
 def test_points_keep_sign_and_value(value):
-    text = numbers.points(value).replace(numbers.MINUS, "-")
+    text = formatting.points(value).replace(formatting.MINUS, "-")
     assert float(text) == pytest.approx(100 * value, abs=0.051)
     assert text.startswith(("+", "-")) == (float(text) != 0)
 
 
 @given(value=st.floats(-1, 1))
 def test_a_true_minus_is_used(value):
-    assert "-" not in numbers.points(value) + numbers.metric(value)
+    assert "-" not in formatting.points(value) + formatting.metric(value)
 
 
 @given(value=st.recursive(ANY, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)))
@@ -76,12 +76,12 @@ def test_a_million_characters_are_cut():
 
 @pytest.mark.parametrize("interval", [None, [], [0.1], [None, 0.2], [math.nan, 1], "ab"])
 def test_an_undefined_interval_is_empty(interval):
-    assert numbers.bounds(interval) == ""
+    assert formatting.bounds(interval) == ""
 
 
 def test_intervals_name_their_unit_once():
-    assert numbers.bounds([0.1, 0.25], "percent") == f"10.0 to 25.0{numbers.THIN}%"
-    assert numbers.bounds([0.1, 0.25], "metric") == "0.100 to 0.250"
+    assert formatting.bounds([0.1, 0.25], "percent") == f"10.0 to 25.0{formatting.THIN}%"
+    assert formatting.bounds([0.1, 0.25], "metric") == "0.100 to 0.250"
 
 
 @given(values=st.lists(st.integers(0, 99), min_size=1, max_size=30))

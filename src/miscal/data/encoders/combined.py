@@ -1,0 +1,118 @@
+"""An embedding, given or made of text, with columns of the table beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from miscal.base.state_folder import under, with_prefix
+from miscal.data.encoders.features import FeatureColumns
+from miscal.data.encoders.protocol import Encoder, State, Unknown
+from miscal.data.triples import InputLayout
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class PlacesAndColumns:
+    """What :class:`Combined` takes: what its embedding is made of, and a table, row by row.
+
+    Attributes
+    ----------
+    places : array of shape (n, d) or n texts
+    columns : polars.DataFrame
+    """
+
+    places: Any
+    columns: pl.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, rows: slice) -> PlacesAndColumns:
+        return PlacesAndColumns(self.places[rows], self.columns[rows])
+
+
+class Combined:
+    """An embedding that places rows near or far from each other, and columns of the table as numbers and levels.
+
+    Parameters
+    ----------
+    places : Encoder
+        Of embeddings or of text.
+    columns : FeatureColumns
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from miscal.data.encoders import Embeddings
+    >>> values = PlacesAndColumns(np.zeros((3, 2), np.float32), pl.DataFrame({"kind": ["a", "b", "a"]}))
+    >>> encoder = Combined(Embeddings(), FeatureColumns(["kind"])).fit(values)
+    >>> encoder.transform(values)[:, 2:].tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
+    >>> encoder.layout
+    InputLayout(places=2, numbers=2, codes=1, table=False)
+    """
+
+    kind = "combined"
+
+    def __init__(self, places: Encoder, columns: FeatureColumns) -> None:
+        self.places, self.columns = places, columns
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns of x: those of an embedding have none."""
+        return None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of x."""
+        return self.layout.width
+
+    @property
+    def layout(self) -> InputLayout:
+        """What the columns of x are."""
+        beside = self.columns.layout
+        return InputLayout(self.places.n_features, beside.places, beside.codes)
+
+    def describe(self) -> str:
+        """Say how x was made."""
+        return f"{self.places.describe()}, and {self.columns.describe()}"
+
+    def fit(self, values: PlacesAndColumns) -> Self:
+        """Learn from what the embedding is made of, and the table."""
+        self.places.fit(values.places)
+        self.columns.fit(values.columns)
+        return self
+
+    def transform(self, values: PlacesAndColumns) -> np.ndarray:
+        """Put the embedding, the numbers and the levels side by side."""
+        return np.concatenate([self.places.transform(values.places), self.columns.transform(values.columns)], 1)
+
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns of the table again, from x."""
+        return self.columns.columns_of(X[:, self.places.n_features :])
+
+    def unknown(self, values: PlacesAndColumns, X: np.ndarray) -> Sequence[Unknown]:
+        """Find what was not there at `fit`, in the embedding and in the columns."""
+        n = self.places.n_features
+        return [*self.places.unknown(values.places, X[:, :n]), *self.columns.unknown(values.columns, X[:, n:])]
+
+    def state(self) -> State:
+        """Return the saved form."""
+        (places, held), (columns, also) = self.places.state(), self.columns.state()
+        content = {"kind": self.kind, "places": places, "columns": columns}
+        return content, with_prefix("places", held) | with_prefix("columns", also)
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
+        """Rebuild from the saved form."""
+        # the registry lists this class, too
+        from miscal.data.encoders.registry import encoder_from_state
+
+        places = encoder_from_state(config["places"], under("places", tensors))
+        return cls(places, FeatureColumns.from_state(config["columns"], under("columns", tensors)))

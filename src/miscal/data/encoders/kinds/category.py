@@ -1,0 +1,110 @@
+"""Categories, of any number of levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_ONE_HOT = 50
+"""Up to so many categories each is a column of numbers of its own; more are told by their codes alone."""
+BLANK = "is blank"
+OTHER = "(other)"
+"""What stands for a category that `fit` did not see."""
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column of categories: each a 0 or 1 where they are few; its levels are the categories, the blanks last.
+
+    Attributes
+    ----------
+    column : str
+    categories : tuple of str
+        Sorted.
+    blank : bool
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> kinds = pl.Series(["b", "a", None])
+    >>> kind = CategoryColumn.fit(kinds, "kind")
+    >>> kind.names, kind.numbers(kinds).tolist()
+    (('kind=a', 'kind=b', 'kind is blank'), [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> kind.codes(pl.Series(["a", None, "c"])).tolist()
+    [[0], [2], [-1]]
+    """
+
+    type: ClassVar[str] = "category"
+
+    column: str
+    categories: tuple[str, ...]
+    blank: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What it holds, for messages."""
+        return "text"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of :meth:`numbers`."""
+        if len(self.categories) > MOST_ONE_HOT:
+            return ()
+        return tuple(f"{self.column}={one}" for one in self.categories) + (f"{self.column} {BLANK}",) * self.blank
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Name of the column of :meth:`codes`."""
+        return (f"level of {self.column}",)
+
+    @classmethod
+    def reads(cls, series: pl.Series) -> bool:
+        """Tell whether a column holds text, or categories by their type."""
+        import polars as pl
+
+        return series.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+    @classmethod
+    def fit(cls, series: pl.Series, column: str) -> Self:
+        """Learn the categories."""
+        return cls(column, tuple(sorted(series.cast(str).drop_nulls().unique().to_list())), series.null_count() > 0)
+
+    def numbers(self, series: pl.Series) -> np.ndarray:
+        """Return 1 in the column of a row's category, 0 elsewhere."""
+        if not self.names:
+            return np.zeros((len(series), 0))
+        return (self.codes(series) == np.arange(len(self.names))).astype(np.float64)
+
+    def codes(self, series: pl.Series) -> np.ndarray:
+        """Return the place of each row's category; blanks have the last."""
+        import polars as pl
+
+        places = dict(zip(self.categories, range(len(self.categories)), strict=True))
+        known = series.cast(pl.String).replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
+        blank = series.is_null().to_numpy()
+        return np.where(blank, len(self.categories) if self.blank else -1, known)[:, None]
+
+    def unknown(self, series: pl.Series) -> np.ndarray:
+        """Find categories that `fit` did not see, and blanks where there were none."""
+        return self.codes(series)[:, 0] < 0
+
+    def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the categories, None where blank, "(other)" where not seen by `fit`."""
+        return np.array([*self.categories, None, OTHER], dtype=object)[np.where(codes < 0, -1, codes)[:, 0]]
+
+    def state(self) -> dict[str, Any]:
+        """Return the saved form."""
+        return {"type": self.type, "categories": list(self.categories), "blank": self.blank}
+
+    @classmethod
+    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
+        """Rebuild from the saved form."""
+        categories = state["categories"]
+        if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
+            raise ValueError(f"the categories of {column!r} must be texts")
+        return cls(column, tuple(categories), bool(state.get("blank", False)))

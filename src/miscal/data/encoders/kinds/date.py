@@ -1,0 +1,167 @@
+"""Dates and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from miscal.data.encoders.kinds.number import binned, level_edges
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_PERIODS = {"month": 12, "weekday": 7, "hour": 24}
+"""Parts of a date that come round again, and the number of values of each."""
+_DAY = 86_400
+_FORM = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of dates: days since 1970, and month, weekday and hour on a circle where they vary.
+
+    Its levels are tenths of the time, and each of these parts.
+
+    Attributes
+    ----------
+    column : str
+    parts : tuple of str
+        Those of month, weekday and hour that vary.
+    fill : float
+        What stands for a blank: the median, in days since 1970.
+    blank : bool
+    edges : tuple of float
+        First day of every tenth of the rows but the first.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> days = pl.Series(["2024-01-01", "2024-01-02"]).str.to_date()
+    >>> day = DateColumn.fit(days, "day")
+    >>> day.names, day.codes(days).tolist()
+    (('day', 'sine of weekday of day', 'cosine of weekday of day'), [[0], [1]])
+    """
+
+    type: ClassVar[str] = "date"
+
+    column: str
+    parts: tuple[str, ...] = ()
+    fill: float = 0.0
+    blank: bool = False
+    edges: tuple[float, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What it holds, for messages."""
+        return "dates"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of :meth:`numbers`."""
+        circles = [f"{wave} of {part} of {self.column}" for part in self.parts for wave in ("sine", "cosine")]
+        return (self.column, *circles, *((f"{self.column} is blank",) * self.blank))
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Names of the columns of :meth:`codes`."""
+        return tuple(f"{one} of {self.column}" for one in (*(("time",) * bool(self.edges)), *self.parts))
+
+    @classmethod
+    def reads(cls, series: pl.Series) -> bool:
+        """Tell whether a column holds dates, or text that is nothing but dates in the form of ISO 8601."""
+        return read_dates(series) is not None
+
+    @classmethod
+    def fit(cls, series: pl.Series, column: str) -> Self:
+        """Learn which parts vary."""
+        seconds, blank = _seconds(series)
+        known = seconds[~blank]
+        parts = tuple(part for part in _PERIODS if len(np.unique(_part(known, part))) > 1)
+        fill = float(np.median(known)) / _DAY if len(known) else 0.0
+        return cls(column, parts, fill, bool(blank.any()), level_edges(known / _DAY))
+
+    def numbers(self, series: pl.Series) -> np.ndarray:
+        """Return days since 1970, the parts on a circle (0, 0 for a blank), and where blanks are."""
+        seconds, blank = _seconds(series)
+        columns = [np.where(blank, self.fill, seconds / _DAY)]
+        for part in self.parts:
+            angle = 2 * np.pi * _part(seconds, part) / _PERIODS[part]
+            columns += [np.where(blank, 0.0, np.sin(angle)), np.where(blank, 0.0, np.cos(angle))]
+        return np.stack([*columns, *([blank.astype(np.float64)] * self.blank)], 1)
+
+    def codes(self, series: pl.Series) -> np.ndarray:
+        """Return the tenth of the time, and month, weekday (Monday is 0) and hour; blanks have the last level."""
+        seconds, blank = _seconds(series)
+        days = np.where(blank, np.nan, seconds / _DAY)
+        codes = [binned(days, self.edges, self.blank)] * bool(self.edges)
+        for part in self.parts:
+            codes.append(np.where(blank, _PERIODS[part] if self.blank else -1, _part(seconds, part)))
+        return np.stack(codes, 1) if codes else np.zeros((len(series), 0), dtype=np.int64)
+
+    def unknown(self, series: pl.Series) -> np.ndarray:
+        """Any date can be told; a blank where there were none cannot."""
+        return _seconds(series)[1] & (not self.blank)
+
+    def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the dates to the second, NaT where blank."""
+        dates = np.round(numbers[:, 0].astype(np.float64) * _DAY).astype("datetime64[s]")
+        return np.where(numbers[:, -1] == 1, np.datetime64("NaT"), dates) if self.blank else dates
+
+    def state(self) -> dict[str, Any]:
+        """Return the saved form."""
+        content = {"type": self.type, "parts": list(self.parts), "fill": self.fill, "blank": self.blank}
+        return content | {"edges": list(self.edges)}
+
+    @classmethod
+    def from_state(cls, column: str, state: dict[str, Any]) -> Self:
+        """Rebuild from the saved form."""
+        if not set(state["parts"]) <= set(_PERIODS):
+            raise ValueError(f"the parts of a date are {', '.join(_PERIODS)}; got {state['parts']}")
+        edges = tuple(float(edge) for edge in state["edges"])
+        return cls(column, tuple(state["parts"]), float(state["fill"]), bool(state["blank"]), edges)
+
+
+def _seconds(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds since 1970, int64 (n,), 0 where blank, and where blanks are."""
+    dates = read_dates(series)
+    if dates is None:
+        raise ValueError("no dates")
+    return dates.dt.epoch("s").fill_null(0).to_numpy(), dates.is_null().to_numpy()
+
+
+def _part(seconds: np.ndarray, part: str) -> np.ndarray:
+    if part == "hour":
+        return seconds // 3_600 % 24
+    if part == "weekday":
+        # 1 January 1970 was a Thursday; Monday is 0
+        return (seconds // _DAY + 3) % 7
+    return seconds.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64) % 12
+
+
+def read_dates(series: pl.Series) -> pl.Series | None:
+    """Read dates without a zone, with the time of UTC where one is given; None if the column holds anything else.
+
+    Text that is nothing but dates in the form of ISO 8601 is read as dates, because CSV and JSON have no other way to
+    give them.
+    """
+    import polars as pl
+
+    if isinstance(series.dtype, pl.Datetime):
+        zoned = series.dtype.time_zone is not None
+        return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series
+    if series.dtype == pl.Date:
+        return series.cast(pl.Datetime("us"))
+    if series.dtype != pl.String or series.null_count() == len(series) or not series.str.contains(_FORM).all():
+        return None
+    try:
+        read = {text: datetime.fromisoformat(text) for text in series.drop_nulls().unique().to_list()}
+    except ValueError:  # a day that no calendar has
+        return None
+    plain = {
+        text: value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        for text, value in read.items()
+    }
+    return pl.Series([None if text is None else plain[text] for text in series.to_list()], dtype=pl.Datetime("us"))

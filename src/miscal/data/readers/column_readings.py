@@ -1,0 +1,119 @@
+"""Say what each column of a table is read as, and leave out those that say nothing of a row's kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from miscal.base.arrays import column_of
+from miscal.base.errors import InputError
+from miscal.data.column_reading import ColumnReading
+from miscal.data.encoders.kinds import KINDS, CategoryColumn
+
+READ_COLUMNS = "read_columns"
+"""Key of ``Triples.source`` that holds the readings, as JSON values."""
+ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed: \d+|__index_level_\d+__")
+"""Names of columns that number the rows or name them, where every value occurs once."""
+LEAST_REPEATED = 0.5
+"""Text of which a larger share of the values is distinct names rows, or holds sentences."""
+FEW_LEVELS = 50
+
+
+def read_columns(frame: pl.DataFrame, names: Sequence[str], *, chosen: bool) -> tuple[ColumnReading, ...]:
+    """Say what each of some columns is read as.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    names : sequence of str
+    chosen : bool
+        Whether a person named the columns: then none is left out.
+
+    Returns
+    -------
+    tuple of ColumnReading
+        In the order of the names.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"id": [1, 2, 3], "age": [20, None, 30], "same": ["x", "x", "x"]})
+    >>> [(one.name, one.read_as, one.missing, one.left_out) for one in read_columns(table, table.columns, chosen=False)]
+    [('id', 'number', 0, 'it numbers or names the rows'), ('age', 'number', 1, None), ('same', 'category', 0, 'it is the same in all rows')]
+    """  # noqa: E501
+    readings: list[ColumnReading] = []
+    for name in names:
+        reading = _reading(column_of(frame, name), name, chosen=chosen)
+        if reading.left_out is None and not chosen:
+            before = _same_before(frame, name, readings)
+            if before is not None:
+                reading = ColumnReading(
+                    name, reading.read_as, reading.levels, reading.missing, f"it is the same as {before!r}"
+                )
+        readings.append(reading)
+    return tuple(readings)
+
+
+def used(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
+    """Names of the columns that are part of x.
+
+    Raises
+    ------
+    InputError
+        If all of them were left out.
+    """
+    kept = tuple(one.name for one in readings if one.left_out is None)
+    if readings and not kept:
+        reasons = "; ".join(f"{one.name!r}: {one.left_out}" for one in readings[:5])
+        raise InputError(
+            f"no inputs are left: none of the {len(readings)} other columns says of what kind a row is ({reasons}). "
+            "Name feature columns (--features COL,COL), embeddings (--embeddings FILE.npy) or a column of text "
+            "(--text COL)"
+        )
+    return kept
+
+
+def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:
+    kind = next((kind for kind in KINDS if kind.reads(series)), None)
+    known = series.drop_nulls()
+    if series.dtype.is_float():
+        known = known.drop_nans()
+    distinct = 0 if series.dtype.is_nested() or series.dtype == pl.Object else known.n_unique()
+    blanks = len(series) - len(known)
+    read_as = "other" if kind is None else kind.type
+    why = None if chosen else _left_out(series, name, read_as, distinct, len(known))
+    return ColumnReading(name, read_as, distinct, blanks, why)
+
+
+def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: int) -> str | None:
+    if read_as == "other":
+        return f"its type is {series.dtype}"
+    if read_as == "list":
+        return _no_vector(series)
+    if distinct <= 1 and (known == len(series) or known == 0):
+        return "it is the same in all rows"
+    every_one = distinct == known == len(series)
+    if every_one and not series.dtype.is_float() and ROW_NAMES.fullmatch(name):
+        return "it numbers or names the rows"
+    if read_as == CategoryColumn.type and distinct > FEW_LEVELS and distinct > LEAST_REPEATED * known:
+        return "its values hardly repeat: they are sentences, or name the rows"
+    return None
+
+
+def _no_vector(series: pl.Series) -> str | None:
+    whole = series.null_count() == 0 and series.dtype.inner.is_numeric()
+    if not whole or series.cast(pl.List(series.dtype.inner)).list.len().n_unique() != 1:
+        return "its lists do not all hold as many numbers"
+    return None
+
+
+def _same_before(frame: pl.DataFrame, name: str, readings: Sequence[ColumnReading]) -> str | None:
+    """Name an earlier column that holds the same numbers or texts."""
+    series = column_of(frame, name)
+    for one in readings:
+        other = column_of(frame, one.name)
+        comparable = one.left_out is None and other.dtype == series.dtype and other.dtype not in (pl.List, pl.Array)
+        if comparable and other.equals(series.rename(other.name)):
+            return one.name
+    return None

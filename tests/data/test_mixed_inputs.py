@@ -1,0 +1,135 @@
+"""Columns of every kind, with blanks: alone, beside an embedding, and in new rows."""
+
+import datetime as dt
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miscal.base.errors import InputError
+from miscal.data.encoders import FeatureColumns, encoder_from_state
+from miscal.data.encoders.kinds import KINDS
+from miscal.data.readers import read_triples
+from miscal.data.readers.new_rows import read_inputs
+
+N = 240
+RNG = np.random.default_rng(5)
+
+
+def table(**columns):
+    confidence = RNG.uniform(0.1, 0.9, N)
+    return pl.DataFrame({"confidence": confidence, "correct": (RNG.random(N) < confidence).astype(int)} | columns)
+
+
+def mixed():
+    """Every kind of column, each with a blank."""
+    start = dt.datetime(2024, 1, 1)
+    return table(
+        id=range(N),
+        age=[None if i == 3 else 20 + i % 50 for i in range(N)],
+        rare=[None if i % 9 else float(i) for i in range(N)],
+        place=[None if i == 5 else f"town {i % 70}" for i in range(N)],
+        sex=[["f", "m"][i % 2] for i in range(N)],
+        when=[None if i == 7 else start + dt.timedelta(hours=5 * i) for i in range(N)],
+        same=["x"] * N,
+        copy=[["f", "m"][i % 2] for i in range(N)],
+        note=[f"a sentence of its own, number {i}" for i in range(N)],
+    )
+
+
+VALUES = {
+    "number": st.one_of(st.none(), st.floats(-1e6, 1e6)),
+    "category": st.one_of(st.none(), st.sampled_from(["a", "b", "", "ä", "c=d"])),
+    "date": st.one_of(st.none(), st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2100, 1, 1))),
+}
+TYPES = {"number": pl.Float64, "category": pl.String, "date": pl.Datetime("us")}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_kind_tells_its_column_again_and_survives_being_saved(kind, data):
+    values = data.draw(st.lists(VALUES[kind], min_size=1, max_size=30))
+    if kind == "date":
+        values = [None if value is None else value.replace(microsecond=0) for value in values]
+    series = pl.Series(values, dtype=TYPES[kind])
+    known = {one.type: one for one in KINDS}
+    assert next(one for one in KINDS if one.reads(series)) is known[kind]
+    fitted = known[kind].fit(series, "c")
+    again = known[kind].from_state("c", json.loads(json.dumps(fitted.state())))
+    assert again == fitted
+    numbers, codes = fitted.numbers(series), fitted.codes(series)
+    assert numbers.shape == (len(values), len(fitted.names))
+    assert codes.shape == (len(values), len(fitted.levels))
+    assert np.isfinite(numbers).all()
+    # whatever was learned from has a level, blanks too
+    assert codes.min(initial=0) >= 0
+    assert not fitted.unknown(series).any()
+    told = fitted.values(numbers, codes)
+    if kind == "number":
+        np.testing.assert_array_equal(told, [np.nan if value is None else value for value in values])
+    else:
+        assert (told.astype("datetime64[us]") if kind == "date" else told).tolist() == values
+
+
+def test_a_table_is_read_as_it_is():
+    t = read_triples(mixed())
+    assert t.source["columns"]["x"] == ["age", "rare", "place", "sex", "when"]
+    why = {one["name"]: one["left_out"] for one in t.source["read_columns"]}
+    assert "hardly repeat" in why["note"]
+    assert why["same"] == "it is the same in all rows"
+    assert why["copy"] == "it is the same as 'sex'"
+    assert {one["name"]: one["missing"] for one in t.source["read_columns"]}["rare"] == 213
+    assert t.layout.table
+    assert np.isfinite(t.X).all()
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_every_format_gives_the_same_mixed_inputs(ending, tmp_path):
+    data, path = mixed(), tmp_path / f"data.{ending}"
+    writers = {"csv": data.write_csv, "jsonl": data.write_ndjson, "parquet": data.write_parquet}
+    writers[ending](path)
+    want, got = read_triples(data), read_triples(path)
+    np.testing.assert_array_equal(got.X, want.X)
+    new = read_inputs(path, encoder=encoder_from_state(*want.encoder.state()))
+    np.testing.assert_array_equal(new.X, want.X)
+
+
+def test_blanks_and_levels_that_were_not_learned_from():
+    data = mixed()
+    encoder = read_triples(data, features="sex,place").encoder
+    new = data[:3].with_columns(place=pl.Series(["nowhere", None, "town 1"]))
+    rows = read_inputs(new, encoder=encoder)
+    assert [one.values for one in rows.unknown] == [("nowhere",)]
+    assert rows.X[0, -1] == -1
+    # sex was never blank
+    with pytest.raises(InputError, match="column 'sex': 1 of 3 values are missing"):
+        read_inputs(new.with_columns(sex=pl.Series(["f", None, "m"])), encoder=encoder)
+
+
+def test_columns_stand_beside_an_embedding(tmp_path):
+    data, X = mixed(), RNG.normal(size=(N, 6)).astype(np.float32)
+    t = read_triples(data, embeddings=X, features="auto")
+    assert t.layout.places == 6
+    np.testing.assert_array_equal(t.places, X)
+    assert set(t.encoder.columns_of(t.X)) == {"age", "rare", "place", "sex", "when"}
+    new = read_inputs(data.drop("correct"), encoder=encoder_from_state(*t.encoder.state()), embeddings=X)
+    np.testing.assert_array_equal(new.X, t.X)
+
+
+def test_many_numbered_columns_are_an_embedding():
+    data = pl.DataFrame({f"x_{j}": RNG.normal(size=30) for j in range(50)} | {"kind": ["a", "b"] * 15})
+    encoder = FeatureColumns(data.columns).fit(data)
+    assert encoder.layout.codes == 1
+    assert list(encoder.columns_of(encoder.transform(data))) == ["kind"]
+
+
+def test_rows_of_a_table_are_the_same_only_with_the_same_confidence():
+    data = table(kind=["a", "b"] * (N // 2))
+    t = read_triples(data)
+    assert len(np.unique(t.equal_inputs)) == N
+    twice = read_triples(pl.concat([data, data]))
+    assert len(np.unique(twice.equal_inputs)) == N
