@@ -140,3 +140,10 @@ def test_numbers_and_dates_keep_their_order_and_texts_begin_with_the_least_often
     tested = [one.hidden.value for one in found["kind0"] if one.mark != FEW_ROWS]
     assert tested == sorted(tested)
     assert [one.mark == FEW_ROWS for one in found["rare"]] == sorted(one.mark == FEW_ROWS for one in found["rare"])
+
+
+def test_a_value_of_an_undecodable_name_is_told_as_utf8_can_hold_it():
+    y, half = np.repeat([1.0, 0.0], 30), np.full(60, 0.5)
+    kind = np.repeat(["law\udce9", "art"], 30).astype(object)
+    found = find(LabelledRows(y, half, half, row=np.arange(60)), named_groups({"kind\udce9": kind})).values
+    assert {(one.column, one.value) for one in found} == {("kind\ufffd", "law\ufffd"), ("kind\ufffd", "art")}

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Measure, Part, Text
+from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Stored
@@ -79,7 +80,7 @@ class ColumnValue(Part):
         >>> ColumnValue(column="subject", condition=law, n=9, **means, mark=FEW_ROWS).value
         'law'
         """
-        return self.condition.words.removeprefix(f"{self.column} ").removeprefix("= ")
+        return clean_text(self.condition.words).removeprefix(f"{self.column} ").removeprefix("= ")
 
     @property
     def told(self) -> str:
