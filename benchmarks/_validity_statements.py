@@ -48,8 +48,8 @@ from miscal.findings import cut
 from miscal.findings.conditions import Frame
 from miscal.findings.judging import judge
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, find, named_groups
-from miscal.findings.ledger.ledger import hidden_interval
 from miscal.findings.ledger.scan import error_shares
+from miscal.findings.ledger.sizes import hidden_interval
 
 ALL, TEST = "all", "test"
 SETTINGS = EvidenceSettings(n_draws=99, halvings=12)

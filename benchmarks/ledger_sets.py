@@ -78,7 +78,7 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     scan = scan_values(judge, groups)
     meant = [found_in(one, rows, ledger.clusters) for one in ledger.findings]
     given = [one.rows for one in meant if one is not None]
-    names = {told.words for one in ledger.findings for told in (one.condition, *one.aliases)}
+    names = {told.words for one in ledger.findings for told in (one.condition, *one.alias_conditions)}
     alone = {one.condition.words for one in ledger.accounted}
     told, described, accounted, explained, missed = [], [], {}, {}, {}
     for name in scan:
@@ -93,7 +93,7 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
             explained[name] = p
         else:
             missed[name] = p
-    own = {one: {told.words for told in (one.condition, *one.aliases)} for one in ledger.findings}
+    own = {one: {told.words for told in (one.condition, *one.alias_conditions)} for one in ledger.findings}
     added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
         "rows": len(rows), "candidates": ledger.method.candidates, "values": len(groups), "scan": scan,

@@ -47,7 +47,7 @@ def summary(finished):
 def test_what_a_run_leaves(finished):
     out = finished[1]
     left = {path.name for path in out.iterdir()}
-    tables = {"field.parquet", "findings.parquet", "map.parquet"}
+    tables = {"field.parquet", "findings.parquet", "columns.parquet", "map.parquet"}
     assert left == {"summary.json", *tables, "model", "report.html", "manifest.json"}
     assert [path.name for path in out.parent.iterdir()] == ["run"]
     check_seal(out)
@@ -145,7 +145,7 @@ def test_a_second_run_gives_the_same_bytes(finished, data, tmp_path):
         run("discover", data, "--out", out, *OPTIONS, TZ="Pacific/Kiritimati", LC_ALL="C", PYTHONHASHSEED="7").status
         == 0
     )
-    for name in ("field.parquet", "findings.parquet", "map.parquet", "model/config.json"):
+    for name in ("field.parquet", "findings.parquet", "columns.parquet", "map.parquet", "model/config.json"):
         assert (out / name).read_bytes() == (finished[1] / name).read_bytes(), name
     first, second = (json.loads((folder / "summary.json").read_text()) for folder in (finished[1], out))
     assert {**first, "timing": {}} == {**second, "timing": {}}

@@ -61,9 +61,11 @@ def test_no_word_of_the_texts_is_in_any_file_of_a_redacted_run_or_of_what_is_don
     assert compared.status == 0, compared.err
     drawn = run("report", folder / "hidden")
     assert drawn.status == 0, drawn.err
+    table = run("show", folder / "hidden", "--by", "year")
+    assert table.status == 0, table.err
     for name in ("hidden", "other", "pair"):
         assert said(folder / name) == []
-    shown = "".join((one.out + one.err).lower() for one in (looked, compared, drawn))
+    shown = "".join((one.out + one.err).lower() for one in (looked, compared, drawn, table))
     assert not any(word in shown for word in WORDS)
     left = json.loads((folder / "hidden" / "monitor" / "monitor.json").read_text())["left_out"]
     assert left

@@ -130,12 +130,13 @@ def test_the_field_tells_every_fit_and_the_time_left(found):
     assert TOLD[-1].left < TOLD[0].left
 
 
-def test_the_columns_of_the_field_are_those_of_the_docs(found):
+@pytest.mark.parametrize(("file", "table"), [("field", "table"), ("columns", "columns")])
+def test_the_columns_of_a_file_are_those_of_the_docs(found, file, table):
     page = (Path(__file__).parents[2] / "docs" / "outputs.md").read_text()
-    section = page.split("\n## field.parquet\n")[1].split("\n## ")[0]
+    section = page.split(f"\n## {file}.parquet\n")[1].split("\n## ")[0]
     first_cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     listed = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
-    assert sorted(listed) == sorted(found.table.columns)
+    assert sorted(listed) == sorted(getattr(found, table).columns)
 
 
 ESTIMATED = ("delta", "mass", "corrected", "visible", "hidden", "supported")

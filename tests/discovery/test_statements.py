@@ -12,6 +12,7 @@ from miscal.evidence.claim import Claim
 from miscal.evidence.limits import Bound
 from miscal.findings import Subregime
 from miscal.findings.judging import Confirmed
+from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 
 LEVEL = 0.05
 
@@ -46,6 +47,18 @@ def contradictions(summary):
         low, high = one.beyond.interval
         check(one.p_adjusted <= LEVEL and (low > 0 or high < 0), f"{one.description}: interval and p-value")
         check((one.beyond.value < 0) == (one.sign == "over"), f"{one.description}: sign")
+    states = [mending(one.sign, one.after.interval) for one in summary.findings]
+    for state, one in zip(states, summary.findings, strict=True):
+        low, high = one.after.interval
+        check(low <= one.after.value <= high, f"{one.description}: what is left, and its interval")
+        named = f"{one.phrase} (by " in summary.verdict.partition("The correction ")[2]
+        check(named == (state != MENDED) or states.count(state) > 3, f"{one.description}: named as {state}")
+    check(("The correction " in summary.verdict) == bool(states), "what the correction mends of nothing")
+    many, mended = len(states), states.count(MENDED)
+    told = "all" if mended == many else f"{mended or 'none'} of the"
+    check(many < 2 or f"The correction mends {told} {many} findings" in summary.verdict, "how many are mended")
+    for state, words in ((LEFT, "the model is still right "), (REVERSED, "now right ")):
+        check((words in summary.verdict) == (state in states), f"{words}, of what is {state}")
     for one in summary.accounted_for:
         same = one.beyond.value is not None and (one.beyond.value < 0) == (one.sign == "over")
         check(not same or one.beyond.interval[0] <= 0 <= one.beyond.interval[1], f"{one.description}: left unexplained")

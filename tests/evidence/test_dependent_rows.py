@@ -15,7 +15,7 @@ from miscal.evidence.limits.agreement import agreement_limit, count_p_value, dep
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.ledger.ledger import hidden_interval
+from miscal.findings.ledger.sizes import hidden_interval
 
 FEW = EvidenceSettings(n_draws=199)
 

@@ -15,8 +15,9 @@ from miscal.evidence.limits.weighted import WorstCase, weighted_agreement_bound
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
 from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
-from miscal.findings.ledger.ledger import hidden_interval, odds_ratio
+from miscal.findings.ledger.ledger import odds_ratio
 from miscal.findings.ledger.scan import _Scan
+from miscal.findings.ledger.sizes import hidden_interval
 
 FEW = EvidenceSettings(n_draws=199)
 

@@ -175,7 +175,14 @@ def run(tmp_path_factory, few_folds):
 
 def contents(run):
     read = read_run(run)
-    return read.summary, read.table, read.map, read.findings, json.loads((run / "manifest.json").read_text())
+    return (
+        read.summary,
+        read.table,
+        read.map,
+        read.findings,
+        read.columns,
+        json.loads((run / "manifest.json").read_text()),
+    )
 
 
 def answers(run):
@@ -186,7 +193,8 @@ def answers(run):
     return delta.tobytes(), encoder, model.confidence
 
 
-RUN_FILES = ["summary.json", "field.parquet", "map.parquet", "findings.parquet", "audit.json", "manifest.json"]
+RUN_TABLES = ["field.parquet", "map.parquet", "findings.parquet", "columns.parquet"]
+RUN_FILES = ["summary.json", *RUN_TABLES, "audit.json", "manifest.json"]
 MODEL_FILES = [f"model/{place}{name}" for place in ("", "input/") for name in ("config.json", "tensors.safetensors")]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from miscal.discovery.column_tables import schema
 from miscal.discovery.summary import SCHEMA_VERSION
 
 EPSILON = 0.05
@@ -42,6 +43,7 @@ FINDING = {
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
     "beyond": {"value": -0.26, "interval": [-0.34, -0.18]},
+    "after": {"value": -0.17, "interval": [-0.24, -0.11]},
     "odds_ratio": 0.37,
     "p_value": 1e-9,
     "p_adjusted": 1e-6,
@@ -50,6 +52,23 @@ FINDING = {
     "alias_conditions": [{"kind": "term", "term": "court"}],
     "rows": [3, 5],
 }
+VALUE = {
+    "column": "subject",
+    "value": "<b>law</b>",
+    "n": 120,
+    "share": 0.1,
+    "accuracy": 0.3,
+    "confidence": 0.7,
+    **{f"{name}{end}": value + at for name, value in {"residual": -0.4, "hidden": -0.25, "after": -0.17}.items()
+       for end, at in {"": 0.0, "_low": -0.05, "_high": 0.05}.items()},
+    "mark": "finding",
+    "finding": 1,
+    "beyond": -0.26,
+    "beyond_low": -0.34,
+    "beyond_high": -0.18,
+    "condition": json.dumps(FINDING["condition"]),
+}  # fmt: skip
+"""A row of columns.parquet."""
 METHOD = {"candidates": 1234, "adjustment": "by Bonferroni", "level": 0.05, "evidence": "all", "n": 1200}
 
 
@@ -396,9 +415,10 @@ class RunMaker:
             summary, points = hostile(summary, points, payload)
         if edit:
             edit(summary)
-        return self.write(world, points, summary)
+        # a run of before, or without named columns, has no tables
+        return self.write(world, points, summary, [] if kind == "empty" else values(payload))
 
-    def write(self, world: pl.DataFrame, points: pl.DataFrame, summary: dict) -> Path:
+    def write(self, world: pl.DataFrame, points: pl.DataFrame, summary: dict, values: list[dict]) -> Path:
         run = self.folder / f"run{len(list(self.folder.glob('run*')))}"
         run.mkdir(parents=True)
         world.select(
@@ -406,8 +426,29 @@ class RunMaker:
             *("visible", "hidden", "supported"),
         ).write_parquet(run / "field.parquet")
         points.write_parquet(run / "map.parquet")
+        if values:
+            pl.DataFrame(values, schema=schema()).write_parquet(run / "columns.parquet")
         (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
         return run
+
+
+def value_of(value: str, column: str = "subject", **changed) -> dict:
+    condition = {"kind": "value", "column": column, "value": value, "of": "text"}
+    return {**VALUE, "column": column, "value": value, "condition": json.dumps(condition), **changed}
+
+
+def values(payload: str = "") -> list[dict]:
+    """A column with a value of every mark, and one of numbers; the payload is a value, and the name of a column."""
+    nothing = {"finding": None, "beyond": None, "beyond_low": None, "beyond_high": None}
+    ages = [(None, 20.0), (20.0, None)]
+    spans = [json.dumps({"kind": "span", "column": payload or "age", "low": low, "high": high}) for low, high in ages]
+    return [
+        value_of("<b>law</b>"),
+        value_of("history", n=90, mark="explained", hidden=-0.1),
+        value_of("art", n=300, mark="not distinguishable", hidden=0.01, **nothing),
+        value_of(payload or "knots", n=3, mark="too few rows", hidden=0.3, **nothing),
+        *({**value_of("", payload or "age", mark="not tested", **nothing), "condition": one} for one in spans),
+    ]
 
 
 def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl.DataFrame]:

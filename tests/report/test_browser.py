@@ -232,11 +232,39 @@ def test_the_table_sorts(visit):
     read = lambda: [  # noqa: E731
         float(text.split("\u202f")[0]) for text in seen.page.locator(".rows tbody td:nth-child(4)").all_inner_texts()
     ]
-    seen.page.get_by_role("button", name="Confidence", exact=True).click()
+    confidence = seen.page.locator("#chosen-rows").get_by_role("button", name="Confidence", exact=True)
+    confidence.click()
     assert read() == sorted(read())
-    seen.page.get_by_role("button", name="Confidence", exact=True).click()
+    confidence.click()
     assert read() == sorted(read(), reverse=True)
     assert seen.page.evaluate("document.activeElement.textContent") == "Confidence"
+
+
+def test_the_table_of_a_column_sorts_by_every_heading(visit):
+    seen = visit()
+    table = seen.page.locator("#columns table").first
+    names = lambda: table.locator("tbody th").all_inner_texts()  # noqa: E731
+    drawn = ["<b>law</b>", "history", "art", "knots"]
+    assert names() == drawn
+    for head, rising in {
+        "Value": ["<b>law</b>", "art", "history", "knots"],
+        "Rows": ["knots", "history", "<b>law</b>", "art"],
+        "Hidden": ["<b>law</b>", "history", "art", "knots"],
+        "Mark": drawn,
+    }.items():
+        button = table.get_by_role("button", name=head, exact=True)
+        button.click()
+        assert names() == rising
+        button.click()
+        assert names() == rising[::-1]
+        assert seen.page.evaluate("document.activeElement.textContent") == head
+    seen.check_quiet()
+
+
+def test_a_value_leads_to_its_finding(visit):
+    seen = visit()
+    seen.page.locator("#columns").get_by_role("link", name="finding 1", exact=True).click()
+    assert seen.page.evaluate("document.querySelector(':target').textContent").count("law") >= 1
 
 
 def test_the_keyboard_alone_reads_and_selects(visit):

@@ -1,5 +1,9 @@
 """The section of findings: after the verdict, with its numbers, and without texts where they are redacted."""
 
+import re
+
+from miscal.cli.printed_summary import summary_lines
+from miscal.discovery.summary import read_summary
 from miscal.report import render
 
 from .conftest import FINDING, METHOD
@@ -27,6 +31,9 @@ def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
         "−26.0",
         "−34.0 to −18.0",
         "−15.0",
+        "−17.0",
+        "−24.0 to −11.0",
+        "not mended",
         "court",
         "secret",
     ):
@@ -34,6 +41,29 @@ def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
     redacted = render(folder, redact_text=True).read_text(encoding="utf-8").split("<script")[0]
     assert not any(word in redacted for word in ("secret", "court"))
     assert "term 1 of the texts (left out)" in redacted
+
+
+def test_what_the_correction_leaves_is_told_on_the_page_and_in_the_terminal(make_run):
+    states = {
+        "mended": ([-0.05, 0.01], "after the correction no longer beyond chance, 2 points less often (-1 to 5)"),
+        "not mended": ([-0.3, -0.1], "after the correction still 2 points less often (10 to 30)"),
+        "turned round": ([0.01, 0.1], "after the correction turned round, 2 points less often (-10 to -1)"),
+    }
+    for word, (interval, printed) in states.items():
+        finding = {**FINDING, "after": {"value": -0.02, "interval": interval}}
+        folder = make_run(300, edit=with_findings([finding]))
+        page = render(folder).read_text(encoding="utf-8")
+        assert re.findall(r"mark-word(?: proven)?\">((?:not )?mended|turned round)<", page) == [word]
+        assert printed in " ".join(" ".join(summary_lines(read_summary(folder), folder)).split())
+
+
+def test_a_run_of_before_that_does_not_say_what_is_left_is_drawn_without_it(make_run):
+    finding = {name: value for name, value in FINDING.items() if name != "after"}
+    folder = make_run(300, edit=with_findings([finding]))
+    page = render(folder).read_text(encoding="utf-8")
+    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
+    assert "mended</span>" not in section
+    assert "after the correction" not in " ".join(summary_lines(read_summary(folder), folder))
 
 
 def test_a_redacted_verdict_names_no_term_that_it_named_otherwise_than_the_findings_do(make_run):
@@ -50,6 +80,7 @@ def test_a_redacted_verdict_names_no_term_that_it_named_otherwise_than_the_findi
     page = render(make_run(300, edit=change), redact_text=True).read_text(encoding="utf-8")
     assert not any(word in page for word in ("secret", "court"))
     assert "on rows with term 1 of the texts (left out) (by 26 points, 18 to 34)" in page
+    assert "still right less often on rows with term 1 of the texts (left out) (by 17 points, 11 to 24)" in page
 
 
 def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):

@@ -76,7 +76,7 @@ def test_a_missing_file_is_named(make_run, name):
 
 
 @pytest.mark.promise("F2")
-@pytest.mark.parametrize("name", ["field.parquet", "map.parquet"])
+@pytest.mark.parametrize("name", ["field.parquet", "map.parquet", "columns.parquet"])
 @pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
 def test_a_truncated_table_is_a_corrupt_file(make_run, name, kept):
     run = make_run(120)
@@ -94,6 +94,16 @@ def test_a_missing_column_is_named(make_run):
         render(run)
 
 
+@pytest.mark.promise("F2")
+@pytest.mark.parametrize("condition", ["{", "{}", "[]", "null", '{"kind": "value"}', '{"kind": "no such kind"}'])
+def test_a_table_of_columns_without_conditions_is_a_corrupt_file(make_run, condition):
+    run = make_run(120)
+    table = pl.read_parquet(run / "columns.parquet").with_columns(condition=pl.lit(condition))
+    table.write_parquet(run / "columns.parquet")
+    with pytest.raises(CorruptFile, match=r"columns\.parquet"):
+        render(run)
+
+
 @pytest.mark.promise("C4")
 def test_a_failed_run_leaves_the_old_page(make_run):
     run = make_run(120)
@@ -102,7 +112,8 @@ def test_a_failed_run_leaves_the_old_page(make_run):
     with pytest.raises(CorruptFile):
         render(run)
     assert (run / "report.html").read_bytes() == before
-    assert sorted(os.listdir(run)) == ["field.parquet", "map.parquet", "report.html", "summary.json"]
+    kept = ["columns.parquet", "field.parquet", "map.parquet", "report.html", "summary.json"]
+    assert sorted(os.listdir(run)) == kept
 
 
 @pytest.mark.promise("C13")

@@ -14,6 +14,7 @@ COMMANDS = {
     "compare": "compare",
     "monitor": "monitor",
     "report": "report",
+    "show": "show",
     "score": "score",
     "import": "import_",
     "synthetic": "synthetic",

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from miscal.base.document import MeasureAgainstNull
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Regime, Summary
 from miscal.findings.ledger import Finding
+from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.legend import REGIME_LABELS
@@ -94,26 +95,36 @@ def _shown(measure: MeasureAgainstNull) -> str:
     return phrase.replace(MINUS, "-")
 
 
-def _more_often(finding: Finding) -> str:
-    often = "less often" if finding.sign == "over" else "more often"
-    difference = finding.beyond.value or 0.0
-    between = interval_of_size(difference, finding.beyond.interval).replace(MINUS, "-")
-    return f"{in_points(abs(difference))} {often}{f' ({between})' if between else ''}"
+def _more_often(difference: Measure) -> str:
+    value = difference.value or 0.0
+    often = "less often" if value < 0 else "more often"
+    between = interval_of_size(value, difference.interval).replace(MINUS, "-")
+    return f"{in_points(abs(value))} {often}{f' ({between})' if between else ''}"
+
+
+def _left(finding: Finding) -> str:
+    """Say what the correction leaves of a finding."""
+    state = mending(finding.sign, finding.after.interval)
+    words = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
+    return f"; after the correction {words[state]} {_more_often(finding.after)}" if state else ""
 
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        f"finding     {one.description}: {one.n:,} rows, right {percent(one.accuracy)} of the time, "
-        f"{_more_often(one)} than rows of equal confidence"
-        for one in summary.findings[:SHOWN]
+        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, right {percent(one.accuracy)} of the time, "
+        f"{_more_often(one.beyond)} than rows of equal confidence{_left(one)}"
+        for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     shown = [part for line in lines for part in wrapped(line)]
     if (more := len(summary.findings) - len(lines)) > 0:
         shown.append(f"            and {more} more in the report and in findings.parquet")
     if alone := summary.accounted_for:
         what = "1 more value of a column differs" if len(alone) == 1 else f"{len(alone)} more values of columns differ"
-        shown += wrapped(f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the report")
+        shown += wrapped(
+            f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the tables of the report, or "
+            "`miscal show RUN_DIR --by COL`"
+        )
     return shown
 
 

@@ -20,6 +20,7 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
+from miscal.discovery.column_tables import columns_table
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
@@ -61,6 +62,9 @@ class Discovery:
     findings : polars.DataFrame
         The ledger of findings, the strongest first: named groups that are right more or less often than rows of equal
         confidence, with the columns of ``findings.parquet``.
+    columns : polars.DataFrame
+        Every value of every named column, with its numbers and what the findings say of it: the columns of
+        ``columns.parquet``.
     clusters : InputClusters or None
         How inputs were clustered, by which new rows are placed in findings; None where they were not.
     """
@@ -71,6 +75,7 @@ class Discovery:
     model: MiscalibrationField
     encoder: Any
     findings: "pl.DataFrame"
+    columns: "pl.DataFrame"
     clusters: InputClusters | None = None
 
 
@@ -208,7 +213,8 @@ def discover(
             )
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
-    return Discovery(summary, table, picture, rows.model, triples.encoder, findings_table(ledger), ledger.clusters)
+    tables = findings_table(ledger), columns_table(ledger.values)
+    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters)
 
 
 def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:

@@ -217,7 +217,7 @@ def fit_again(
     return Refit(estimate, fitted.settings_["epoch"] if proxies else None, proxies)
 
 
-def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
+def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None = None) -> np.ndarray:
     """Regress the outcome on the confidence with other rows: E[y | f].
 
     Parameters
@@ -226,13 +226,15 @@ def expected_outcome(triples: Triples, seed: int) -> np.ndarray:
         With a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
     seed : int
         Of the folds.
+    confidence : ndarray of float64, shape (n,), optional
+        A corrected confidence of the rows, to regress on in place of their own.
 
     Returns
     -------
     ndarray of float64, shape (n,)
         In [0, 1].
     """
-    y, f = triples.correct, triples.confidence
+    y, f = triples.correct, triples.confidence if confidence is None else confidence
     named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
 
     def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:

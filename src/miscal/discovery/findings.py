@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from miscal.base.json_values import clean_text
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TEST, FittedRows
 from miscal.discovery.summary import FindingsMethod
@@ -13,6 +15,7 @@ from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
     ADJUSTMENTS,
     LEDGER_DEFAULTS,
+    ColumnValue,
     Finding,
     LedgerSettings,
     SequentialField,
@@ -43,12 +46,15 @@ class Ledger:
         How they were chosen.
     clusters : InputClusters or None
         How inputs were clustered, by which a new row is placed; None where they were not.
+    values : tuple of ColumnValue
+        Every value of every named column.
     """
 
     findings: tuple[Finding, ...]
     accounted: tuple[Finding, ...]
     method: FindingsMethod
     clusters: InputClusters | None = None
+    values: tuple[ColumnValue, ...] = ()
 
 
 def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
@@ -74,7 +80,8 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     field, witnesses = _sequential(rows, witness), rows.testified
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
-    found = find(witnesses, groups, field=field, seed=seed, settings=settings)
+    corrected = _corrected(rows, witness, seed)
+    found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, settings=settings)
     method = FindingsMethod(
         candidates=len(groups) + (0 if field is None else number_of_cuts(settings)),
         adjustment=ADJUSTMENTS[settings.adjustment],
@@ -82,7 +89,20 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
         evidence=evidence,
         n=len(triples),
     )
-    return Ledger(found.findings, found.accounted, method, clusters.space)
+    # metadata was named by the user, features may be many
+    metadata = {clean_text(name) for name in triples.metadata}
+    values = tuple(sorted(found.values, key=lambda one: one.column not in metadata))
+    return Ledger(found.findings, found.accounted, method, clusters.space, values)
+
+
+def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:
+    """Return the rows of the ledger as their corrections leave them, with E[y | corrected] learned from other rows."""
+    corrected, triples = rows.estimate.corrected, rows.triples
+    if witness.all() and triples.split is not None:
+        # where all rows testify to the ledger, none is set apart to learn this from
+        triples = replace(triples, split=None)
+    expected = expected_outcome(triples, seed, corrected)
+    return rows.labelled(witness, confidence=corrected, expected=expected)
 
 
 def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None:
@@ -110,7 +130,7 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
     for one in ledger.findings:
         stored = one.model_dump(mode="json")
         values = {name: json.dumps(stored[name]) for name in ("condition", "made_of")} | {"explained": None}
-        for name in ("hidden", "beyond"):
+        for name in ("hidden", "beyond", "after"):
             low, high = stored[name]["interval"] or (None, None)
             values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
         rows.append({**stored, **values})
@@ -121,7 +141,7 @@ def _schema() -> dict:
     import polars as pl
 
     means = ("share", "accuracy", "confidence", "residual", "visible")
-    sizes = ("hidden", "hidden_low", "hidden_high", "beyond", "beyond_low", "beyond_high")
+    sizes = [f"{name}{end}" for name in ("hidden", "beyond", "after") for end in ("", "_low", "_high")]
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from miscal.data.readers import reread
 from miscal.data.readers.table import own_parquet
+from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
-from miscal.discovery.run_folder import check_seal, seal
+from miscal.discovery.run_folder import COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters, save_model
 from miscal.discovery.summary import Summary, read_summary
 
@@ -33,6 +34,8 @@ class Run:
         ``map.parquet``.
     findings : polars.DataFrame
         ``findings.parquet``.
+    columns : polars.DataFrame
+        ``columns.parquet``; without rows where the run was made before there was such a file.
     """
 
     path: Path
@@ -40,6 +43,7 @@ class Run:
     table: "pl.DataFrame"
     map: "pl.DataFrame"
     findings: "pl.DataFrame"
+    columns: "pl.DataFrame"
 
     def load_model(self) -> "SavedModel":
         """Load the saved model."""
@@ -59,6 +63,7 @@ def write_files(found: Discovery, folder: Path) -> None:
     # no timestamps and one thread's row groups: the same discovery gives the same bytes
     found.table.write_parquet(folder / "field.parquet", compression="zstd")
     found.findings.write_parquet(folder / "findings.parquet", compression="zstd")
+    found.columns.write_parquet(folder / COLUMNS_FILE, compression="zstd")
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     column = found.summary.data.columns.confidence
@@ -94,4 +99,6 @@ def read_run(folder: str | Path) -> Run:
     check_seal(folder)
     summary = read_summary(folder)
     tables = [own_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
-    return Run(folder, summary, *tables)
+    path = folder / COLUMNS_FILE
+    columns = own_parquet(path) if path.exists() else columns_table(())
+    return Run(folder, summary, *tables, columns=columns)

@@ -14,7 +14,8 @@ from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.base.files import digest, refuse_existing, replace_file, resolve, whole_folder
 
 MANIFEST = "manifest.json"
-CHECKED = ("summary.json", "field.parquet", "findings.parquet", "map.parquet", "audit.json")
+COLUMNS_FILE = "columns.parquet"
+CHECKED = ("summary.json", "field.parquet", "findings.parquet", COLUMNS_FILE, "map.parquet", "audit.json")
 """Files whose sha256 the manifest keeps; the model folder has a manifest of its own, the report can be redrawn."""
 
 OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})

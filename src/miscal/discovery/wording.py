@@ -4,15 +4,24 @@ from miscal.base.number_wording import percent
 from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
+from miscal.findings.mending import mending, mending_sentence
 
 
 def verdict_of(summary: Summary) -> str:
-    """Write the verdict: what any diagram shows, of all rows, and what none shows."""
+    """Write the verdict: what any diagram shows, of all rows, what none shows, and what the correction leaves of it."""
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
     claim = Claim(summary.field.structure, summary.certificate)
-    return f"{shown} {verdict(claim, places, groups, evidence=summary.evidence)}"
+    said = shown, verdict(claim, places, groups, evidence=summary.evidence), mending_of(summary)
+    return " ".join(filter(None, said))
+
+
+def mending_of(summary: Summary) -> str:
+    """Write the end of the verdict: what the correction makes of the findings; empty where there are none."""
+    told = [(mending(one.sign, one.after.interval), one) for one in summary.findings]
+    known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in told if state]
+    return mending_sentence(known) if known else ""
 
 
 def _place(place: PlaceNumbers, summary: Summary) -> Place:

@@ -103,12 +103,23 @@ def _p_value(claim: Claim) -> str:
     return f"p = {claim.certificate.p_value:.2g}"
 
 
-def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
+def often_on(places: Sequence[Place]) -> str:
+    """Say on which places the model is right less often, and on which more often, and by how much.
+
+    Examples
+    --------
+    >>> often_on([Place('"law"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)])
+    'less often on "law" (by 15 points, 10 to 20), and more often on "sums" (by 9 points)'
+    """
     named: dict[str, list[str]] = {}
-    for place in places[:MOST_PLACES]:
+    for place in places:
         often = "less often" if place.hidden < 0 else "more often"
         named.setdefault(often, []).append(f"{place.name} (by {sized(place.hidden, place.interval)})")
-    of = ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
+    return ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
+
+
+def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
+    of = often_on(places[:MOST_PLACES])
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
     return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {of}{rest}"

@@ -14,15 +14,15 @@ from miscal.report.panels import PANELS
 from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
-STYLES = ("base.css", "tables.css", "figures.css", "cards.css", "atlas.css", "print.css")
+STYLES = ("base.css", "tables.css", "figures.css", "values.css", "cards.css", "atlas.css", "print.css")
 PROGRAMS = (
     *("data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
-    *("tooltip.js", "legend.js", "order.js", "table.js", "main.js"),
+    *("tooltip.js", "legend.js", "order.js", "sort.js", "table.js", "main.js"),
 )
 
 
 def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None = None) -> Path:
-    """Draw ``RUN_DIR/report.html`` from ``summary.json``, ``field.parquet`` and ``map.parquet``.
+    """Draw ``RUN_DIR/report.html`` from ``summary.json`` and the tables beside it.
 
     The page is one file without any outside resource; its content security policy allows nothing but its own styles
     and program, named by their hashes. The same folder gives the same bytes.

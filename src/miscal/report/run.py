@@ -43,12 +43,14 @@ def write_run(
     with run_folder(out, overwrite=overwrite) as folder:
         discovery = found() if callable(found) else found
         # heavy modules come after the folder is known to be free
+        from miscal.discovery.column_tables import tables_of
         from miscal.discovery.run import write_files
         from miscal.report.page import write_page
         from miscal.report.source import source_of
 
         write_files(discovery, folder)
         if report:
-            source = source_of(discovery.summary, discovery.table, discovery.map, name=resolve(out).name)
+            columns = tables_of(discovery.columns)
+            source = source_of(discovery.summary, discovery.table, discovery.map, columns, name=resolve(out).name)
             write_page(source, folder)
     return discovery

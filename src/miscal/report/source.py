@@ -1,6 +1,6 @@
-"""Read what the report needs from a run folder: one summary and two tables."""
+"""Read what the report needs from a run folder: one summary and its tables."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -8,8 +8,10 @@ from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError
 from miscal.base.tables import read_parquet
+from miscal.discovery.column_tables import Tables, schema, tables_of
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.redaction import redacted as without_words
+from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import MapInfo, Summary, read_summary
 from miscal.report import legend
 from miscal.report.formatting import finite
@@ -47,6 +49,8 @@ class Source:
         The rows that the map shows, with their positions, texts and metadata; no rows where the run left no map.
     redact_text : bool
         Whether texts, and words taken from them, are left off the page.
+    columns : mapping of str to tuple of ColumnValue
+        The values of each named column; empty where the run was made before there were such tables.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Source:
     field: "pl.DataFrame"
     map: "pl.DataFrame"
     redact_text: bool = False
+    columns: Tables = field(default_factory=dict)
 
     @property
     def epsilon(self) -> float | None:
@@ -91,19 +96,20 @@ def read_source(folder: Path, *, redact_text: bool = False, name: str | None = N
     if not folder.is_dir():
         raise FileError(f"{folder}: no such run folder; give the folder that `miscal discover` wrote")
     summary = read_summary(folder)
-    field = _read_table(folder / "field.parquet", FIELD_COLUMNS)
-    source = source_of(summary, field, _read_map(folder, summary.map), name=name or folder.resolve().name)
+    rows, columns = _read_table(folder / "field.parquet", FIELD_COLUMNS), _read_columns(folder / COLUMNS_FILE)
+    source = source_of(summary, rows, _read_map(folder, summary.map), columns, name=name or folder.resolve().name)
     return redacted(source) if redact_text and not source.redact_text else source
 
 
-def source_of(summary: Summary, field: "pl.DataFrame", points: "pl.DataFrame", *, name: str) -> Source:
+def source_of(summary: Summary, rows: "pl.DataFrame", points: "pl.DataFrame", columns: Tables, *, name: str) -> Source:
     """Return what the page of a run is drawn from; `name` calls it where its data are no file."""
     path = summary.data.path
     return Source(
         name=(Path(path).name if path else "") or name,
         summary=printable(summary),
-        field=field.select(*FIELD_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in field.columns)),
+        field=rows.select(*FIELD_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in rows.columns)),
         map=points,
+        columns=columns,
         # then its files hold no text
         redact_text=bool(summary.settings.get(SETTING)),
     )
@@ -155,6 +161,10 @@ def _read_map(folder: Path, info: MapInfo | None) -> "pl.DataFrame":
     if info is None:
         return pl.DataFrame(schema=dict.fromkeys(MAP_COLUMNS, pl.Null))
     return _read_table(folder / "map.parquet", MAP_COLUMNS)
+
+
+def _read_columns(path: Path) -> Tables:
+    return tables_of(_read_table(path, tuple(schema())), name=str(path)) if path.exists() else {}
 
 
 def _read_table(path: Path, needed: tuple[str, ...]) -> "pl.DataFrame":

@@ -223,7 +223,7 @@ def pair_result(job: CellJob) -> PairResult:
     pair, method = job.pair, job.cell.method
     run = read_run(job.folder.run(pair.pair, method))
     model = run.load_model()
-    found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings)
+    found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings, run.columns)
     settings = MeasureSettings(pair.seed, pair.epsilon, min_rows=pair.min_rows, raw=pair.raw)
     labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))
     return PairResult(labels, method, settings, split_triples(job), found, seconds_score(job))

@@ -24,8 +24,8 @@ from miscal.findings.ledger import (
 )
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.groups import CLUSTER
-from miscal.findings.ledger.ledger import hidden_interval
 from miscal.findings.ledger.scan import error_shares, scan
+from miscal.findings.ledger.sizes import hidden_interval
 
 
 def crossfitted(y, f):

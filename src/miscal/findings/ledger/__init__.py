@@ -9,6 +9,7 @@ from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
 from miscal.findings.ledger.groups import Groups, named_groups, readable, with_clusters, with_features
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, find
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.values import ColumnValue
 
 __all__ = [
     "ADJUSTMENTS",
@@ -18,6 +19,7 @@ __all__ = [
     "LEDGER_DEFAULTS",
     "NAMED",
     "Clusters",
+    "ColumnValue",
     "Finding",
     "Found",
     "Groups",

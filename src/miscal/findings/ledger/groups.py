@@ -47,6 +47,8 @@ class Groups:
         The columns whose values are groups, with the value of each row: what a group is made of.
     typical : tuple of m tuples of int
         Rows (positions) at the centre of a cluster; none for named groups.
+    columns : tuple of ColumnGroups
+        Every column, cut into its values, or into bins where it holds many distinct numbers or dates.
     """
 
     conditions: tuple[Condition, ...]
@@ -55,9 +57,15 @@ class Groups:
     member: csc_array
     parts: tuple[ColumnGroups, ...] = ()
     typical: tuple[tuple[int, ...], ...] = ()
+    columns: tuple[ColumnGroups, ...] = ()
 
     def __len__(self) -> int:
         return len(self.conditions)
+
+    @cached_property
+    def places(self) -> dict[Condition, int]:
+        """Place of each condition among the groups; of equal rows, several conditions have one place."""
+        return {one: k for k, others in enumerate(self.also) for one in (*others, self.conditions[k])}
 
     @cached_property
     def descriptions(self) -> tuple[str, ...]:
@@ -131,6 +139,7 @@ def named_groups(
         else:
             found.add_intervals(wide)
             found.add(part.cells[-1], VALUE, part.rows(len(part.cells) - 1))
+    found.columns = cells
     found.add_pairs(cells)
     if text is not None:
         found.add_terms(text)
@@ -148,6 +157,7 @@ class _Found:
         self.kinds: list[int] = []
         self.members: list[csc_array] = []
         self.parts: list[ColumnGroups] = []
+        self.columns: list[ColumnGroups] = []
 
     def add(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
         size = int(rows.sum())
@@ -205,7 +215,8 @@ class _Found:
         also = tuple(map(tuple, self.also))
         typical = ((),) * len(also)
         kinds = np.array(self.kinds, int)
-        return Groups(tuple(self.conditions), also, kinds, member, tuple(self.parts), typical)
+        parts, columns = tuple(self.parts), tuple(self.columns)
+        return Groups(tuple(self.conditions), also, kinds, member, parts, typical, columns)
 
 
 def with_clusters(groups: Groups, clusters: Clusters) -> Groups:

@@ -11,17 +11,17 @@ import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Measure, Part, Text
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
 from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
-from miscal.findings.ledger.groups import CLUSTER, TERM, Groups
+from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import TestedGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import Tested
-from miscal.findings.residuals import proportion_interval
+from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
+from miscal.findings.ledger.values import ColumnValue, column_values
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
@@ -91,6 +91,9 @@ class Finding(Part):
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
+    after : Measure
+        What a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
+        interval of this one group, which does not allow for its choice. Undefined where no correction was given.
     """
 
     description: Text
@@ -115,6 +118,7 @@ class Finding(Part):
     alias_conditions: tuple[Stored, ...] = ()
     rows: tuple[int, ...] = ()
     p_given: FiniteFloat | None = None
+    after: Measure = Measure(value=None)
 
     @property
     def phrase(self) -> str:
@@ -154,10 +158,13 @@ class Found:
     accounted : tuple of Finding
         Values of columns that differ from rows of equal confidence by themselves, but not beyond the cut given the
         findings, which account for them in part or whole; the strongest first. With `p_given`.
+    values : tuple of ColumnValue
+        Every value of every column, in the order in which its table shows them.
     """
 
     findings: tuple[Finding, ...] = ()
     accounted: tuple[Finding, ...] = ()
+    values: tuple[ColumnValue, ...] = ()
 
 
 def find(
@@ -165,6 +172,7 @@ def find(
     groups: Groups,
     *,
     field: SequentialField | None = None,
+    corrected: LabelledRows | None = None,
     seed: int = 0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Found:
@@ -178,6 +186,9 @@ def find(
         Of the same rows, fixed before any outcome was seen.
     field : SequentialField, optional
         A hidden field of the same rows whose ends are judged too, given the findings among `groups`.
+    corrected : LabelledRows, optional
+        The same rows after a correction that has not seen their outcomes: `confidence` is the corrected one, and
+        `expected` is E[y | corrected confidence]. By default nothing is said of what a correction leaves.
     seed : int, default 0
         Of the order of rows of equal confidence.
     settings : LedgerSettings, optional
@@ -195,10 +206,10 @@ def find(
     ('kind = law', 200, 'over', True)
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    chosen, accounted = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
+    chosen, alone = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
-    measured = partial(_measured, rows=rows, stratum=stratum, settings=settings)
+    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, settings=settings)
     findings = [
         Finding(**_wording_of(one, rows, groups, settings), **measured(one, groups.rows(one.group))) for one in chosen
     ]
@@ -208,15 +219,18 @@ def find(
             condition = condition_of(cut, field, rows.hidden, rows.row)
             words = _wording(condition, describe(cut.rows, groups, settings))
             findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
-    alone = [
+    named = {other for one in chosen for other in one.aliases}
+    accounted = [
         Finding(
             source=NAMED,
             **_wording(groups.conditions[one.group], aliases=groups.also[one.group][: settings.max_aliases]),
             **measured(one, groups.rows(one.group)),
         )
-        for one in accounted
+        for one in alone
+        if groups.kinds[one.group] == VALUE and one.group not in named
     ]
-    return Found(tuple(findings), tuple(alone))
+    values = column_values(rows, corrected, groups, chosen, alone, settings)
+    return Found(tuple(findings), tuple(accounted), values)
 
 
 def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> dict[str, Any]:
@@ -235,12 +249,16 @@ def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: 
 
 
 def _measured(
-    tested: Tested, inside: np.ndarray, rows: LabelledRows, stratum: np.ndarray, settings: LedgerSettings
+    tested: Tested,
+    inside: np.ndarray,
+    rows: LabelledRows,
+    corrected: LabelledRows | None,
+    stratum: np.ndarray,
+    settings: LedgerSettings,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
-    own, effect = rows.take(inside), effect_of_mean(rows, inside)
+    own = rows.take(inside)
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
-    ends = hidden_interval(own.correct, own.expected, tested.level, effect, own.weight)
     sign = "over" if tested.z < 0 else "under"
     return {
         "n": len(own),
@@ -249,8 +267,9 @@ def _measured(
         "confidence": sure,
         "residual": accuracy - sure,
         "visible": rate - sure,
-        "hidden": Measure(value=accuracy - rate, interval=ends),
+        "hidden": hidden_size(own, tested.level),
         "beyond": tested.beyond,
+        "after": left_by(corrected, inside, settings.significance),
         "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
@@ -258,45 +277,6 @@ def _measured(
         "rows": tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
         "p_given": tested.p_given,
     }
-
-
-def hidden_interval(
-    correct: np.ndarray, expected: np.ndarray, level: float, effect: float = 1.0, weight: np.ndarray | None = None
-) -> tuple[float, float]:
-    """Interval of the mean hidden residual of a group that was chosen among many.
-
-    With `level` the group's own share of the family-wise error, the intervals of *all* candidates hold together in 95 %
-    of tables, and so do those of the groups chosen, however they were chosen (Bonferroni). It is the interval of
-    Clopper and Pearson (1934) for the accuracy, less the accuracy expected, which it takes as known. It holds for few
-    rows and rates near 0 or 1, and is wider than need be where rates differ much within the group (Hoeffding, 1956).
-
-    Parameters
-    ----------
-    correct : array of shape (n,), 0 or 1
-        Of the rows of the group.
-    expected : array of shape (n,), in [0, 1]
-        E[y | f], learned from other rows.
-    level : float
-        Two-sided, in (0, 1): 0.05 for a group fixed beforehand.
-    effect : float, default 1
-        Design effect, where rows hang together or count unequally: they count for so many times fewer.
-    weight : array of shape (n,), optional
-        How much each counts; all alike by default.
-
-    Returns
-    -------
-    (float, float)
-        Low and high, between -mean(expected) and 1 - mean(expected).
-
-    Examples
-    --------
-    >>> y, expected = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.5)
-    >>> [tuple(round(end, 3) for end in hidden_interval(y, expected, level)) for level in (0.05, 0.0005)]
-    [(-0.288, -0.1), (-0.343, -0.024)]
-    """
-    accuracy, rate = average(correct, weight), average(expected, weight)
-    low, high = proportion_interval(accuracy, len(correct) / effect, level)
-    return low - rate, high - rate
 
 
 def odds_ratio(

@@ -67,10 +67,14 @@ class TestedGroup(Tested):
         Its place among the candidates.
     aliases : tuple of int
         Other candidates of nearly the same rows.
+    by : int or None
+        Of one that was not chosen: place, among the groups chosen, of the one that alone accounts for most of it. None
+        for one that was chosen, and where none was.
     """
 
     group: int
     aliases: tuple[int, ...] = ()
+    by: int | None = None
 
 
 def scan(
@@ -81,7 +85,7 @@ def scan(
     error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> tuple[tuple[TestedGroup, ...], tuple[TestedGroup, ...]]:
-    """Choose groups one after the other, as long as one is beyond the cut; then list the values accounted for.
+    """Choose groups one after the other, as long as one is beyond the cut; then list the values that are so alone.
 
     Parameters
     ----------
@@ -98,9 +102,10 @@ def scan(
     -------
     chosen : tuple of TestedGroup
         In the order of choice. With nothing hidden there are none in at least 95 % of tables.
-    accounted : tuple of TestedGroup
-        Values of columns that are beyond the cut by themselves and were not chosen, the strongest first, with
-        `p_given`. With nothing hidden there are none unless a group was chosen: the two are tested at the same cut.
+    alone : tuple of TestedGroup
+        Values and bins of columns that are beyond the cut by themselves and were not chosen, the strongest first, with
+        `p_given` and `by`. With nothing hidden there are none unless a group was chosen: the two are tested at the
+        same cut.
 
     Examples
     --------
@@ -110,7 +115,7 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> chosen, accounted = scan(LabelledRows(y, half, half), groups)
+    >>> chosen, alone = scan(LabelledRows(y, half, half), groups)
     >>> [groups.descriptions[one.group] for one in chosen]
     ['kind = law']
     """
@@ -118,7 +123,7 @@ def scan(
         return (), ()
     table = _Scan(rows, groups, seed, settings, error)
     chosen = tuple(table.choose())
-    return chosen, tuple(table.accounted(chosen))
+    return chosen, tuple(table.alone())
 
 
 def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
@@ -226,17 +231,17 @@ class _Scan:
             self._take(best)
             refused[:] = False
 
-    def accounted(self, chosen: tuple[TestedGroup, ...]) -> list[TestedGroup]:
-        """List values that were not chosen, nor named as the aliases of chosen groups, but are beyond the cut alone."""
-        named = {group for one in chosen for group in (one.group, *one.aliases)}
+    def alone(self) -> list[TestedGroup]:
+        """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
-        beyond = self.values & (np.abs(z) >= -ndtri(significance * share / 2))
+        told = self.values.copy()
+        told[self._cells()], told[self.chosen] = True, False
         found = []
-        for group in np.flatnonzero(beyond):
+        for group in np.flatnonzero(told & (np.abs(z) >= -ndtri(significance * share / 2))):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
-            if group not in named and adjusted <= significance:
+            if adjusted <= significance:
                 left = self._p_value(group, float(given[group]))
                 value = TestedGroup(
                     group=int(group),
@@ -247,9 +252,29 @@ class _Scan:
                     beyond=self._size(group, standard_score(left, given[group])),
                     # what is left in the other direction is nothing that the findings leave to explain
                     p_given=left if given[group] * z[group] > 0 else 1.0,
+                    by=self._accounting(group),
                 )
                 found.append(value)
         return sorted(found, key=lambda one: -abs(one.z))
+
+    def _cells(self) -> list[int]:
+        """Candidates that are a value or a bin of a column."""
+        places = (self.groups.places.get(cell) for part in self.groups.columns for cell in part.cells)
+        return [place for place in places if place is not None]
+
+    def _accounting(self, group: int) -> int | None:
+        """Place of the chosen group that alone leaves least of a group in its direction; None where none is chosen."""
+
+        def left(place: int) -> tuple[float, float]:
+            across, chosen = self.covariance[place], self.chosen[place]
+            slope = across[group] / across[chosen]
+            total = self.total[group] - slope * self.total[chosen]
+            variance = float(self.variance[group] - slope * across[group])
+            if variance <= self._least_variance[group]:
+                return 0.0, variance
+            return max(0.0, float(np.sign(self.total[group]) * total / np.sqrt(variance))), variance
+
+        return min(range(len(self.chosen)), key=left, default=None)
 
     def _strongest(self, strength: np.ndarray) -> int | None:
         """Strongest candidate whose turn it is, of those with a strength above 0; None if there is none."""
@@ -295,20 +320,20 @@ class _Scan:
 
     def _size(self, group: int, z: float) -> Measure:
         """How much more often a group is right, given the groups chosen."""
-        inside = self.groups.rows(group).astype(np.float64)
-        variance = self.effect[group] * self.variance[group]
+        inside = self.groups.rows(group)
+        left, variance = inside.astype(np.float64), self.effect[group] * self.variance[group]
         if self.chosen:
             across = np.stack(self.covariance)
             solved = np.linalg.lstsq(across[:, self.chosen], across[:, group], rcond=1e-10)[0]
-            inside -= self.groups.member[:, self.chosen] @ solved
+            left -= self.groups.member[:, self.chosen] @ solved
             variance -= self.effect[group] * float(across[:, group] @ solved)
         if variance <= self.effect[group] * self._least_variance[group]:
             return Measure(value=None)
-        factors = self._factors(inside)
+        factors = self._factors(left)
         total = float(factors @ self.rows.residual)
         least = float(-ndtri(self.settings.significance * self.cut_shares[group] / 2))
         test = GroupTest(factors, total, float(variance), z, least)
-        return size(test, self.groups.rows(group), self.rows.expected)
+        return size(test, inside, self.rows.expected)
 
     @cached_property
     def _least_variance(self) -> np.ndarray:

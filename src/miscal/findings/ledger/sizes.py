@@ -1,4 +1,4 @@
-"""How much more often a finding is right than the rows it was compared with: the size that its test is about.
+"""How much more often a group is right: its mean hidden residual, and the size that its test as a finding is about.
 
 The scan and the cuts test a group by a weighted sum of residuals, T = sum_i a_i (y_i - E[y | f_i]). The factors a are
 the group's indicator less its mean among rows of near-equal confidence, less what the findings above explain of it. The
@@ -21,6 +21,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit, ndtri
 
 from miscal.base.document import Measure
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.survey_design import average
+from miscal.findings.residuals import proportion_interval
 
 _RAREST = 1e-3
 """A chance that other rows found to be 0 or 1 is not known to be."""
@@ -182,6 +185,83 @@ def shrinkage(z: float, least: float) -> float:
         return float(z - mean - (densities[0] - densities[1]) / np.sqrt(2 * np.pi))
 
     return (1 + _crossing(slope, 0.0, z) / z) / 2
+
+
+def hidden_size(own: LabelledRows, level: float) -> Measure:
+    """Mean hidden residual of the rows of a group, and its interval (:func:`hidden_interval`).
+
+    Parameters
+    ----------
+    own : LabelledRows
+        The rows of the group alone, at least one.
+    level : float
+        How often the interval may miss, two-sided, in (0, 1).
+
+    Returns
+    -------
+    Measure
+        Mean of y - E[y | f]; negative where less often right than rows of equal confidence.
+
+    Examples
+    --------
+    >>> half = np.full(100, 0.5)
+    >>> left = hidden_size(LabelledRows(np.repeat([1.0, 0.0], [30, 70]), half, half), 0.05)
+    >>> [round(number, 3) for number in (left.value, *left.interval)]
+    [-0.2, -0.288, -0.1]
+    """
+    effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
+    value = average(own.correct, own.weight) - average(own.expected, own.weight)
+    return Measure(value=value, interval=hidden_interval(own.correct, own.expected, level, effect, own.weight))
+
+
+def left_by(corrected: LabelledRows | None, inside: np.ndarray, level: float) -> Measure:
+    """Mean hidden residual that a correction leaves of the rows `inside` (:func:`hidden_size`); undefined without one.
+
+    Examples
+    --------
+    >>> left_by(None, np.array([True]), 0.05).value is None
+    True
+    """
+    return Measure(value=None) if corrected is None else hidden_size(corrected.take(inside), level)
+
+
+def hidden_interval(
+    correct: np.ndarray, expected: np.ndarray, level: float, effect: float = 1.0, weight: np.ndarray | None = None
+) -> tuple[float, float]:
+    """Interval of the mean hidden residual of a group that was chosen among many.
+
+    With `level` the group's own share of the family-wise error, the intervals of *all* candidates hold together in 95 %
+    of tables, and so do those of the groups chosen, however they were chosen (Bonferroni). It is the interval of
+    Clopper and Pearson (1934) for the accuracy, less the accuracy expected, which it takes as known. It holds for few
+    rows and rates near 0 or 1, and is wider than need be where rates differ much within the group (Hoeffding, 1956).
+
+    Parameters
+    ----------
+    correct : array of shape (n,), 0 or 1
+        Of the rows of the group.
+    expected : array of shape (n,), in [0, 1]
+        E[y | f], learned from other rows.
+    level : float
+        Two-sided, in (0, 1): 0.05 for a group fixed beforehand.
+    effect : float, default 1
+        Design effect, where rows hang together or count unequally: they count for so many times fewer.
+    weight : array of shape (n,), optional
+        How much each counts; all alike by default.
+
+    Returns
+    -------
+    (float, float)
+        Low and high, between -mean(expected) and 1 - mean(expected).
+
+    Examples
+    --------
+    >>> y, expected = np.repeat([1.0, 0.0], [30, 70]), np.full(100, 0.5)
+    >>> [tuple(round(end, 3) for end in hidden_interval(y, expected, level)) for level in (0.05, 0.0005)]
+    [(-0.288, -0.1), (-0.343, -0.024)]
+    """
+    accuracy, rate = average(correct, weight), average(expected, weight)
+    low, high = proportion_interval(accuracy, len(correct) / effect, level)
+    return low - rate, high - rate
 
 
 def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:

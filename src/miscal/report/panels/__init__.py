@@ -7,6 +7,7 @@ from miscal.report.panel import Panel
 from miscal.report.panels import (
     alarms,
     atlas,
+    columns,
     corrections,
     findings,
     glossary,
@@ -26,6 +27,7 @@ PANELS: tuple[Panel, ...] = (
     verdict.PANEL,
     warnings.PANEL,
     findings.PANEL,
+    columns.PANEL,
     regimes.PANEL,
     reliability.PANEL,
     histogram.PANEL,

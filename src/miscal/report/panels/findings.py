@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from miscal.discovery.summary import FindingsMethod
 from miscal.findings.conditions import TEXT
 from miscal.findings.ledger import Finding
+from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
@@ -14,6 +15,8 @@ from miscal.report.source import Source
 from miscal.report.texts import listed, short
 
 SHOWN = 20
+MENDING = {MENDED: "mended", LEFT: "not mended", REVERSED: "turned round"}
+"""What the correction makes of a finding, in words."""
 MAX_EXAMPLES = 3
 
 TEMPLATE = (
@@ -35,13 +38,14 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <th scope="col" class="number">Accuracy</th><th scope="col" class="number">Confidence</th>
 <th scope="col" class="number">Residual = visible + hidden</th>
 <th scope="col" class="drawn">Against rows of equal confidence, points</th>
+<th scope="col" class="number">Left after the correction, points</th>
 <th scope="col">Odds of being right, against such rows</th></tr>
 </thead>
 <tbody>
 {% for row in view.rows %}
 {% set one = row.finding %}
-<tr class="{{ one.sign }}">
-<th scope="row"><span class="mark" aria-hidden="true"></span>{{ one.description | short(160) }}
+<tr class="{{ one.sign }}" id="finding-{{ loop.index }}">
+<th scope="row"><span class="mark" aria-hidden="true"></span>{{ loop.index }}. {{ one.description | short(160) }}
 <span class="aside origin">{{ row.origin }}</span>
 {% if one.aliases %}<span class="aside also">also: {{ one.aliases | join("; ") | short(120) }}</span>{% endif %}</th>
 <td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
@@ -63,10 +67,14 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
 {% endif %}
 </svg></td>
+<td class="number" data-label="Left after correction"><span>{{ one.after.value | points }}</span>
+<span class="aside">{{ one.after.interval | bounds }}</span>
+{% if row.mended %}<span class="aside mark-word{{ " proven" if row.mended != view.mended }}">{{ row.mended }}</span>\
+{% endif %}</td>
 <td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}</span></td>
 </tr>
 {% if row.examples %}
-<tr class="{{ one.sign }} beneath"><td colspan="7"><details><summary>{{ row.telling }}: {{ row.examples | length }}
+<tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{ row.telling }}: {{ row.examples | length }}
 example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
 </summary>
 {{ examples(row.examples) }}</details></td></tr>
@@ -79,18 +87,20 @@ the accuracy expected at these confidences, minus the confidence. Hidden is the 
 more (+) or less (−) often a group is right than other rows of equal confidence that belong to the same groups above it
 in this list. Its p-value asks whether that number is zero, and its 95&nbsp;% interval holds the values that the same
 test does not reject. Both allow for the choice among all groups tested, and so does the number itself: a group that is
-chosen because it looks extreme looks more extreme than it is.{% if view.more %} {{ view.more | count }} more findings
-are in findings.parquet.{% endif %}</p>
+chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
+rows of equal corrected confidence, each row corrected by fits that have not seen its outcome. Its 95&nbsp;% interval is
+of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %}
+ {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
-<p class="caption">By themselves, {{ "these values differ" if view.accounted | length > 1 else "this value differs" }}
-from rows of equal confidence too, but the findings explain this in part or whole, and what they leave is not
-proven:
-{% for one in view.accounted[:view.most] %}<span class="{{ one.sign }}">{{ one.description | short(80) }} ({{
-one.n | count }} rows, hidden {{ one.hidden.value | points }} points; {% if one.beyond.value is none %}the findings
-explain all of it{% else %}beyond the findings {{ one.beyond.value | points }}, {{ one.beyond.interval | bounds }}\
-{% endif %})</span>{{ "; " if not loop.last else "." }}
-{% endfor %}{% if view.accounted | length > view.most %} {{ (view.accounted | length - view.most) | count }} more are
-in summary.json.{% endif %}</p>
+<p class="caption">{{ view.accounted | count }} more value{{ "s of columns differ" if view.accounted > 1 else
+" of a column differs" }} from rows of equal confidence, too, each by itself; but the findings explain this in part or
+whole, and what they leave is not proven.
+{% if view.tables %}
+The <a href="#columns">tables of the columns</a> mark them.
+{% else %}
+They are listed in summary.json.
+{% endif %}
+</p>
 {% endif %}
 {% endif %}
 """
@@ -108,6 +118,11 @@ class FindingRow:
     def telling(self) -> str:
         """What its examples are."""
         return TELLING.get(self.finding.sign, "Examples")
+
+    @property
+    def mended(self) -> str:
+        """What the correction makes of it, in words; empty where the run does not say."""
+        return MENDING.get(mending(self.finding.sign, self.finding.after.interval) or "", "")
 
     @property
     def origin(self) -> str:
@@ -132,8 +147,9 @@ class FindingsView:
     more: int
     method: FindingsMethod
     axis: Scale
-    accounted: tuple[Finding, ...]
-    most: int = SHOWN
+    accounted: int
+    tables: bool
+    mended: str = MENDING[MENDED]
 
     @property
     def kind(self) -> str:
@@ -171,7 +187,7 @@ def view(source: Source) -> FindingsView | None:
         return None
     rows, axis = rows_of(source, SHOWN)
     more = max(0, len(source.summary.findings) - SHOWN)
-    return FindingsView(rows, more, method, axis, source.summary.accounted_for)
+    return FindingsView(rows, more, method, axis, len(source.summary.accounted_for), bool(source.columns))
 
 
 PANEL = Panel("findings", "Findings: groups that no reliability diagram shows", view, TEMPLATE, contents="Findings")

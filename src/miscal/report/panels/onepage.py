@@ -15,9 +15,9 @@ from miscal.report.panels.verdict import view as verdict_view
 from miscal.report.source import Source
 
 #: What fits on the sheet together with alarms and a long verdict.
-MAX_FINDINGS = 7
+MAX_FINDINGS = 6
 MAX_ALARMS = 3
-MAX_VERDICT = 600
+MAX_VERDICT = 900
 
 TEMPLATE = """{% from "axes.html" import axes %}
 {% if view.alarms %}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from miscal.base.document import Measure
 from miscal.discovery.summary import Score, Summary
+from miscal.discovery.wording import mending_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel
 from miscal.report.source import Source
@@ -13,6 +14,7 @@ from miscal.report.texts import first_sentence, short
 TEMPLATE = """
 <p class="sentence">{{ view.shown }}</p>
 {% if view.hidden %}<p class="sentence hidden-part">{{ view.hidden }}</p>{% endif %}
+{% if view.mending %}<p class="sentence hidden-part">{{ view.mending }}</p>{% endif %}
 <dl class="tiles">
 {% for limit in view.limits %}
 <div class="tile">
@@ -109,12 +111,14 @@ class VerdictLimit:
 class VerdictView:
     """The verdict, the certified limits, and the summary for the headline numbers.
 
-    `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest; `before` and `after` are the
-    scores of all rows that testify, uncorrected and corrected.
+    `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the
+    correction leaves of the findings; `before` and `after` are the scores of all rows that testify, uncorrected and
+    corrected.
     """
 
     shown: str
     hidden: str
+    mending: str
     limits: tuple[VerdictLimit, VerdictLimit]
     summary: Summary
     before: Score | None
@@ -134,13 +138,16 @@ def view(source: Source) -> VerdictView:
     total = "mean absolute difference between the confidence and the probability of being right"
     hidden = "mean absolute miscalibration that the confidence alone does not explain"
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
-    shown, hidden_part = first_sentence(summary.verdict)
+    said = mending_of(summary)
+    mending = said if summary.verdict.endswith(said) else ""
+    shown, hidden_part = first_sentence(summary.verdict.removesuffix(mending))
     total_low, smece = rounded_down(proof.lower_bound_total), summary.global_.smece
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total_low == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
     return VerdictView(
         shown=short(shown, 2000),
         hidden=short(hidden_part, 2000),
+        mending=short(mending, 2000),
         limits=(
             VerdictLimit(
                 label="Miscalibration",

@@ -69,7 +69,7 @@ def candidates(sides: Sides) -> Candidates:
     """Name the groups of the rows compared, and place the findings of both ledgers among them."""
     columns, _ = sides.columns()
     shared = _named(columns, sides.text(), len(sides.a) if sides.paired else len(sides.a) + len(sides.b))
-    place = _places(shared)
+    place = shared.places
     extra, found, lost = _Extra(sides, len(shared)), {}, []
     for name, side in (("a", sides.a), ("b", sides.b)):
         for finding in side.rows.run.summary.findings:
@@ -99,11 +99,6 @@ def _named(columns: dict[str, np.ndarray], text: tuple[str, ...] | None, n: int)
     return named_groups(columns, text)
 
 
-def _places(groups: Groups) -> dict[Condition, int]:
-    """Place of each condition among the groups; of equal rows, several conditions have one place."""
-    return {one: k for k, others in enumerate(groups.also) for one in (*others, groups.conditions[k])}
-
-
 class _Extra:
     """Findings that the groups of the compared rows do not hold: their rows are told by the groups of their own run."""
 
@@ -121,7 +116,7 @@ class _Extra:
         if name not in self.named:
             self.named[name] = _named(side.rows.columns, side.rows.named_text, len(side.rows))
         groups = self.named[name]
-        at = _places(groups).get(finding.condition)
+        at = groups.places.get(finding.condition)
         if at is None:
             return None
         inside = csc_array(groups.rows(at)[side.at][:, None].astype(np.float64))

@@ -1,0 +1,122 @@
+"""The tables of the named columns, as ``columns.parquet`` and back: a row for each value."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pydantic
+
+from miscal.base.document import Measure
+from miscal.base.errors import CorruptFile
+from miscal.base.json_values import interval, plain
+from miscal.findings.ledger import ColumnValue
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SIZES = ("residual", "hidden", "after", "beyond")
+"""What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
+
+Tables = Mapping[str, tuple[ColumnValue, ...]]
+"""The values of each column, by its name."""
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """The table of one column.
+
+    Attributes
+    ----------
+    column : str
+    evidence : str
+        Which rows it is of: ``"all"`` rows, or the ``"test"`` rows alone.
+    n : int
+        Their number.
+    values : tuple of ColumnValue
+        In the order in which they are shown.
+    """
+
+    column: str
+    evidence: str
+    n: int
+    values: tuple[ColumnValue, ...]
+
+    def to_json(self) -> str:
+        """Return the table as JSON text, every number with an interval as ``{value, interval}``."""
+        about = {"column": self.column, "evidence": self.evidence, "n": self.n}
+        values = [{"column": one.column, "value": one.value, **one.model_dump(mode="json")} for one in self.values]
+        return json.dumps(plain(about | {"values": values}), indent=1, allow_nan=False) + "\n"
+
+
+def columns_table(values: Iterable[ColumnValue]) -> "pl.DataFrame":
+    """Write the values of columns down, a row each.
+
+    Returns
+    -------
+    polars.DataFrame
+        The content of ``columns.parquet``; no rows where no column is named.
+    """
+    import polars as pl
+
+    return pl.DataFrame([_row(one) for one in values], schema=schema(), orient="row")
+
+
+def schema() -> "dict[str, Any]":
+    """Return the columns of ``columns.parquet`` and their types."""
+    import polars as pl
+
+    sizes = [f"{name}{end}" for name in SIZES for end in ("", "_low", "_high")]
+    return {
+        "column": pl.String,
+        "value": pl.String,
+        "n": pl.Int64,
+        **dict.fromkeys(("share", "accuracy", "confidence", *sizes[:-3]), pl.Float64),
+        "mark": pl.String,
+        "finding": pl.Int64,
+        **dict.fromkeys(sizes[-3:], pl.Float64),
+        "condition": pl.String,
+    }
+
+
+def tables_of(frame: "pl.DataFrame", *, name: str = "columns.parquet") -> Tables:
+    """Read the tables of columns back; messages call the file `name`.
+
+    Raises
+    ------
+    CorruptFile
+        If it lacks a column, or holds what is no condition.
+
+    Examples
+    --------
+    >>> dict(tables_of(columns_table(())))
+    {}
+    """
+    missing = [column for column in schema() if column not in frame.columns]
+    if missing:
+        raise CorruptFile(f"{name}: column {', '.join(missing)} is missing; run `miscal discover` again")
+    try:
+        values = [_value(row) for row in frame.to_dicts()]
+    except (ValueError, TypeError, pydantic.ValidationError) as error:
+        raise CorruptFile(
+            f"{name} holds no tables of columns ({str(error)[:200]}); run `miscal discover` again"
+        ) from None
+    return {column: tuple(some) for column, some in groupby(values, key=lambda one: one.column)}
+
+
+def _row(one: ColumnValue) -> dict[str, Any]:
+    stored = one.model_dump(mode="json")
+    row = stored | {"value": one.value, "condition": json.dumps(stored["condition"])}
+    for name in SIZES:
+        low, high = stored[name]["interval"] or (None, None)
+        row |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
+    return {name: plain(row[name]) for name in schema()}
+
+
+def _value(row: Mapping[str, Any]) -> ColumnValue:
+    sizes = {
+        name: Measure(value=row[name], interval=interval(row[f"{name}_low"], row[f"{name}_high"])) for name in SIZES
+    }
+    stored = {name: row[name] for name in ("column", "n", "share", "accuracy", "confidence", "mark", "finding")}
+    return ColumnValue.model_validate({**stored, **sizes, "condition": json.loads(row["condition"])})

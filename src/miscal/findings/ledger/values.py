@@ -1,0 +1,232 @@
+"""Tables of columns: every value with its numbers, what the correction leaves of it, and what the ledger says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from pydantic import FiniteFloat, NonNegativeInt
+
+from miscal.base.document import Measure, Part, Text
+from miscal.base.json_values import clean_text
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.survey_design import average
+from miscal.findings.conditions import Stored
+from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.ledger.groups import ColumnGroups, Groups
+from miscal.findings.ledger.scan import TestedGroup
+from miscal.findings.ledger.settings import LedgerSettings
+from miscal.findings.ledger.sizes import hidden_interval, hidden_size, left_by
+
+FINDING, EXPLAINED, NOT_DISTINGUISHABLE = "finding", "explained", "not distinguishable"
+FEW_ROWS, NOT_TESTED = "too few rows", "not tested"
+"""Marks of values."""
+
+
+class ColumnValue(Part):
+    """A value of a column, or a bin of its numbers or dates, or its missing values.
+
+    Attributes
+    ----------
+    column : str
+    condition : Condition
+        Which rows have it.
+    n : int
+        Its rows, at least one.
+    share : float
+        Of the rows that testify to the findings, in (0, 1]; of their weight where they count unequally, as all means.
+    accuracy, confidence : float
+        Means over its rows, in [0, 1].
+    residual : Measure
+        Accuracy less confidence, negative where over-confident.
+    hidden : Measure
+        Mean of y - E[y | f]; negative where less often right than rows of equal confidence.
+    after : Measure
+        Mean of y - E[y | corrected confidence]; undefined where no correction was given. Each of these three has the
+        95 % interval of this one value.
+    mark : str
+        ``"finding"``: its rows are those of a finding. ``"explained"``: it differs from rows of equal confidence by
+        itself, beyond the cut of the findings, but these account for it in part or whole. ``"not distinguishable"``:
+        it is not beyond that cut. ``"too few rows"``, or too few other rows, to be tested. ``"not tested"``: its rows
+        are no candidate, since equal numbers left fewer bins.
+    finding : int or None
+        Number of the finding, from 1: the one that it is, or the one that alone accounts for most of it.
+    beyond : Measure
+        Of a finding and of what findings account for: the difference from rows of equal confidence that the other
+        findings leave, with an interval that allows for the choice. Undefined where they leave nothing to measure.
+    """
+
+    column: Text
+    condition: Stored
+    n: NonNegativeInt
+    share: FiniteFloat
+    accuracy: FiniteFloat
+    confidence: FiniteFloat
+    residual: Measure
+    hidden: Measure
+    after: Measure = Measure(value=None)
+    mark: str
+    finding: int | None = None
+    beyond: Measure = Measure(value=None)
+
+    @property
+    def value(self) -> str:
+        """The value in words, without its column: ``"law"``, ``"from 20 to below 30"``, ``"(missing)"``.
+
+        Examples
+        --------
+        >>> law, zero = Value("subject", "law", "text"), Measure(value=0.0, interval=(-0.1, 0.1))
+        >>> means = {"share": 0.1, "accuracy": 0.5, "confidence": 0.5, "residual": zero, "hidden": zero}
+        >>> ColumnValue(column="subject", condition=law, n=9, **means, mark=FEW_ROWS).value
+        'law'
+        """
+        return clean_text(self.condition.words).removeprefix(f"{self.column} ").removeprefix("= ")
+
+    @property
+    def told(self) -> str:
+        """The mark in words, with the number of the finding: ``"explained by finding 2"``.
+
+        It is explained in part where something in its own direction is left.
+        """
+        if self.mark == FINDING:
+            return f"finding {self.finding}"
+        if self.mark != EXPLAINED:
+            return self.mark
+        part = (self.beyond.value or 0.0) * (self.hidden.value or 0.0) > 0
+        return f"explained {'in part ' if part else ''}by finding {self.finding}"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a value of a column of texts, which has no order of its own."""
+        return isinstance(self.condition, Value) and self.condition.of == "text"
+
+
+def column_values(
+    rows: LabelledRows,
+    corrected: LabelledRows | None,
+    groups: Groups,
+    chosen: Sequence[TestedGroup],
+    alone: Sequence[TestedGroup],
+    settings: LedgerSettings,
+) -> tuple[ColumnValue, ...]:
+    """Measure every value of every column, and mark it as the ledger does.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    corrected : LabelledRows or None
+        The same rows after a correction.
+    groups : Groups
+        Of the same rows, with their columns.
+    chosen, alone : sequence of TestedGroup
+        What the scan found among these groups (:func:`.scan.scan`).
+    settings : LedgerSettings
+
+    Returns
+    -------
+    tuple of ColumnValue
+        Column by column. Bins of numbers and dates are in their order, missing values last. Texts begin with the value
+        that is right least often beside rows of equal confidence; those of too few rows come last, the largest first.
+
+    Examples
+    --------
+    >>> from miscal.findings.ledger import LEDGER_DEFAULTS, named_groups
+    >>> y, half = np.repeat([1.0, 0.0, 1.0], [30, 30, 3]), np.full(63, 0.5)
+    >>> groups = named_groups({"kind": np.repeat(["art", "law", "sums"], [30, 30, 3])})
+    >>> found = column_values(LabelledRows(y, half, half), None, groups, (), (), LEDGER_DEFAULTS)
+    >>> [(one.value, one.n, one.hidden.value, one.mark) for one in found[1:]]
+    [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
+    """
+    marks = _Marks(groups, chosen, alone, settings)
+    tables = (_ordered(_values(part, rows, corrected, marks, settings)) for part in groups.columns)
+    return tuple(value for table in tables for value in table)
+
+
+def _values(
+    part: ColumnGroups, rows: LabelledRows, corrected: LabelledRows | None, marks: _Marks, settings: LedgerSettings
+) -> Iterator[ColumnValue]:
+    order = np.argsort(part.codes, kind="stable")
+    cells, first = np.unique(part.codes[order], return_index=True)
+    sizes = dict(zip(cells.tolist(), np.diff(np.r_[first, len(order)]).tolist(), strict=True))
+    total = rows.mass.sum()
+    for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
+        own = rows.take(inside)
+        confidence, level = average(own.confidence, own.weight), settings.significance
+        accuracy = average(own.correct, own.weight)
+        # the interval of the hidden residual, with the confidence in place of the rate expected
+        effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
+        ends = hidden_interval(own.correct, own.confidence, level, effect, own.weight)
+        mark, finding, beyond = marks.of(part, cell, sizes)
+        yield ColumnValue(
+            column=part.column,
+            condition=part.cells[cell],
+            n=len(own),
+            share=float(rows.mass[inside].sum() / total),
+            accuracy=accuracy,
+            confidence=confidence,
+            residual=Measure(value=accuracy - confidence, interval=ends),
+            hidden=hidden_size(own, level),
+            after=left_by(corrected, inside, level),
+            mark=mark,
+            finding=finding,
+            beyond=beyond,
+        )
+
+
+def _ordered(values: Iterable[ColumnValue]) -> list[ColumnValue]:
+    listed = list(values)
+    if not any(one.is_text for one in listed):
+        return listed
+    return sorted(listed, key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
+
+
+class _Marks:
+    """What the ledger says of each candidate."""
+
+    def __init__(
+        self, groups: Groups, chosen: Sequence[TestedGroup], alone: Sequence[TestedGroup], settings: LedgerSettings
+    ) -> None:
+        self.places, self.least = groups.places, settings.min_rows
+        self.findings = {one.group: (place, one.beyond) for place, one in enumerate(chosen, start=1)}
+        self.explained = {one.group: (one.by + 1, one.beyond) for one in alone if one.by is not None}
+
+    def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int]) -> tuple[str, int | None, Measure]:
+        """Return the mark of a cell, the number of the finding that it names, and what the findings leave of it."""
+        if (group := self.places.get(part.cells[cell])) is not None:
+            return self._group(group)
+        n, every = sizes[cell], sum(sizes.values())
+        if min(n, every - n) < self.least:
+            return FEW_ROWS, None, Measure(value=None)
+        others = [other for other in sizes if other != cell]
+        if len(others) == 1 and (group := self.places.get(part.cells[others[0]])) is not None:
+            return self._complement(group)
+        return NOT_TESTED, None, Measure(value=None)
+
+    def _group(self, group: int) -> tuple[str, int | None, Measure]:
+        if group in self.findings:
+            return FINDING, *self.findings[group]
+        if group in self.explained:
+            return EXPLAINED, *self.explained[group]
+        return NOT_DISTINGUISHABLE, None, Measure(value=None)
+
+    def _complement(self, group: int) -> tuple[str, int | None, Measure]:
+        """Mark the other of two values, which are one question: what is said of one is said of both."""
+        mark, finding, beyond = self._group(group)
+        if mark == FINDING:
+            return EXPLAINED, finding, Measure(value=None)
+        return mark, finding, mirrored(beyond)
+
+
+def mirrored(size: Measure) -> Measure:
+    """Return a size in the other direction.
+
+    Examples
+    --------
+    >>> mirrored(Measure(value=-0.1, interval=(-0.3, 0.1))).interval, mirrored(Measure(value=None)).value is None
+    ((-0.1, 0.3), True)
+    """
+    if size.value is None:
+        return size
+    low, high = size.interval or (None, None)
+    ends = None if low is None or high is None else (-high, -low)
+    return Measure(value=-size.value, interval=ends)

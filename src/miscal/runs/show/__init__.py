@@ -1,0 +1,1 @@
+"""Show the table of a column of a finished run."""

@@ -1,0 +1,33 @@
+"""What the correction leaves of a finding is what field.parquet gives, by rows that each correction had not seen."""
+
+import numpy as np
+import pytest
+
+import miscal
+from miscal.discovery.estimating import expected_outcome
+from miscal.findings.conditions.frame import Frame
+
+from .test_statements import world
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_what_is_left_is_the_mean_over_the_rows_of_the_finding(split):
+    data, options = world(2, 500), {}
+    if split:
+        data["split"], options = np.resize(["train", "test", "train", "test", "val"], 500), {"split": "split"}
+    triples = miscal.read_triples(data, features="x_*", metadata="kind", **options)
+    found = miscal.discover(triples, seed=0, map_method="pca", n_jobs=1)
+    assert found.summary.findings
+    corrected = found.table["corrected"].to_numpy()
+    left = triples.correct - expected_outcome(triples, 0, corrected)
+    testifies = triples.split == "test" if split else np.ones(500, bool)
+    columns = {"kind": triples.metadata["kind"], **{f"x_{i}": triples.X[:, i] for i in range(3)}}
+    table = found.findings.to_dicts()
+    named = 0
+    for one, row in zip(found.summary.findings, table, strict=True):
+        assert (row["after"], row["after_low"], row["after_high"]) == (one.after.value, *one.after.interval)
+        if one.source == "named":
+            inside = one.condition.rows(Frame(500, columns)) & testifies
+            assert one.after.value == pytest.approx(left[inside].mean())
+            named += 1
+    assert named
