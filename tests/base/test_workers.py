@@ -178,3 +178,22 @@ def test_threads_are_of_this_process():
         names = {ended.result().name for ended in workers.run([WorkItem("name", threading.current_thread)] * 4)}
     assert threading.current_thread().name not in names
     assert len(names) <= 2
+
+
+def deaf(path):
+    """Lose the exit that a signal asks for, as a library does that calls back while it comes."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    path.touch()
+    time.sleep(1000)
+
+
+def test_a_process_that_does_not_hear_is_ended_all_the_same(monkeypatch, tmp_path):
+    monkeypatch.setattr("miscal.base.workers.GRACE_SECONDS", 0.2)
+    with Processes(1) as workers:
+        workers.submit(WorkItem("pid", os.getpid))
+        pid = workers.next().result()
+        workers.submit(WorkItem("deaf", deaf, (tmp_path / "deaf",)))
+        while not (tmp_path / "deaf").exists():
+            time.sleep(0.01)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,9 @@ from miscal.base.threads import one_thread
 ENGINES = ("local", "ray")
 RAY_RETRIES = 3
 """How often Ray tries a task again whose worker died."""
+
+GRACE_SECONDS = 10.0
+"""Time that a process has to tidy up once it was told to end."""
 
 
 @dataclass(frozen=True)
@@ -300,9 +304,20 @@ class Processes(_Pool):
 
     def close(self) -> None:
         """End the processes, what they compute included."""
-        for worker in [*self._free, *self._busy.values()]:
-            for process in list((worker.pool._processes or {}).values()):
-                process.terminate()
+        workers = [*self._free, *self._busy.values()]
+        processes = [one for worker in workers for one in list((worker.pool._processes or {}).values())]
+        for process in processes:
+            process.terminate()
+        # an exit that is raised while a library calls back is lost: such a process goes on, and is ended at once
+        ended: set[Any] = set()
+        late = time.monotonic() + GRACE_SECONDS
+        while len(ended) < len(processes) and time.monotonic() < late:
+            waiting = [one.sentinel for one in processes if one.sentinel not in ended]
+            ended |= set(connection.wait(waiting, late - time.monotonic()))
+        for process in processes:
+            if process.sentinel not in ended:
+                process.kill()
+        for worker in workers:
             worker.pool.shutdown(wait=True, cancel_futures=True)
 
 
