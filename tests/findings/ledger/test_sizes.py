@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from miscal.calibration.labelled_rows import LabelledRows
@@ -66,7 +66,9 @@ def test_the_first_size_is_the_difference_from_other_rows_of_the_stratum(seed):
     groups = named_groups(columns)
     for one in scan(LabelledRows(correct, confidence, confidence), groups)[0][:1]:
         inside = groups.rows(one.group)
-        # with one confidence the strata are cut at random, so that only nearly equal numbers can be asked for
+        # with one confidence the strata are cut at random, so that only nearly equal numbers can be asked for, and of
+        # few rows not even these
+        assume(inside.sum() >= 60)
         plain = correct[inside].mean() - correct[~inside].mean()
         assert abs(one.beyond.value - plain * shrinkage(abs(one.z), 3.0)) < 0.1
 

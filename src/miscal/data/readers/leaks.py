@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
+from miscal.base.precision import LARGEST_SINGLE
 from miscal.data.encoders.kinds import KINDS, CategoryColumn
 
 LEAST_AUC = 0.98
@@ -76,7 +77,9 @@ def _told(series: pl.Series, name: str, y: np.ndarray) -> np.ndarray | None:
     if isinstance(column, CategoryColumn):
         return _rates(column.codes(series)[:, 0], y, folds.split(y, y))
     tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0)
-    return cross_val_predict(tree, column.numbers(series), y, cv=folds, method="predict_proba")[:, 1]
+    # trees of scikit-learn compare in single precision, beyond whose range nothing is told apart
+    numbers = np.clip(column.numbers(series), -LARGEST_SINGLE, LARGEST_SINGLE)
+    return cross_val_predict(tree, numbers, y, cv=folds, method="predict_proba")[:, 1]
 
 
 def _rates(codes: np.ndarray, y: np.ndarray, folds) -> np.ndarray:
