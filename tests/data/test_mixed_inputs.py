@@ -158,6 +158,17 @@ def test_columns_that_say_nothing_are_hardly_ever_leaks():
     assert wrong <= 1
 
 
+def test_an_encoder_of_an_earlier_version_makes_what_it_made():
+    parts = [{"type": "number"}, {"type": "category", "categories": ["a", "b"]}, {"type": "list", "width": 2}]
+    old = encoder_from_state({"kind": "features", "columns": ["age", "kind", "v"], "parts": parts}, {})
+    new = pl.DataFrame({"age": [20, 30], "kind": ["b", "c"], "v": [[1.0, 2.0], [3.0, 4.0]]})
+    X = old.transform(new)
+    np.testing.assert_array_equal(X, [[20, 0, 1, 1, 2], [30, 0, 0, 3, 4]])
+    assert old.names == ("age", "kind=a", "kind=b", "v[0]", "v[1]")
+    assert old.columns_of(X)["kind"].tolist() == ["b", "(other)"]
+    assert encoder_from_state(*old.state()).transform(new).tolist() == X.tolist()
+
+
 def test_many_numbered_columns_are_an_embedding():
     data = pl.DataFrame({f"x_{j}": RNG.normal(size=30) for j in range(50)} | {"kind": ["a", "b"] * 15})
     encoder = FeatureColumns(data.columns).fit(data)

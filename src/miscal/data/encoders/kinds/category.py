@@ -27,6 +27,8 @@ class CategoryColumn:
     categories : tuple of str
         Sorted.
     blank : bool
+    levelled : bool
+        Whether there are codes: models of earlier versions have none.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class CategoryColumn:
     column: str
     categories: tuple[str, ...]
     blank: bool = False
+    levelled: bool = True
 
     @property
     def shown(self) -> str:
@@ -60,7 +63,7 @@ class CategoryColumn:
     @property
     def levels(self) -> tuple[str, ...]:
         """Name of the column of :meth:`codes`."""
-        return (f"level of {self.column}",)
+        return (f"level of {self.column}",) if self.levelled else ()
 
     @classmethod
     def reads(cls, series: pl.Series) -> bool:
@@ -78,28 +81,34 @@ class CategoryColumn:
         """Return 1 in the column of a row's category, 0 elsewhere."""
         if not self.names:
             return np.zeros((len(series), 0))
-        return (self.codes(series) == np.arange(len(self.names))).astype(np.float64)
+        return (self._places(series)[:, None] == np.arange(len(self.names))).astype(np.float64)
 
     def codes(self, series: pl.Series) -> np.ndarray:
         """Return the place of each row's category; blanks have the last."""
+        return self._places(series)[:, None] if self.levelled else np.zeros((len(series), 0), dtype=np.int64)
+
+    def _places(self, series: pl.Series) -> np.ndarray:
         import polars as pl
 
         places = dict(zip(self.categories, range(len(self.categories)), strict=True))
         known = series.cast(pl.String).replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
         blank = series.is_null().to_numpy()
-        return np.where(blank, len(self.categories) if self.blank else -1, known)[:, None]
+        return np.where(blank, len(self.categories) if self.blank else -1, known)
 
     def unknown(self, series: pl.Series) -> np.ndarray:
         """Find categories that `fit` did not see, and blanks where there were none."""
-        return self.codes(series)[:, 0] < 0
+        return self._places(series) < 0
 
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the categories, None where blank, "(other)" where not seen by `fit`."""
-        return np.array([*self.categories, None, OTHER], dtype=object)[np.where(codes < 0, -1, codes)[:, 0]]
+        # without codes, the category is the column that holds a 1
+        place = codes[:, 0] if self.levelled else np.where(numbers.any(1), numbers.argmax(1), -1)
+        return np.array([*self.categories, None, OTHER], dtype=object)[np.where(place < 0, -1, place)]
 
     def state(self) -> dict[str, Any]:
         """Return the saved form."""
-        return {"type": self.type, "categories": list(self.categories), "blank": self.blank}
+        content = {"type": self.type, "categories": list(self.categories), "blank": self.blank}
+        return content | {"levelled": self.levelled}
 
     @classmethod
     def from_state(cls, column: str, state: dict[str, Any]) -> Self:
@@ -107,4 +116,4 @@ class CategoryColumn:
         categories = state["categories"]
         if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
             raise ValueError(f"the categories of {column!r} must be texts")
-        return cls(column, tuple(categories), bool(state.get("blank", False)))
+        return cls(column, tuple(categories), bool(state.get("blank", False)), bool(state.get("levelled", False)))
