@@ -9,6 +9,8 @@ from miscal.findings.conditions.frame import Frame
 
 from .test_statements import world
 
+pytestmark = pytest.mark.usefixtures("few_folds")
+
 
 @pytest.mark.parametrize("split", [False, True])
 def test_what_is_left_is_the_mean_over_the_rows_of_the_finding(split):
