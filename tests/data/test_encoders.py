@@ -21,7 +21,7 @@ from miscal.data.encoders import (
     encoder_from_state,
     text_encoder,
 )
-from miscal.data.encoders.features import FEW_CATEGORIES
+from miscal.data.encoders.kinds.category import FEW_CATEGORIES
 from miscal.data.encoders.sentence import default_sentence_model
 from miscal.data.readers import read_triples
 from miscal.data.triples import InputLayout

@@ -309,13 +309,9 @@ class Processes(_Pool):
         for process in processes:
             process.terminate()
         # an exit that is raised while a library calls back is lost: such a process goes on, and is ended at once
-        ended: set[Any] = set()
         late = time.monotonic() + GRACE_SECONDS
-        while len(ended) < len(processes) and time.monotonic() < late:
-            waiting = [one.sentinel for one in processes if one.sentinel not in ended]
-            ended |= set(connection.wait(waiting, late - time.monotonic()))
         for process in processes:
-            if process.sentinel not in ended:
+            if not connection.wait([process.sentinel], max(0.0, late - time.monotonic())):
                 process.kill()
         for worker in workers:
             worker.pool.shutdown(wait=True, cancel_futures=True)

@@ -174,8 +174,8 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     Examples
     --------
     >>> [told] = leak_alarms([ColumnReading("minutes late", "number", 90, 0, "...", leak=0.9981)])
-    >>> told.split(",")[0]
-    "The column 'minutes late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998)"
+    >>> told
+    "The column 'minutes late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998), as ..."
     """
     return tuple(
         f"The column {one.name!r} alone ranks outcomes nearly perfectly (area under the ROC curve {one.leak:.3f}), as "

@@ -74,6 +74,7 @@ def summarise(
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
+    readings = _columns_read(triples)
     summary = Summary(
         n=len(triples),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
@@ -82,7 +83,7 @@ def summarise(
         method=model.method,
         evidence=rows.evidence,
         verdict="",
-        alarms=(*alarms(everyone, **named), *leak_alarms(_columns_read(triples))),
+        alarms=(*alarms(everyone, **named), *leak_alarms(readings)),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
@@ -106,7 +107,7 @@ def summarise(
         histogram=measurements.histogram(tested.delta, regime),
         map=map_info,
         data=_data(triples),
-        columns=_columns_read(triples),
+        columns=readings,
         settings=_settings(triples, model, seed, epsilon, min_rows),
         versions=_versions(),
         timing={},

@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.data.encoders.protocol import State, Unknown
-from miscal.data.triples import InputLayout
+from miscal.data.encoders.protocol import PlacesAlone, State, Unknown
 
 
-class Embeddings:
+class Embeddings(PlacesAlone):
     """Embeddings that the user gives with the data, used as they are.
 
     Examples
@@ -31,15 +30,6 @@ class Embeddings:
 
     def __init__(self, n_features: int = 0) -> None:
         self.n_features = n_features
-
-    @property
-    def layout(self) -> InputLayout:
-        """All columns of x are places."""
-        return InputLayout(self.n_features)
-
-    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Return none: nobody reads the coordinates of an embedding."""
-        return {}
 
     def describe(self) -> str:
         """Say how x was made."""

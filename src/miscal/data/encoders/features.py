@@ -13,7 +13,8 @@ import numpy as np
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError
-from miscal.data.encoders.kinds import KINDS, CategoryColumn, ColumnKind, NumberColumn
+from miscal.data.encoders.kinds import KINDS, CategoryColumn, ColumnKind, NumberColumn, kind_of
+from miscal.data.encoders.kinds.category import hardly_repeats
 from miscal.data.encoders.protocol import State, Unknown
 from miscal.data.triples import InputLayout
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 MOST_NUMBERED = 40
 """More number columns than this whose names are one stem and a running number (x_0, x_1, ...) are an embedding."""
-FEW_CATEGORIES = 50
-"""Text with more distinct values than this must repeat them to be categories."""
 
 
 class FeatureColumns:
@@ -165,7 +164,7 @@ def _numbered(columns: Sequence[str]) -> frozenset[str]:
 
 
 def _fitted(series: pl.Series, column: str) -> ColumnKind:
-    kind = next((kind for kind in KINDS if kind.reads(series)), None)
+    kind = kind_of(series)
     if kind is None:
         raise InputError(
             f"column {column!r} cannot be a feature: its type is {series.dtype}; "
@@ -178,7 +177,7 @@ def _fitted(series: pl.Series, column: str) -> ColumnKind:
 
 def _refuse_sentences(series: pl.Series, column: str) -> None:
     distinct = series.drop_nulls().n_unique()
-    if distinct > FEW_CATEGORIES and distinct > (len(series) - series.null_count()) / 2:
+    if hardly_repeats(distinct, len(series) - series.null_count()):
         values = value_list(series.cast(str).drop_nulls().unique().sort().to_list())
         raise InputError(
             f"column {column!r} is text with {distinct} distinct values ({values}) in {len(series)} rows, which "
@@ -193,7 +192,7 @@ def _of_kind(series: pl.Series, kind: ColumnKind) -> pl.Series:
 
     if series.null_count() == len(series) and kind.blank:
         return series.cast({"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String))
-    now = next((one for one in KINDS if one.reads(series)), None)
+    now = kind_of(series)
     if now is None or now.type != kind.type or kind.type == "list":
         found = None if now is None else now.fit(series, kind.column)
         if found != kind:

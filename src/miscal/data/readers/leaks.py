@@ -9,7 +9,7 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.precision import LARGEST_SINGLE
-from miscal.data.encoders.kinds import KINDS, CategoryColumn
+from miscal.data.encoders.kinds import CategoryColumn, kind_of
 
 LEAST_AUC = 0.98
 """Area under the ROC curve from which a single column tells too much."""
@@ -52,6 +52,8 @@ def leaks(
     """
     from sklearn.metrics import roc_auc_score
 
+    if not names:
+        return {}
     some = np.random.default_rng((seed, MOST_ROWS)).permutation(len(correct))[:MOST_ROWS]
     y = correct[some]
     if min(y.sum(), len(y) - y.sum()) < FOLDS or roc_auc_score(y, confidence[some]) >= GOOD_CONFIDENCE:
@@ -69,7 +71,7 @@ def _told(series: pl.Series, name: str, y: np.ndarray) -> np.ndarray | None:
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.tree import DecisionTreeClassifier
 
-    kind = next((kind for kind in KINDS if kind.reads(series)), None)
+    kind = kind_of(series)
     if kind is None or kind.type == "list":
         return None
     column = kind.fit(series, name)

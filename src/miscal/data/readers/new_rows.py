@@ -103,10 +103,7 @@ class NewSource:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns taken for confidence and x."""
-        x = {"text": self.inputs.text, "features": list(self.inputs.features)}.get(self.inputs.kind)
-        if self.inputs.kind != "features" and self.inputs.features:
-            x = [*([x] if x else []), *self.inputs.features]
-        return {"confidence": self.confidence, "x": x}
+        return {"confidence": self.confidence, "x": self.inputs.made_of()}
 
     @property
     def notes(self) -> tuple[str, ...]:

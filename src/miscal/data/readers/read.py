@@ -193,7 +193,9 @@ def read_triples(
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     rows, weights, about_weights = _weighed(rows, roles)
-    readings, inputs, roles = _without_leaks(rows, readings, inputs, roles, allowed, seed)
+    f, clipped = confidences(rows, roles.confidence)
+    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
+    readings, inputs, roles = _without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
     options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
         "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding,
         "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
@@ -202,7 +204,8 @@ def read_triples(
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
     made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
-    return _assembled(rows, roles, inputs, (*notes, *about_weights), made, seed, embed_model, weights)
+    notes = (*notes, *about_weights, *clipped)
+    return _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
@@ -294,12 +297,18 @@ def _allowed(names: str | Sequence[str], table: Table) -> tuple[str, ...]:
 
 
 def _without_leaks(
-    rows: TableRows, readings: Sequence[ColumnReading], inputs: XSource, roles: Roles, allowed: Sequence[str], seed: int
+    rows: TableRows,
+    f: np.ndarray,
+    y: np.ndarray,
+    readings: Sequence[ColumnReading],
+    inputs: XSource,
+    roles: Roles,
+    allowed: Sequence[str],
+    seed: int,
 ) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
     """Leave columns out that tell the outcome nearly perfectly; rows that testify by a split have no say in it."""
     asked = [name for name in dict.fromkeys((*inputs.features, *roles.metadata)) if name not in allowed]
-    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
-    f, teaching = confidences(rows, roles.confidence)[0], np.full(len(y), True)
+    teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     found = leaks(rows.frame.filter(teaching), asked, y[teaching], f[teaching], seed)
@@ -375,6 +384,8 @@ def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | Non
 
 def _assembled(
     rows: TableRows,
+    f: np.ndarray,
+    y: np.ndarray,
     roles: Roles,
     inputs: XSource,
     notes: tuple[str, ...],
@@ -383,8 +394,6 @@ def _assembled(
     embed_model: str | None,
     weights: np.ndarray | None,
 ) -> Triples:
-    f, clipped = confidences(rows, roles.confidence)
-    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
     group = None if roles.group is None else _group(rows, roles.group)
     values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
@@ -401,7 +410,7 @@ def _assembled(
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.metadata},
         row=rows.row.astype(np.int64),
-        notes=(*roles.notes, *rows.notes, *notes, *clipped, *about_split),
+        notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
         encoder=encoder,
         layout=encoder.layout,
@@ -469,14 +478,11 @@ def _some(values: Any, keep: np.ndarray) -> Any:
 def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any]:
     """Say what the summary says of the data."""
     path = str(inputs.embeddings) if isinstance(inputs.embeddings, (str, Path)) else None
-    x = {"text": inputs.text, "features": list(inputs.features)}.get(inputs.kind, path)
-    if inputs.kind != "features" and inputs.features:
-        x = [*([x] if x else []), *inputs.features]
     return {
         "columns": {
             "confidence": roles.confidence,
             "correct": roles.correct,
-            "x": x,
+            "x": inputs.made_of(path),
             "text": inputs.text,
             "metadata": list(roles.metadata),
             "split": roles.split,

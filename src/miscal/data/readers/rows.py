@@ -68,6 +68,13 @@ class XSource:
         """The columns of the table that are needed."""
         return (*self.features, *(name for name in (self.text, self.rows) if name is not None))
 
+    def made_of(self, path: str | None = None) -> str | list[str] | None:
+        """Return what x is made of, for people: the file of embeddings at `path`, a column of text, feature columns."""
+        if self.kind == "features":
+            return list(self.features)
+        places = self.text if self.kind == "text" else path
+        return [*([places] if places else []), *self.features] if self.features else places
+
 
 @dataclass(frozen=True)
 class TableRows:

@@ -165,8 +165,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: In
     mean = rows.mean(0, dtype=np.float64).astype(kind)
     sd = rows.std(0, dtype=np.float64)
     # A column that varies by rounding alone is constant.
-    real = sd > _ROUNDING[kind.name] * np.maximum(np.abs(mean), 1e-30)
-    inverse = np.where(real, 1 / np.where(real, sd, 1.0), 0.0).astype(kind)
+    inverse = _inverse(mean, sd).astype(kind)
     centred = _single((rows - mean) * inverse)
     rotation = _components(centred, AUTO.widest) if d > AUTO.widest else np.zeros((d, 0), np.float32)
     x = centred @ rotation if rotation.shape[1] else centred
@@ -184,14 +183,19 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: In
     return Scaler(mean, inverse, rotation, distance, axes, level, quantiles, beside)
 
 
+def _inverse(mean: Array, sd: Array) -> NDArray[np.float64]:
+    """Invert standard deviations; 0 for a column that varies by no more than rounding in the precision of its mean."""
+    real = sd > _ROUNDING[mean.dtype.name] * np.maximum(np.abs(mean), 1e-30)
+    return np.where(real, 1 / np.where(real, sd, 1.0), 0.0)
+
+
 def _standardised(numbers: Array, rng: np.random.Generator) -> NDArray[np.float64]:
     """Mean and scale of each column, (2, m), by which two random rows are about 1 apart; 0 for one that is constant."""
     numbers = numbers.astype(np.float64)
     if not numbers.shape[1]:
         return np.zeros((2, 0))
     mean, sd = numbers.mean(0), numbers.std(0)
-    real = sd > _ROUNDING["float64"] * np.maximum(np.abs(mean), 1e-30)
-    inverse = np.where(real, 1 / np.where(real, sd, 1.0), 0.0)
+    inverse = _inverse(mean, sd)
     return np.stack([mean, inverse / median_distance((numbers - mean) * inverse, rng, n_pairs=1_000)])
 
 

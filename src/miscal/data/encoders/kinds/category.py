@@ -12,9 +12,24 @@ if TYPE_CHECKING:
 
 MOST_ONE_HOT = 50
 """Up to so many categories each is a column of numbers of its own; more are told by their codes alone."""
+FEW_CATEGORIES = 50
+"""Text with more distinct values than this must repeat them to be categories."""
+LEAST_REPEATED = 0.5
+"""Largest share of the known values that may then be distinct."""
 BLANK = "is blank"
 OTHER = "(other)"
 """What stands for a category that `fit` did not see."""
+
+
+def hardly_repeats(distinct: int, known: int) -> bool:
+    """Tell whether text holds sentences, or names rows: so many distinct values among the known ones.
+
+    Examples
+    --------
+    >>> hardly_repeats(51, 100), hardly_repeats(51, 102), hardly_repeats(50, 50)
+    (True, False, False)
+    """
+    return distinct > FEW_CATEGORIES and distinct > LEAST_REPEATED * known
 
 
 @dataclass(frozen=True)
