@@ -16,6 +16,7 @@ from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.data.column_reading import ColumnReading
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
+from miscal.findings.decisions import Decision
 from miscal.findings.ledger import Finding
 
 SCHEMA_VERSION = 3
@@ -275,6 +276,7 @@ class Summary(Document):
     accounted_for: tuple[Finding, ...] = ()
     places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
+    decisions: tuple[Decision, ...] = ()
     groups: GroupNumbers | None = None
     weights: WeightNumbers | None = None
     curves: Curves
