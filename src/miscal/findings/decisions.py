@@ -197,10 +197,12 @@ class Thresholds:
 
     def among(self, confidence: Floats) -> dict[float, Source]:
         """Return all thresholds that are computed, rising, and where each comes from."""
-        found: dict[float, Source] = dict.fromkeys(threshold_grid(confidence), "grid")
-        found |= dict.fromkeys(self.given, "given")
-        if self.cost is not None:
-            found[implied_threshold(self.cost)] = "cost"
+        implied = () if self.cost is None else (implied_threshold(self.cost),)
+        sources: dict[Source, tuple[float, ...]] = {
+            "grid": threshold_grid(confidence), "given": self.given, "cost": implied,
+        }  # fmt: skip
+        # a later source takes a threshold over from an earlier one
+        found = {threshold: source for source, some in sources.items() for threshold in some}
         return dict(sorted(found.items()))
 
 
