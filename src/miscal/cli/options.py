@@ -117,6 +117,37 @@ def numbers(text: object) -> tuple[float, ...]:
         raise typer.BadParameter(f"must be numbers separated by commas, e.g. 0.2,0.6; got {str(text)!r}") from None
 
 
+def between(text: object) -> float:
+    """Parse a number above 0 and below 1."""
+    try:
+        value = float(str(text))
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"must be a number above 0 and below 1, such as 0.8; got {str(text)!r}")
+    return value
+
+
+def costs(text: object) -> tuple[float, ...]:
+    """Parse the costs of a miss and of a needless action.
+
+    Examples
+    --------
+    >>> costs("9,1")
+    (9.0, 1.0)
+    """
+    try:
+        found = tuple(float(part) for part in str(text).split(","))
+    except ValueError:
+        found = ()
+    if len(found) != 2 or not all(0 < one < float("inf") for one in found):
+        raise typer.BadParameter(
+            "must be two positive numbers, the cost of a miss (false negative) and that of a needless action (false "
+            f"positive), such as 9,1; got {str(text)!r}"
+        )
+    return found
+
+
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file, or a folder written by `miscal score`.")
 ]
@@ -305,6 +336,26 @@ MapOption = Annotated[
         "--map",
         help="Layout of the 2-D maps. auto: t-SNE, or PCA where fewer than 50 rows differ. UMAP can take longer than "
         "the fit.",
+    ),
+]
+Threshold = Annotated[
+    list[float] | None,
+    typer.Option(
+        metavar="T",
+        parser=between,
+        help="Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
+        "least this risk acted on. May be repeated; the first is told first. A grid of others is always computed.",
+        show_default=False,
+    ),
+]
+Cost = Annotated[
+    tuple | None,
+    typer.Option(
+        metavar="FN,FP",
+        parser=costs,
+        help="What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold "
+        "that they imply is told first, with the net benefit before and after the correction.",
+        show_default=False,
     ),
 ]
 RedactText = Annotated[

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Regime, Summary
+from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
 from miscal.findings.ledger import Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.verdict import in_points, interval_of_size
@@ -32,8 +34,8 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: alarms, the verdict, the strongest findings, the regimes, the correction, the rows and inputs,
-        warnings, where the report is.
+        Lines to print: alarms, the verdict, the strongest findings, the regimes, the correction, decisions, the rows
+        and inputs, warnings, where the report is.
     """
     return [
         *(line for alarm in summary.alarms for line in (*wrapped(f"ALARM       {alarm}"), "")),
@@ -42,6 +44,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *_findings(summary),
         *(line for regime in _regimes(summary) for line in wrapped(regime)),
         *_correction(summary),
+        *(part for line in _decisions(summary) for part in wrapped(line)),
         *wrapped(
             ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase)
         ),
@@ -126,6 +129,19 @@ def _findings(summary: Summary) -> list[str]:
             "`miscal show RUN_DIR --by COL`"
         )
     return shown
+
+
+def _decisions(summary: Summary) -> list[str]:
+    """Say what acting at the thresholds asked for leads to, or at the one that is told first where none was."""
+    words, lines = vocabulary(summary.kind), []
+    asked = [one for one in summary.decisions if one.source != "grid"]
+    for one in asked or [one for one in summary.decisions if one.start]:
+        lines.append(f"threshold   {acted_on(one, words)}")
+        if one.net_benefit is not None:
+            lines.append(f"{' ' * 12}{gain_in_words(one.net_benefit, one.threshold, words)}")
+        worst = [broken_promise(told, summary.findings[told.finding].phrase, words) for told in one.findings[:1]]
+        lines += [f"{' ' * 12}{text}" for text in worst]
+    return lines
 
 
 def _correction(summary: Summary) -> list[str]:

@@ -47,6 +47,8 @@ def command(
     encoding: options.Encoding = "utf-8",
     csv_escape: options.CsvEscape = None,
     embed_model: options.EmbedModel = None,
+    threshold: options.Threshold = None,
+    cost: options.Cost = None,
     map_method: options.MapOption = options.Map.auto,
     redact_text: options.RedactText = False,
     device: options.DeviceOption = Device["auto"],
@@ -90,6 +92,8 @@ def command(
         "device": device.value,
         "map_method": map_method.value,
         "redact_text": redact_text,
+        "threshold": threshold or (),
+        "cost": cost,
     }
 
     from miscal.estimators.registry import make_estimator
