@@ -16,7 +16,8 @@ the rows that it is compared with. The cut is Bonferroni's over all candidates a
 inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
 a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
 columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most.
+at most. A term of the texts waits for a value of a column that most of its texts have and that accounts for it. Of the
+intervals of one column no two are chosen that share rows.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
@@ -50,7 +51,7 @@ from miscal.evidence.conditional import centred
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 
@@ -174,6 +175,7 @@ class _Scan:
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
         self.described: dict[int, bool] = {}
+        self.overlapping = np.zeros(len(groups), bool)  # an interval chosen before
         self.covariance: list[np.ndarray] = []  # of each chosen group with all candidates
         self.values, self.clusters = groups.kinds == VALUE, groups.kinds == CLUSTER
         self.share = error * error_shares(groups.kinds, settings)
@@ -205,7 +207,7 @@ class _Scan:
         refused, alone = np.zeros(len(self.groups), bool), self.by_themselves
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
-            z = np.where(refused | (z * alone < 0), 0.0, z)
+            z = np.where(refused | self.overlapping | (z * alone < 0), 0.0, z)
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
@@ -283,11 +285,28 @@ class _Scan:
             able &= ~self.clusters
         while able.any():
             strongest = int(np.argmax(np.where(able, strength, 0.0)))
+            if (value := self._behind_term(strongest, able, strength)) is not None:
+                return value
             waits = self._mixed(strongest) and ((able & ~self.clusters).any() or mixed >= self.settings.max_mixed)
             if not waits:
                 return strongest
             able[strongest] = False
         return None
+
+    def _behind_term(self, term: int, able: np.ndarray, strength: np.ndarray) -> int | None:
+        """Strongest value that most texts with a term have, and that leaves the term within its cut."""
+        if self.groups.kinds[term] != TERM:
+            return None
+        shared = self.groups.member.T @ self.groups.rows(term).astype(np.float64)
+        most = self.values & able & (shared >= self.settings.made_of_share * self.counts[term])
+        most &= self.total * self.total[term] > 0
+        across = self._covariances(term)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            like = across / np.sqrt(self.variance * self.variance[term])
+            left = (strength[term] - like * strength) / np.sqrt(1 - like**2)
+        least = -ndtri(self.settings.significance * self.cut_shares[term] / 2)
+        behind = np.flatnonzero(most & ~(left >= least))
+        return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
     def _mixed(self, group: int) -> bool:
         """Whether a group is a cluster that names do not describe, though columns have names to give."""
@@ -368,9 +387,17 @@ class _Scan:
         return best, tuple(others[: self.settings.max_aliases])
 
     def _take(self, group: int) -> None:
-        factor = self.weight * self._factors(self.groups.rows(group).astype(np.float64))
-        self.covariance.append(self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass)))
+        self.covariance.append(self._covariances(group))
         self.chosen.append(group)
+        if self.groups.kinds[group] == INTERVAL:
+            shared = self.groups.member.T @ self.groups.rows(group).astype(np.float64) > 0
+            column = self.groups.interval_columns
+            self.overlapping |= shared & (column == column[group])
+
+    def _covariances(self, group: int) -> np.ndarray:
+        """Covariance of a group with every candidate, (m,)."""
+        factor = self.weight * self._factors(self.groups.rows(group).astype(np.float64))
+        return self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass))
 
     def _p_value(self, group: int, z: float, given: Sequence[int] | None = None) -> float:
         """Two-sided p-value of a z given some groups, by default those chosen so far."""
