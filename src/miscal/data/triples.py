@@ -13,6 +13,7 @@ from miscal.base.arrays import row_list, value_list
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
+from miscal.base.vocabulary import ANSWER, Kind, check_kind
 
 SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
@@ -91,6 +92,9 @@ class Triples:
         The fitted step from text or columns to `X` (see :mod:`miscal.data.encoders`), to be kept with a model.
     layout : InputLayout, optional
         What the columns of `X` are; by default all of them are places.
+    kind : {"answer", "event"}, default "answer"
+        What the confidence is the probability of: that the answer given is right, or that an event happens. The
+        outcome is 1 where it is, or does. Nothing is computed by it; sentences and pages take their words from it.
 
     See Also
     --------
@@ -118,6 +122,7 @@ class Triples:
     source: dict[str, Any] = field(default_factory=dict)
     encoder: Any = None
     layout: InputLayout = None  # type: ignore[assignment]
+    kind: Kind = ANSWER
 
     def __post_init__(self) -> None:
         # the class is frozen for everyone but its own making
@@ -138,12 +143,13 @@ class Triples:
         split: Any = None,
         text: Iterable[str] | None = None,
         metadata: dict[str, Any] | None = None,
+        kind: Kind = ANSWER,
     ) -> Triples:
         """Check arrays of any make (lists, numpy, pandas, polars, torch) and put them together.
 
         Parameters
         ----------
-        X, confidence, correct, weight, group, split, text, metadata
+        X, confidence, correct, weight, group, split, text, metadata, kind
             As for the class, in any form :mod:`miscal.base.checks` accepts.
 
         Returns
@@ -170,6 +176,7 @@ class Triples:
             split=None if split is None else check_split(split),
             text=text,
             metadata=metadata,
+            kind=check_kind(kind),
         )
 
     def __len__(self) -> int:
