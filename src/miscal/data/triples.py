@@ -82,6 +82,9 @@ class Triples:
         What to show of each row.
     metadata : dict of arrays of shape (n,)
         Columns that the field does not see and the report explains it by.
+    answers : dict of object arrays of shape (n,)
+        What to show of each row beside its text: the model's answer and the right one, by what they are called; None
+        where a row has none.
     row : int64 array of shape (n,), optional
         Row numbers in the source, from 0; by default 0 .. n - 1.
     notes : tuple of str
@@ -117,6 +120,7 @@ class Triples:
     split: np.ndarray | None = None
     text: tuple[str, ...] | None = None
     metadata: dict[str, np.ndarray] = field(default_factory=dict)
+    answers: dict[str, np.ndarray] = field(default_factory=dict)
     row: np.ndarray = None  # type: ignore[assignment]
     notes: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
@@ -216,6 +220,7 @@ class Triples:
             correct=self.correct[index],
             text=None if self.text is None else tuple(self.text[i] for i in index),
             metadata={name: values[index] for name, values in self.metadata.items()},
+            answers={name: values[index] for name, values in self.answers.items()},
             **{name: None if (v := getattr(self, name)) is None else v[index] for name in _ARRAYS},
         )
 

@@ -24,6 +24,7 @@ from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns, answers_of
 from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
 from miscal.data.readers.leaks import leaks
@@ -69,12 +70,13 @@ class Roles:
     metadata: tuple[str, ...] = ()
     id: str | None = None
     notes: tuple[str, ...] = ()
+    answers: AnswerColumns = NO_ANSWERS
 
     @property
     def columns(self) -> list[str]:
         """All columns named."""
         single = (self.confidence, self.correct, self.split, self.group, self.weight, self.id)
-        return [column for column in single if column is not None] + list(self.metadata)
+        return [column for column in single if column is not None] + [*self.metadata, *self.answers.columns]
 
     @property
     def reserved(self) -> dict[str, str]:
@@ -277,6 +279,7 @@ def _roles(
         raise InputError(
             f"metadata: {confidence!r} is the confidence, and findings compare rows of equal confidence; leave it out"
         )
+    taken = (confidence, correct, split, group, weight)
     return Roles(
         confidence,
         correct,
@@ -286,6 +289,7 @@ def _roles(
         tuple(metadata),
         ID if ID in table.columns else None,
         table.notes + said + also,
+        answer_columns(table.columns, (name for name in taken if name is not None)),
     )
 
 
@@ -409,6 +413,7 @@ def _assembled(
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.metadata},
+        answers=answers_of(rows.frame, roles.answers),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),

@@ -16,8 +16,8 @@ the rows that it is compared with. The cut is Bonferroni's over all candidates a
 inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
 a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
 columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most. A term of the texts waits for a value of a column that most of its texts have and that accounts for it. Of the
-intervals of one column no two are chosen that share rows.
+at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
+accounts for it. Of the intervals of one column no two are chosen that share rows.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
@@ -294,18 +294,19 @@ class _Scan:
         return None
 
     def _behind_term(self, term: int, able: np.ndarray, strength: np.ndarray) -> int | None:
-        """Strongest value that most texts with a term have, and that leaves the term within its cut."""
+        """Strongest value that is much like a term and has nearly the same rows, or leaves the term within its cut."""
         if self.groups.kinds[term] != TERM:
             return None
-        shared = self.groups.member.T @ self.groups.rows(term).astype(np.float64)
-        most = self.values & able & (shared >= self.settings.made_of_share * self.counts[term])
-        most &= self.total * self.total[term] > 0
-        across = self._covariances(term)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            like = across / np.sqrt(self.variance * self.variance[term])
-            left = (strength[term] - like * strength) / np.sqrt(1 - like**2)
-        least = -ndtri(self.settings.significance * self.cut_shares[term] / 2)
-        behind = np.flatnonzero(most & ~(left >= least))
+        across, variance = self._covariances(term), self.variance
+        if self.chosen:
+            chosen, solved = np.stack(self.covariance), self._explained
+            across = across - solved.T @ chosen[:, term]
+            variance = variance - np.einsum("km,km->m", chosen, solved)
+        like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
+        left = (strength[term] - like * strength) / np.sqrt(np.maximum(1 - like**2, _NO_VARIANCE))
+        within = left < -ndtri(self.settings.significance * self.cut_shares[term] / 2)
+        named = self.values & able & (like >= self.settings.described_overlap)
+        behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
     def _mixed(self, group: int) -> bool:
@@ -366,19 +367,26 @@ class _Scan:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
         total, variance = self.total, self.variance
         if self.chosen:
-            across = np.stack(self.covariance)  # (k, m)
-            inner = across[:, self.chosen]
-            solved = np.linalg.lstsq(inner, across, rcond=1e-10)[0]
+            across, solved = np.stack(self.covariance), self._explained
             total = total - solved.T @ self.total[self.chosen]
             variance = variance - np.einsum("km,km->m", across, solved)
         left = self.usable & (variance > self._least_variance)
         return np.where(left, total / np.sqrt(np.where(left, self.effect * variance, 1.0)), 0.0)
 
+    @property
+    def _explained(self) -> np.ndarray:
+        """What each group chosen adds to every candidate when they are projected out, (k, m)."""
+        across = np.stack(self.covariance)
+        return np.linalg.lstsq(across[:, self.chosen], across, rcond=1e-10)[0]
+
+    def _overlaps(self, group: int) -> np.ndarray:
+        """Jaccard index of the rows of a group and those of every candidate, (m,)."""
+        shared = self.groups.member.T @ self.groups.rows(group).astype(np.float64)
+        return shared / (self.counts + self.counts[group] - shared)
+
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
-        rows = self.groups.rows(strongest)
-        shared = self.groups.member.T @ rows.astype(np.float64)
-        overlap = shared / (self.counts + rows.sum() - shared)
+        overlap = self._overlaps(strongest)
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & (np.sign(z) == np.sign(z[strongest])))
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
         best = min(near.tolist(), key=lambda g: (self.groups.kinds[g], -abs(z[g])))
@@ -390,9 +398,8 @@ class _Scan:
         self.covariance.append(self._covariances(group))
         self.chosen.append(group)
         if self.groups.kinds[group] == INTERVAL:
-            shared = self.groups.member.T @ self.groups.rows(group).astype(np.float64) > 0
             column = self.groups.interval_columns
-            self.overlapping |= shared & (column == column[group])
+            self.overlapping |= (self._overlaps(group) > 0) & (column == column[group])
 
     def _covariances(self, group: int) -> np.ndarray:
         """Covariance of a group with every candidate, (m,)."""
