@@ -24,8 +24,10 @@ from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.readers.candidate_groups import MOST_ROWS, candidate_groups, other_columns
 from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
+from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
@@ -64,22 +66,29 @@ class Roles:
     confidence: str
     correct: str
     split: str | None = None
-    group: str | None = None
+    grouping: Grouping | None = None
     weight: str | None = None
     metadata: tuple[str, ...] = ()
     id: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
+    def group(self) -> str | None:
+        """What the groups are called by."""
+        return None if self.grouping is None else self.grouping.name
+
+    @property
     def columns(self) -> list[str]:
         """All columns named."""
-        single = (self.confidence, self.correct, self.split, self.group, self.weight, self.id)
+        grouped = None if self.grouping is None else self.grouping.column
+        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.id)
         return [column for column in single if column is not None] + list(self.metadata)
 
     @property
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
-        parts = {name: getattr(self, name) for name in ("id", "weight", "group", "split", "confidence", "correct")}
+        parts = {"group": None if self.grouping is None else self.grouping.whole_column}
+        parts |= {name: getattr(self, name) for name in ("id", "weight", "split", "confidence", "correct")}
         named = {column: name for name, column in parts.items() if column is not None}
         return dict.fromkeys(self.metadata, "metadata") | named
 
@@ -132,7 +141,8 @@ def read_triples(
     split : str, optional
         A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
-        A column; rows with equal values stay together in every split and fold.
+        A column; rows with equal values stay together in every split and fold. Of a column of dates, "seen:day" means
+        its days ("hour", "week", "month" and "year" likewise), and the column may still be an input.
     weight : str, optional
         A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
         out and counted in the notes.
@@ -205,7 +215,10 @@ def read_triples(
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
     made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
     notes = (*notes, *about_weights, *clipped)
-    return _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    leaked = [one.name for one in readings if one.leak is not None]
+    candidates = _candidate_groups(triples, rows, table, roles, inputs.features, leaked, seed)
+    return replace(triples, candidate_groups=candidates)
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
@@ -268,7 +281,9 @@ def _roles(
     correct, also = _role(table, "correct", correct)
     if confidence == correct:
         raise InputError(f"confidence and correct must be two columns; both are {correct!r}")
-    for what, names in {"split": [split], "group": [group], "weight": [weight], "metadata": metadata}.items():
+    grouping = None if group is None else Grouping.of(group, table.columns)
+    grouped = None if grouping is None else grouping.column
+    for what, names in {"split": [split], "group": [grouped], "weight": [weight], "metadata": metadata}.items():
         for name in names:
             if name is not None:
                 find(name, table.columns, what=what)
@@ -281,12 +296,35 @@ def _roles(
         confidence,
         correct,
         split,
-        group,
+        grouping,
         weight,
         tuple(metadata),
         ID if ID in table.columns else None,
         table.notes + said + also,
     )
+
+
+def _candidate_groups(
+    triples: Triples,
+    rows: TableRows,
+    table: Table,
+    roles: Roles,
+    features: Sequence[str],
+    leaked: Sequence[str],
+    seed: int,
+) -> dict[str, np.ndarray]:
+    """Look for columns that may mark rows that hang together, unless groups are named."""
+    if roles.grouping is not None or len(triples) > MOST_ROWS:
+        return {}
+    frame = pl.concat([rows.frame, other_columns(table, rows.frame, rows.row)], how="horizontal")
+    shown = triples.source["columns"]["text"]
+    passed_over = {roles.confidence, roles.correct, roles.split, roles.weight, roles.id, shown, *leaked}
+    seen = {*features, *roles.metadata}
+    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
+    # columns that play no part have not been asked whether they are known only after the outcome
+    asked = [name for name in found if name not in seen and name in frame.columns]
+    known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
+    return {name: groups for name, groups in found.items() if name not in known_later}
 
 
 # --- leaks --------------------------------------------------------------------------------------------------------
@@ -394,7 +432,7 @@ def _assembled(
     embed_model: str | None,
     weights: np.ndarray | None,
 ) -> Triples:
-    group = None if roles.group is None else _group(rows, roles.group)
+    group = None if roles.grouping is None else _group(rows, roles.grouping)
     values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
@@ -417,9 +455,9 @@ def _assembled(
     )
 
 
-def _group(rows: TableRows, column: str) -> np.ndarray:
-    values = np.array(column_of(rows.frame, column).to_list(), dtype=object)
-    return check_group(values, name=label("group", column), rows=rows.row)
+def _group(rows: TableRows, grouping: Grouping) -> np.ndarray:
+    values = np.array(grouping.values(rows.frame), dtype=object)
+    return check_group(values, name=label("group", grouping.name), rows=rows.row)
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:

@@ -15,6 +15,7 @@ from miscal.base.checks import check_correct
 from miscal.base.errors import InputError, MismatchError
 from miscal.data.readers import open_table
 from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.discovery.corrected_rows import correct_rows
 from miscal.discovery.run import Run
@@ -178,14 +179,18 @@ class _Roles:
     """Columns beside those that the model needs."""
 
     correct: str
-    group: str | None
+    grouping: Grouping | None
     id: str | None
     named: tuple[str, ...]
     text: str | None
 
     @property
+    def grouped(self) -> str | None:
+        return None if self.grouping is None else self.grouping.column
+
+    @property
     def columns(self) -> list[str]:
-        every = (self.correct, self.group, self.id, self.text, *self.named)
+        every = (self.correct, self.grouped, self.id, self.text, *self.named)
         return list(dict.fromkeys(name for name in every if name is not None))
 
 
@@ -196,9 +201,10 @@ def _roles(
     outcome = find(correct or of_run.correct or "correct", columns, what="correct")
     if outcome == confidence:
         raise InputError(f"confidence and correct must be two columns; both are {outcome!r}")
+    grouping = None
     if group is not None:
-        find(group, columns, what="group (--group COL names another column)")
-        refuse_outcome("group", [group], outcome)
+        grouping = Grouping.of(group, columns, what="group (--group COL names another column)")
+        refuse_outcome("group", [grouping.column], outcome)
     if by_id and ID not in columns:
         raise MismatchError(
             f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "
@@ -209,12 +215,12 @@ def _roles(
     found = (name for one in run.summary.findings for name in one.columns)
     naming = dict.fromkeys((*of_run.metadata, *found))
     text = of_run.text if of_run.text in columns else None
-    return _Roles(outcome, group, identity, tuple(name for name in naming if name in columns), text)
+    return _Roles(outcome, grouping, identity, tuple(name for name in naming if name in columns), text)
 
 
 def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.bool_]:
     """Mark the rows with outcome and group; without `drop`, refuse others."""
-    needed = [name for name in (roles.correct, roles.group) if name is not None]
+    needed = [name for name in (roles.correct, roles.grouped) if name is not None]
     if not drop:
         refuse_missing(beside, needed)
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
@@ -237,12 +243,8 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         column_of(beside.frame, roles.correct), name=label("correct", roles.correct), rows=beside.row
     )
     names, unit = None, np.arange(len(correct))
-    if roles.group is not None:
-        series = column_of(beside.frame, roles.group)
-        if series.dtype.is_nested():
-            what = label("group", roles.group)
-            raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
-        names = series.cast(str).to_numpy()
+    if roles.grouping is not None:
+        names = _group_names(beside, roles.grouping)
         _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
         unit = np.argsort(np.argsort(first))[number]
     order = np.argsort(unit, kind="stable")
@@ -261,6 +263,14 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         text=None if text is None else tuple(text[i] for i in order),
         id=None if roles.id is None else beside.frame[roles.id].cast(str).to_numpy()[order],
     )
+
+
+def _group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
+    series = column_of(beside.frame, grouping.column)
+    if series.dtype.is_nested():
+        what = label("group", grouping.column)
+        raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
+    return series.cast(str).to_numpy() if grouping.period is None else np.array(grouping.values(beside.frame), object)
 
 
 def name_of(data: Any) -> str:
