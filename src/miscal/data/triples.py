@@ -13,6 +13,7 @@ from miscal.base.arrays import row_list, value_list
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
+from miscal.base.vocabulary import ANSWER, Kind, check_kind
 
 SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
@@ -93,6 +94,9 @@ class Triples:
         What the columns of `X` are; by default all of them are places.
     candidate_groups : dict of int64 arrays of shape (n,)
         Columns of the source, or days of them, whose equal values may mark rows that hang together; -1: no group.
+    kind : {"answer", "event"}, default "answer"
+        What the confidence is the probability of: that the answer given is right, or that an event happens. The
+        outcome is 1 where it is, or does. Nothing is computed by it; sentences and pages take their words from it.
 
     See Also
     --------
@@ -121,6 +125,7 @@ class Triples:
     encoder: Any = None
     layout: InputLayout = None  # type: ignore[assignment]
     candidate_groups: dict[str, np.ndarray] = field(default_factory=dict)
+    kind: Kind = ANSWER
 
     def __post_init__(self) -> None:
         # the class is frozen for everyone but its own making
@@ -141,12 +146,13 @@ class Triples:
         split: Any = None,
         text: Iterable[str] | None = None,
         metadata: dict[str, Any] | None = None,
+        kind: Kind = ANSWER,
     ) -> Triples:
         """Check arrays of any make (lists, numpy, pandas, polars, torch) and put them together.
 
         Parameters
         ----------
-        X, confidence, correct, weight, group, split, text, metadata
+        X, confidence, correct, weight, group, split, text, metadata, kind
             As for the class, in any form :mod:`miscal.base.checks` accepts.
 
         Returns
@@ -173,6 +179,7 @@ class Triples:
             split=None if split is None else check_split(split),
             text=text,
             metadata=metadata,
+            kind=check_kind(kind),
         )
 
     def __len__(self) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import InputError
 from miscal.base.state_folder import load_state, rebuilding, save_state
+from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import NewSource, open_new_rows
 from miscal.estimators.saved import SavedEstimator, load_estimator
@@ -38,11 +39,14 @@ class SavedModel:
         The step from text or columns to x; None if the model was fitted on arrays.
     confidence : str or None
         The column of the confidences it was fitted on; None if it was fitted on arrays.
+    kind : {"answer", "event"}
+        What they are the probabilities of.
     """
 
     estimator: SavedEstimator
     encoder: Encoder | None
     confidence: str | None = None
+    kind: Kind = ANSWER
 
     @cached_property
     def field(self) -> "MiscalibrationField":
@@ -98,7 +102,12 @@ class SavedModel:
 
 
 def save_model(
-    model: "MiscalibrationField", encoder: Encoder | None, folder: str | Path, *, confidence: str | None = None
+    model: "MiscalibrationField",
+    encoder: Encoder | None,
+    folder: str | Path,
+    *,
+    confidence: str | None = None,
+    kind: Kind = ANSWER,
 ) -> None:
     """Save a field, with the step that makes its x and the column of its confidences, without pickle.
 
@@ -112,11 +121,14 @@ def save_model(
         Where to; made if it is not there. Written in place: give it a folder that nobody reads yet.
     confidence : str, optional
         The column of the confidences it was fitted on, so that new rows are corrected from the same column.
+    kind : {"answer", "event"}
+        What they are the probabilities of.
     """
     model.to_saved().save(folder)
     if encoder is not None:
         content, arrays = encoder.state()
-        save_state(Path(folder) / INPUT, _INPUT_FORM, {"encoder": content, "confidence": confidence}, arrays)
+        read = {"encoder": content, "confidence": confidence, "kind": kind}
+        save_state(Path(folder) / INPUT, _INPUT_FORM, read, arrays)
 
 
 def save_clusters(clusters: "InputClusters", folder: str | Path) -> None:
@@ -183,6 +195,7 @@ def load_model(folder: str | Path) -> SavedModel:
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)
     with rebuilding(folder / INPUT):
         encoder, column = encoder_from_state(content["encoder"], arrays), content["confidence"]
+        kind = check_kind(content.get("kind", ANSWER))  # models of earlier versions have none
         if encoder.n_features != estimator.n_features or not isinstance(column, str | None):
             raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
-    return SavedModel(estimator, encoder, column)
+    return SavedModel(estimator, encoder, column, kind)

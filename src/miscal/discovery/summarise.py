@@ -76,6 +76,7 @@ def summarise(
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     readings, unnamed = _columns_read(triples), unnamed_groups(rows, seed=seed)
     summary = Summary(
+        kind=triples.kind,
         n=len(triples),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),

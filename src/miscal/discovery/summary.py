@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
@@ -264,6 +265,7 @@ class Summary(Document):
     """
 
     schema_version: int = SCHEMA_VERSION
+    kind: Kind = ANSWER
     n: NonNegativeInt
     n_train: NonNegativeInt | None
     n_val: NonNegativeInt | None

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from miscal.base.vocabulary import Kind
 from miscal.scoring.folder import MANIFEST
 from miscal.scoring.prompts import kind_of
 from miscal.study.folder import StudyFolder
-from miscal.study.plan import OutcomeKind, StudyPair
+from miscal.study.plan import StudyPair
 
 
-def outcome_of(pair: StudyPair, folder: StudyFolder) -> OutcomeKind:
+def outcome_of(pair: StudyPair, folder: StudyFolder) -> Kind:
     """Say what the confidence of a pair is of.
 
     Parameters
@@ -48,7 +49,7 @@ def _asks_for_preference(manifest: Path) -> bool:
     return kind_of(prompt) == "preference"
 
 
-def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: OutcomeKind) -> tuple[np.ndarray, np.ndarray]:
+def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: Kind) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each row's prediction is right, and how sure the model is of it.
 
     Parameters

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from miscal.base.randomness import LARGEST_SEED
+from miscal.base.vocabulary import Kind
 
 Method = Literal["paper", "auto"]
 METHODS: tuple[Method, ...] = ("paper", "auto")
@@ -19,7 +20,6 @@ METHODS: tuple[Method, ...] = ("paper", "auto")
 Evidence = Literal["all", "test"]
 SplitKind = Literal["permutation", "grouped"]
 Null = Literal["permuted", "visible", "calibrated"]
-OutcomeKind = Literal["answer", "event"]
 
 ALL_PAIRS = "all"
 """Stands for all pairs where a plan lists some."""
@@ -106,7 +106,7 @@ class StudyPair(PairSettings, ReadOptions):
     score: ScoreOptions | None = None
     data: str | None = None
     encoder: str | None = Field(None, description="what made the embeddings; those of one encoder share a space")
-    outcome: OutcomeKind | None = Field(None, description="what the confidence is of; default: as the prompt asks")
+    outcome: Kind | None = Field(None, description="what the confidence is of; default: as the prompt asks")
 
     @model_validator(mode="after")
     def _one_source(self) -> StudyPair:
