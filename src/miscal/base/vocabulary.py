@@ -45,6 +45,8 @@ class Vocabulary:
         Its probability, by whatever name: "the probability of being right".
     columns : tuple of str
         The options and arguments that name the columns of probability and outcome.
+    about : str
+        What the probability is of, with an article.
     subject, verb, short, place : str
         What the methods put together.
 
@@ -71,6 +73,7 @@ class Vocabulary:
     odds: str
     chance: str
     columns: tuple[str, str]
+    about: str
     subject: str
     verb: str
     short: str
@@ -113,6 +116,7 @@ _ANSWERS = Vocabulary(
     odds="odds of being right",
     chance="the probability of being right",
     columns=("confidence", "correct"),
+    about="an answer being right",
     subject="the model",
     verb="is {}right",
     short="right",
@@ -136,6 +140,7 @@ _EVENTS = Vocabulary(
     odds="odds of the event",
     chance="the probability of the event",
     columns=("probability", "event"),
+    about="an event",
     subject="the event",
     verb="{}happens",
     short="event",

@@ -81,7 +81,7 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
         triples = replace(triples, split=split)
     else:
         warnings = kept_together(triples)
-    check_trainable(triples.correct, triples.split)
+    check_trainable(triples.correct, triples.split, triples.kind)
     return triples, (*dropped, *warnings)
 
 
@@ -160,7 +160,7 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     """
     groups = triples.units
     sample = draw_rows(groups, size, named=triples.group is not None, seed=seed)
-    check_trainable(triples.correct[sample], None)
+    check_trainable(triples.correct[sample], None, triples.kind)
     found = fit_honest_fields(model, triples.take(sample))
     unseen = estimate_in_blocks(model, triples.X, triples.confidence, np.flatnonzero(~sample))
     last = int(found.fold.max()) + 1

@@ -10,6 +10,7 @@ from miscal.base.state_folder import load_state, rebuilding, save_state
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import NewSource, open_new_rows
+from miscal.data.readers.outcomes import Asked
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
@@ -55,15 +56,17 @@ class SavedModel:
 
         return MiscalibrationField(self.estimator.method).adopt(self.estimator)
 
-    def open(self, source: Any, *, confidence: str | None = None, **options: Any) -> NewSource:
+    def open(
+        self, source: Any, *, confidence: str | None = None, probability: str | None = None, **options: Any
+    ) -> NewSource:
         """Open new rows, to be read from the columns that the model was fitted on.
 
         Parameters
         ----------
         source : path or table
             As for :func:`miscal.data.readers.read_triples`.
-        confidence : str, optional
-            Another column for the confidence than the model's own.
+        confidence, probability : str, optional
+            Another column than the model's own: of the confidence, or of the probability of an event.
         **options
             Where x comes from, and other options of :func:`miscal.data.readers.open_new_rows`.
 
@@ -71,11 +74,12 @@ class SavedModel:
         ------
         InputError
             If the model was fitted on arrays, or the data do not offer what it needs. A column that only resembles
-            the model's own is never taken for it.
+            the model's own is never taken for it. If the column is named by the option of another kind.
         """
         if self.encoder is None:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
-        own = {"fitted_on": self.confidence, "confidence": confidence}
+        asked = Asked.of(kind=self.kind, confidence=confidence, probability=probability)
+        own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind}
         return open_new_rows(source, encoder=self.encoder, **own, **options)
 
     def correct(self, source: Any, **options: Any) -> "pl.DataFrame":

@@ -207,6 +207,8 @@ def _data(triples: Triples) -> Data:
     source = plain(triples.source)
     columns = source.get("columns", {})
     named = {part: columns.get(part) for part in ("confidence", "correct", "x", "text")}
+    if columns.get("positive") is not None:
+        named["positive"] = str(columns["positive"])
     return Data(
         path=source.get("path"),
         sha256=source.get("sha256"),

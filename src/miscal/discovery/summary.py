@@ -208,10 +208,14 @@ class WeightNumbers(Part):
 
 
 class Columns(Part):
-    """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
+    """Which columns of the data were used, and for what: several for x made from features, None for embeddings.
+
+    ``positive`` is the value of the outcome's column that is the event, where one was named.
+    """
 
     confidence: str | None
     correct: str | None
+    positive: str | None = None
     x: str | tuple[str, ...] | None
     text: str | None
     metadata: tuple[str, ...] = ()
