@@ -30,6 +30,7 @@ from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import places
+from miscal.findings.decisions import Thresholds, decide
 
 _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""
@@ -46,6 +47,7 @@ def summarise(
     min_rows: int,
     warnings: Sequence[str],
     map_info: MapInfo,
+    thresholds: Thresholds | None = None,
 ) -> Summary:
     """Measure on the rows that testify what was estimated, and write it down.
 
@@ -63,7 +65,10 @@ def summarise(
         What was unusual about the rows and the split.
     map_info : MapInfo
         How the map was made.
+    thresholds : Thresholds, optional
+        What was asked of decisions.
     """
+    thresholds = thresholds or Thresholds()
     triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
     split = triples.split
     regime, hidden_regime = rows.regime[testify], rows.hidden_regime[testify]
@@ -102,6 +107,13 @@ def summarise(
         accounted_for=rows.ledger.accounted,
         places=_places(rows, regimes),
         findings_method=rows.ledger.method,
+        decisions=decide(
+            tested,
+            predictions["miscal"],
+            thresholds,
+            members=[inside[testify] for inside in rows.ledger.members],
+            candidates=rows.ledger.method.candidates,
+        ),
         groups=measurements.group_numbers(tested, columns.get("group")),
         unnamed_groups=unnamed,
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
@@ -110,7 +122,7 @@ def summarise(
         map=map_info,
         data=_data(triples),
         columns=readings,
-        settings=_settings(triples, model, seed, epsilon, min_rows),
+        settings=_settings(triples, model, seed, epsilon, min_rows) | thresholds.chosen,
         versions=_versions(),
         timing={},
     )

@@ -17,6 +17,7 @@ from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
+from miscal.findings.decisions import Decision
 from miscal.findings.ledger import Finding
 
 SCHEMA_VERSION = 3
@@ -298,6 +299,7 @@ class Summary(Document):
     accounted_for: tuple[Finding, ...] = ()
     places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
+    decisions: tuple[Decision, ...] = ()
     groups: GroupNumbers | None = None
     unnamed_groups: tuple[UnnamedGroups, ...] = ()
     weights: WeightNumbers | None = None
