@@ -161,11 +161,14 @@ class Found:
         findings, which account for them in part or whole; the strongest first. With `p_given`.
     values : tuple of ColumnValue
         Every value of every column, in the order in which its table shows them.
+    members : tuple of bool arrays of shape (n,)
+        The rows of each finding.
     """
 
     findings: tuple[Finding, ...] = ()
     accounted: tuple[Finding, ...] = ()
     values: tuple[ColumnValue, ...] = ()
+    members: tuple[np.ndarray, ...] = ()
 
 
 def find(
@@ -215,12 +218,13 @@ def find(
     findings = [
         Finding(**_wording_of(one, rows, groups, settings), **measured(one, groups.rows(one.group))) for one in chosen
     ]
+    members = [groups.rows(one.group) for one in chosen]
     if field is not None:
-        apart = [groups.rows(one.group) for one in chosen]
-        for cut in judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings):
+        for cut in judged_cuts(rows, field, list(members), seed=seed, error=for_cuts, settings=settings):
             condition = condition_of(cut, field, rows.hidden, rows.row)
             words = _wording(condition, describe(cut.rows, groups, settings))
             findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
+            members.append(cut.rows)
     named = {other for one in chosen for other in one.aliases}
     accounted = [
         Finding(
@@ -232,7 +236,7 @@ def find(
         if groups.kinds[one.group] == VALUE and one.group not in named
     ]
     values = column_values(rows, corrected, groups, chosen, alone, settings)
-    return Found(tuple(findings), tuple(accounted), values)
+    return Found(tuple(findings), tuple(accounted), values, tuple(members))
 
 
 def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> dict[str, Any]:
