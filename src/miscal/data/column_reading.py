@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
+"""Roles of a column."""
+
 
 @dataclass(frozen=True)
 class ColumnReading:
@@ -20,7 +23,11 @@ class ColumnReading:
     missing : int
         Number of blanks.
     left_out : str or None
-        Why it is no part of x; None where it is one.
+        Why it is no part of x; None where it is one, or where it was named for names only.
+    role : str or None
+        'features', 'metadata' (part of x and names findings) or 'names only'; None in runs of earlier versions.
+    needed : bool
+        Whether new rows need it to be corrected.
     leak : float or None
         Area under the ROC curve of the outcome by this column alone, where that is so large that the column may be
         known only after the outcome: it is part of nothing then.
@@ -32,6 +39,8 @@ class ColumnReading:
     missing: int
     left_out: str | None = None
     leak: float | None = None
+    role: str | None = None
+    needed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,14 +22,16 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
-from miscal.data.column_reading import ColumnReading
+from miscal.data.column_reading import FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
-from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
-from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
+from miscal.data.encoders.features import embedding_columns
+from miscal.data.readers.column_readings import LEAK, LIST, READ_COLUMNS, read_columns, used
+from miscal.data.readers.columns import find, refuse_outcome, split_names
 from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
+from miscal.data.readers.roles import Roles, choose_roles, with_naming
 from miscal.data.readers.rows import (
     TableRows,
     XSource,
@@ -51,37 +53,8 @@ from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_group, check_split
 
-ID = "id"
-
 # stream of the texts that an encoder is fitted on
 _STREAM = 61
-
-
-@dataclass(frozen=True)
-class Roles:
-    """Which column plays which part; None where none does."""
-
-    confidence: str
-    correct: str
-    split: str | None = None
-    group: str | None = None
-    weight: str | None = None
-    metadata: tuple[str, ...] = ()
-    id: str | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> list[str]:
-        """All columns named."""
-        single = (self.confidence, self.correct, self.split, self.group, self.weight, self.id)
-        return [column for column in single if column is not None] + list(self.metadata)
-
-    @property
-    def reserved(self) -> dict[str, str]:
-        """Columns that a feature pattern passes over, with their part."""
-        parts = {name: getattr(self, name) for name in ("id", "weight", "group", "split", "confidence", "correct")}
-        named = {column: name for name, column in parts.items() if column is not None}
-        return dict.fromkeys(self.metadata, "metadata") | named
 
 
 @global_random_kept()
@@ -95,6 +68,7 @@ def read_triples(
     features: str | Sequence[str] | None = None,
     text: str | None = None,
     metadata: str | Sequence[str] = (),
+    names_only: str | Sequence[str] = (),
     split: str | None = None,
     group: str | None = None,
     weight: str | None = None,
@@ -122,13 +96,17 @@ def read_triples(
         A column of row numbers, from 0: which row of `embeddings` belongs to each row of `source`. Several may share
         one. By default they lie in the order of `source`.
     features : str or sequence of str, optional
-        x: columns by name or pattern, comma-separated, each of which must match. Text of few values is one-hot. A
-        pattern passes over the columns that play another part (id, weight, group, split, confidence, correct, text,
-        metadata).
+        x: columns by name or pattern, comma-separated, each of which must match; or "auto": every column that plays no
+        other part. A pattern passes over the columns that play another part (id, weight, group, split, confidence,
+        correct, text, metadata). They may stand beside embeddings or texts.
     text : str, optional
-        The column of texts. They become x unless there are embeddings or features, and are shown in reports.
+        The column of texts, which are shown in reports. They become x, beside the columns named, unless there are
+        embeddings, as a file or among the features.
     metadata : str or sequence of str
-        Columns that the field does not see, unless they are named as features too.
+        Columns that name and colour what is found. They are part of x, as features are, and new rows must have them;
+        "auto" takes every column that plays no other part.
+    names_only : str or sequence of str
+        Columns that name what is found but are no part of x, because new rows will not have them.
     split : str, optional
         A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
@@ -179,15 +157,15 @@ def read_triples(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
-    roles = _roles(table, confidence, correct, split, group, weight, split_names(metadata))
-    inputs = choose_inputs(
-        table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
-    )
+    roles = choose_roles(table, confidence, correct, split, group, weight)
+    roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
+    asked = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
+    inputs = choose_inputs(table, **asked, metadata=roles.metadata, reserved=roles.reserved)
     refuse_outcome("text", [inputs.text], correct=roles.correct)
     refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
+    roles.refuse_as_inputs(inputs.features)
     rows = choose_rows(table, roles.columns, inputs, where)
-    readings = read_columns(rows.frame, inputs.features, chosen=not inputs.auto)
-    inputs = replace(inputs, features=used(readings))
+    inputs, readings, roles = _read_as(rows.frame, inputs, roles, text)
     allowed = _allowed(allow_leak, table)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
@@ -197,13 +175,13 @@ def read_triples(
     y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
     readings, inputs, roles = _without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
     options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
-        "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding,
-        "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
+        "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
+        "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
     # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
-    made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
+    made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
     notes = (*notes, *about_weights, *clipped)
     return _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
 
@@ -218,10 +196,24 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
         "metadata": list(roles.metadata),
+        "names_only": list(roles.names_only),
         "split": roles.split,
         "group": roles.group,
         "weight": roles.weight,
     }
+
+
+def options_of(source: dict[str, Any]) -> dict[str, Any]:
+    """Return the options by which the rows of a run are read again.
+
+    Examples
+    --------
+    >>> options_of({"options": {"metadata": ["topic"]}})
+    {'metadata': [], 'names_only': ['topic']}
+    """
+    options = source["options"]
+    # in runs of earlier versions, metadata only named what was found
+    return options if "names_only" in options else options | {"metadata": [], "names_only": options["metadata"]}
 
 
 def reread(source: dict[str, Any]) -> Triples:
@@ -235,7 +227,7 @@ def reread(source: dict[str, Any]) -> Triples:
         If a file is gone or has changed, or what makes inputs of text is another here.
     """
     refuse_changed(source)
-    triples = read_triples(source["path"], **source["options"])
+    triples = read_triples(source["path"], **options_of(source))
     before, now = source.get("x_source"), triples.source["x_source"]
     if before != now:
         raise MismatchError(
@@ -248,45 +240,29 @@ def reread(source: dict[str, Any]) -> Triples:
 # --- columns ------------------------------------------------------------------------------------------------------
 
 
-def _role(table: Table, role: str, named: str | None) -> tuple[str, tuple[str, ...]]:
-    if named is not None:
-        return find(named, table.columns, what=role), ()
-    column = guess(role, table.columns)
-    return column, () if column == role else (f"the column {column!r} was taken as {role}, since none was named",)
+def _role_of(reading: ColumnReading, roles: Roles) -> str:
+    # what is no input can still name what is found, where a person named it for that
+    unseen = reading.left_out is not None and roles.named
+    if reading.name in roles.names_only or (reading.name in roles.metadata and unseen):
+        return NAMES_ONLY
+    return METADATA if reading.name in roles.metadata else FEATURES
 
 
-def _roles(
-    table: Table,
-    confidence: str | None,
-    correct: str | None,
-    split: str | None,
-    group: str | None,
-    weight: str | None,
-    metadata: Sequence[str],
-) -> Roles:
-    confidence, said = _role(table, "confidence", confidence)
-    correct, also = _role(table, "correct", correct)
-    if confidence == correct:
-        raise InputError(f"confidence and correct must be two columns; both are {correct!r}")
-    for what, names in {"split": [split], "group": [group], "weight": [weight], "metadata": metadata}.items():
-        for name in names:
-            if name is not None:
-                find(name, table.columns, what=what)
-        refuse_outcome(what, names, correct)
-    if confidence in metadata:
-        raise InputError(
-            f"metadata: {confidence!r} is the confidence, and findings compare rows of equal confidence; leave it out"
-        )
-    return Roles(
-        confidence,
-        correct,
-        split,
-        group,
-        weight,
-        tuple(metadata),
-        ID if ID in table.columns else None,
-        table.notes + said + also,
-    )
+def _read_as(
+    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None
+) -> tuple[XSource, tuple[ColumnReading, ...], Roles]:
+    """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
+    names = dict.fromkeys((*inputs.features, *roles.naming))
+    readings = read_columns(frame, list(names), chosen={*inputs.chosen, *(roles.names_only if roles.named else ())})
+    if not roles.named:
+        lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
+        readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
+        roles = roles.without([one.name for one in readings if one.left_out is not None])
+    readings = tuple(replace(one, role=_role_of(one, roles)) for one in readings)
+    features = used([one for one in readings if one.name in inputs.features], needed=inputs.kind == "features")
+    # texts that a person names are seen, too, unless an embedding is there
+    of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
+    return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
 
 
 # --- leaks --------------------------------------------------------------------------------------------------------
@@ -307,21 +283,16 @@ def _without_leaks(
     seed: int,
 ) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
     """Leave columns out that tell the outcome nearly perfectly; rows that testify by a split have no say in it."""
-    asked = [name for name in dict.fromkeys((*inputs.features, *roles.metadata)) if name not in allowed]
+    asked = [one.name for one in readings if one.name not in allowed]
     teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     found = leaks(rows.frame.filter(teaching), asked, y[teaching], f[teaching], seed)
-    if not found:
-        return tuple(readings), inputs, roles
-    known = {one.name: one for one in (*read_columns(rows.frame, list(found), chosen=True), *readings)}
-    marked = [replace(known[name], left_out=LEAK, leak=area) for name, area in found.items()]
-    kept = [one for one in readings if one.name not in found]
+    marked = tuple(replace(one, left_out=LEAK, leak=found[one.name]) if one.name in found else one for one in readings)
     features = tuple(name for name in inputs.features if name not in found)
-    metadata = tuple(name for name in roles.metadata if name not in found)
     if inputs.kind == "features" and not features:
         used(marked)
-    return (*kept, *marked), replace(inputs, features=features), replace(roles, metadata=metadata)
+    return marked, replace(inputs, features=features), roles.without(found)
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -408,7 +379,7 @@ def _assembled(
         group=group,
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
-        metadata={name: metadata_of(rows, name) for name in roles.metadata},
+        metadata={name: metadata_of(rows, name) for name in roles.naming},
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
@@ -484,7 +455,7 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any
             "correct": roles.correct,
             "x": inputs.made_of(path),
             "text": inputs.text,
-            "metadata": list(roles.metadata),
+            "metadata": list(roles.naming),
             "split": roles.split,
             "group": roles.group,
             "weight": roles.weight,
