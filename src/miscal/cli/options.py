@@ -151,8 +151,8 @@ Features = Annotated[
         metavar="NAMES",
         help="Columns that describe the inputs, alone or beside embeddings or texts: names or patterns, such as "
         "'x_*,age', or auto for every column that plays no other part. Numbers, dates, categories of any number of "
-        "levels, with blanks. A name with a comma stands in double quotation marks, as in csv. The default is auto where nothing "
-        "else says what the inputs are.",
+        "levels, with blanks. A name with a comma stands in double quotation marks, as in csv. The default is auto "
+        "where nothing else says what the inputs are.",
     ),
 ]
 Text = Annotated[
