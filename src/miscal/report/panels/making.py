@@ -65,7 +65,8 @@ width="{{ width }}" height="6"/></svg></td></tr>
 <tbody>
 {% for one in view.readings %}
 <tr><td title="{{ one.name | short(200) }}">{{ one.name | short(60) }}</td><td>{{ one.read_as }}</td>
-<td class="number">{{ one.levels | count }}</td><td class="number">{{ one.missing | count }}</td><td>{{ one.role or "" }}</td>
+<td class="number">{{ one.levels | count }}</td><td class="number">{{ one.missing | count }}</td>
+<td>{{ one.role or "" }}</td>
 <td>{{ "left out: " ~ one.left_out | short(120) if one.left_out }}</td></tr>
 {% endfor %}
 </tbody>
