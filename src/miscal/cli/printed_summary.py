@@ -5,7 +5,7 @@ from pathlib import Path
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
 from miscal.calibration.metrics import MIN_SLICE_ROWS
-from miscal.data.column_reading import NAMES_ONLY, ColumnReading
+from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
 from miscal.findings.ledger import Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
@@ -67,16 +67,24 @@ def _rows(summary: Summary) -> str:
 
 def _inputs(summary: Summary) -> list[str]:
     left_out = [f"{one.name} ({one.left_out})" for one in summary.columns if one.left_out is not None]
-    used = [
-        f"{one.name} ({_read_as(one)})" for one in summary.columns if one.left_out is None or one.role == NAMES_ONLY
-    ]
-    more = f"; and {len(used) - MOST_COLUMNS} more in the report" if len(used) > MOST_COLUMNS else ""
+    needed = needed_of_new_rows(summary.data.columns)
     return [
         *([f"inputs      {summary.data.x_source}"] if summary.data.x_source else []),
-        *([f"columns     {'; '.join(used[:MOST_COLUMNS])}{more}"] if used else []),
+        *([f"columns     {'; '.join(columns)}"] if (columns := _columns(summary)) else []),
         *([f"left out    {'; '.join(left_out)}"] if left_out else []),
-        *([f"calibrate   will need {needed}"] if (needed := needed_of_new_rows(summary.data.columns)) else []),
+        *([f"calibrate   will need {needed}"] if needed else []),
     ]
+
+
+def _columns(summary: Summary) -> list[str]:
+    """Say what columns were read as; the coordinates of an embedding say nothing one by one."""
+    used = [one for one in summary.columns if one.left_out is None or one.role == NAMES_ONLY]
+    read = [f"{one.name} ({_read_as(one)})" for one in used if one.read_as != COORDINATE]
+    more = [f"and {len(read) - MOST_COLUMNS} more in the report"] if len(read) > MOST_COLUMNS else []
+    coordinates = [one.name for one in used if one.read_as == COORDINATE]
+    if coordinates:
+        read.insert(0, f"{coordinates[0]} to {coordinates[-1]} (an embedding of {len(coordinates):,} columns)")
+    return [*read[:MOST_COLUMNS], *more]
 
 
 def _read_as(column: ColumnReading) -> str:

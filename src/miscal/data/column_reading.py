@@ -7,6 +7,8 @@ from typing import Any
 
 FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
 """Roles of a column."""
+COORDINATE = "embedding"
+"""What a number is read as that is one of the many coordinates of an embedding."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,8 @@ class ColumnReading:
     ----------
     name : str
     read_as : str
-        'number', 'category', 'date' or 'list'; 'other' where it is none of them.
+        'number', 'category', 'date' or 'list'; 'embedding' of a number that is one of many coordinates; 'other' where
+        it is none of them.
     levels : int
         Number of distinct values, blanks aside.
     missing : int

@@ -13,7 +13,7 @@ from miscal.report.formatting import count
 REPEATS = 0.95
 
 #: Columns that new rows need of which the names are written.
-MOST_NEEDED = 20
+MOST_NEEDED = 10
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError
-from miscal.data.column_reading import ColumnReading
-from miscal.data.encoders.kinds import CategoryColumn, kind_of
+from miscal.data.column_reading import COORDINATE, ColumnReading
+from miscal.data.encoders.features import embedding_columns
+from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
 
 READ_COLUMNS = "read_columns"
@@ -46,8 +47,11 @@ def read_columns(
     [('id', 'number', 0, 'it numbers or names the rows'), ('age', 'number', 1, None), ('same', 'category', 0, 'it is the same in all rows')]
     """  # noqa: E501
     readings: list[ColumnReading] = []
+    coordinates = embedding_columns(frame, names)
     for name in names:
         reading = _reading(column_of(frame, name), name, chosen=name in chosen)
+        if name in coordinates and reading.read_as == NumberColumn.type:
+            reading = replace(reading, read_as=COORDINATE)
         if reading.left_out is None and name not in chosen:
             before = _same_before(frame, name, readings)
             if before is not None:

@@ -22,7 +22,7 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
-from miscal.data.column_reading import FEATURES, METADATA, NAMES_ONLY, ColumnReading
+from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.readers.column_readings import LEAK, LIST, READ_COLUMNS, read_columns, used
@@ -382,7 +382,7 @@ def _assembled(
         metadata={name: metadata_of(rows, name) for name in roles.naming},
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
-        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
+        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder, source[READ_COLUMNS]),
         encoder=encoder,
         layout=encoder.layout,
     )
@@ -446,8 +446,9 @@ def _some(values: Any, keep: np.ndarray) -> Any:
     )
 
 
-def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any]:
+def _described(roles: Roles, inputs: XSource, encoder: Encoder, readings: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Say what the summary says of the data."""
+    coordinates = {one["name"] for one in readings if one["read_as"] == COORDINATE}
     path = str(inputs.embeddings) if isinstance(inputs.embeddings, (str, Path)) else None
     return {
         "columns": {
@@ -457,7 +458,11 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any
             "text": inputs.text,
             "metadata": list(roles.naming),
             "names_only": [name for name in roles.naming if name not in inputs.features],
-            "needed": [roles.confidence, *([inputs.text] if inputs.kind == "text" else []), *inputs.features],
+            "needed": [
+                roles.confidence,
+                *([inputs.text] if inputs.kind == "text" else []),
+                *sorted(inputs.features, key=lambda name: name in coordinates),
+            ],
             "embeddings": inputs.kind == "embeddings",
             "split": roles.split,
             "group": roles.group,
