@@ -13,6 +13,7 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
+from miscal.base.vocabulary import EVENT
 from miscal.data.readers import naming_alone, read_triples
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import own_parquet
@@ -185,12 +186,16 @@ STEPS: dict[str, Callable[[CellJob], CellResult]] = {
 
 def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     """Read the rows of a pair, from its file or from what its model answered."""
-    source = pair.data or str(folder.scored(pair.pair))
+    source, kind = pair.data or str(folder.scored(pair.pair)), outcome_of(pair, folder)
     options = {name: getattr(pair, name) for name in READ_OPTIONS}
     if not all(estimator_class(method).sees_columns for method in pair.methods):
         # methods are compared on the same inputs
         options |= naming_alone(pair.metadata, pair.names_only)
-    return read_triples(source, seed=pair.seed, **options)
+    if kind == EVENT:
+        # plans that say `outcome: event`, and scored folders, name the columns of an event as those of an answer
+        confidence, correct = options.pop("confidence"), options.pop("correct")
+        options |= {"probability": pair.probability or confidence, "event": pair.event or correct}
+    return read_triples(source, seed=pair.seed, kind=kind, **options)
 
 
 def _keys(pair: StudyPair, triples: Triples) -> list[str]:

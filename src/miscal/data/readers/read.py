@@ -13,7 +13,6 @@ import polars as pl
 from miscal.base.arrays import column_of, row_list
 from miscal.base.checks import (
     EXTREME_WEIGHTS,
-    check_correct,
     check_seed,
     extreme_weights,
     looks_like_percentages,
@@ -22,16 +21,21 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.encoders.features import embedding_columns
+from miscal.data.readers.answers import answers_of
+from miscal.data.readers.candidate_groups import MOST_ROWS, candidate_groups, other_columns
 from miscal.data.readers.column_readings import LEAK, LIST, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, refuse_outcome, split_names
+from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
+from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
-from miscal.data.readers.roles import Roles, choose_roles, with_naming
+from miscal.data.readers.roles import Roles, roles_of, with_naming
 from miscal.data.readers.rows import (
     TableRows,
     XSource,
@@ -63,6 +67,10 @@ def read_triples(
     *,
     confidence: str | None = None,
     correct: str | None = None,
+    probability: str | None = None,
+    event: str | None = None,
+    positive: Any = None,
+    kind: Kind | None = None,
     embeddings: Any = None,
     embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
@@ -90,6 +98,14 @@ def read_triples(
     confidence, correct : str, optional
         Columns of the confidence, in [0, 1], and the outcome, 0/1. By default the columns so called, or the only
         one with a usual synonym for name; what was taken is in ``source["columns"]`` and in the notes.
+    probability, event : str, optional
+        The same two columns where the probability is not that an answer is right, but that an event happens: a delay, a
+        default, a readmission. One of them is enough to say so; the other is then found by its name.
+    positive : optional
+        The value of the event's column that is the event. Not needed where it holds 0/1, false/true or no/yes.
+    kind : {"answer", "event"}, optional
+        What the probability is of. By default an event where `probability`, `event` or `positive` is given, else an
+        answer.
     embeddings : path or array of shape (n, d), optional
         x: a .npy or .safetensors file (tensor ``x``) or an array, one row per row of `source`, in its order.
     embedding_rows : str, optional
@@ -110,7 +126,8 @@ def read_triples(
     split : str, optional
         A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
-        A column; rows with equal values stay together in every split and fold.
+        A column; rows with equal values stay together in every split and fold. Of a column of dates, "seen:day" means
+        its days ("hour", "week", "month" and "year" likewise), and the column may still be an input.
     weight : str, optional
         A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
         out and counted in the notes.
@@ -157,10 +174,12 @@ def read_triples(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
-    roles = choose_roles(table, confidence, correct, split, group, weight)
+    named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
+    asked = Asked.of(**named, positive=positive, kind=kind)
+    roles = roles_of(table, asked, split, group, weight)
     roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
-    asked = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
-    inputs = choose_inputs(table, **asked, metadata=roles.metadata, reserved=roles.reserved)
+    given = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
+    inputs = choose_inputs(table, **given, metadata=roles.metadata, reserved=roles.reserved)
     refuse_outcome("text", [inputs.text], correct=roles.correct)
     refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
     roles.refuse_as_inputs(inputs.features)
@@ -171,8 +190,10 @@ def read_triples(
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     rows, weights, about_weights = _weighed(rows, roles)
-    f, clipped = confidences(rows, roles.confidence)
-    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
+    f, clipped = confidences(rows, roles.confidence, roles.kind)
+    y, of_labels = outcomes(
+        column_of(rows.frame, roles.correct), roles.kind, positive=positive, name=roles.labels[1], rows=rows.row
+    )
     readings, inputs, roles = _without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
     options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
         "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
@@ -182,16 +203,17 @@ def read_triples(
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
-    notes = (*notes, *about_weights, *clipped)
-    return _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    notes = (*notes, *about_weights, *clipped, *of_labels)
+    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    return replace(triples, candidate_groups=_candidate_groups(triples, rows, table, roles, inputs, readings, seed))
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
     """Name the choices made, so that a second reading cannot choose otherwise."""
     from_file = isinstance(inputs.embeddings, (str, Path))
     return {
-        "confidence": roles.confidence,
-        "correct": roles.correct,
+        **dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True)),
+        **({} if roles.positive is None else {"positive": roles.positive}),
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
         "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
@@ -265,6 +287,29 @@ def _read_as(
     return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
 
 
+def _candidate_groups(
+    triples: Triples,
+    rows: TableRows,
+    table: Table,
+    roles: Roles,
+    inputs: XSource,
+    readings: Sequence[ColumnReading],
+    seed: int,
+) -> dict[str, np.ndarray]:
+    """Look for columns that may mark rows that hang together, unless groups are named."""
+    if roles.grouping is not None or len(triples) > MOST_ROWS:
+        return {}
+    frame = pl.concat([rows.frame, other_columns(table, rows.frame, rows.row)], how="horizontal")
+    passed_over = {roles.confidence, roles.correct, roles.split, roles.weight, roles.id, inputs.text}
+    passed_over |= {one.name for one in readings if one.leak is not None}
+    seen = {*inputs.features, *roles.naming}
+    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
+    # columns that play no part have not been asked whether they are known only after the outcome
+    asked = [name for name in found if name not in seen and name in frame.columns]
+    known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
+    return {name: groups for name, groups in found.items() if name not in known_later}
+
+
 # --- leaks --------------------------------------------------------------------------------------------------------
 
 
@@ -303,7 +348,7 @@ def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tup
     if not drop:
         refuse_invalid_inputs(rows, inputs)
         return rows, ()
-    bad = {roles.confidence: _invalid_confidence(rows, roles.confidence), roles.correct: missing(rows, roles.correct)}
+    bad = {roles.confidence: _invalid_confidence(rows, roles), roles.correct: missing(rows, roles.correct)}
     if roles.weight is not None:
         bad[roles.weight] = missing(rows, roles.weight)
     bad |= invalid_inputs(rows, inputs)
@@ -317,9 +362,9 @@ def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tup
     return rows.take(~any_bad), (note,)
 
 
-def _invalid_confidence(rows: TableRows, column: str) -> np.ndarray:
-    bad = missing(rows, column)
-    values = numbers(rows, column, label("confidence", column))
+def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
+    bad = missing(rows, roles.confidence)
+    values = numbers(rows, roles.confidence, roles.labels[0])
     if not bad.all() and looks_like_percentages(values[~bad]):
         return bad  # a column in the wrong unit is refused as a whole, not dropped row by row
     return bad | outside_unit(np.where(bad, 0.0, values))
@@ -365,11 +410,11 @@ def _assembled(
     embed_model: str | None,
     weights: np.ndarray | None,
 ) -> Triples:
-    group = None if roles.group is None else _group(rows, roles.group)
+    group = None if roles.grouping is None else _group(rows, roles.grouping)
     values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
-    check_trainable(y, split)
+    check_trainable(y, split, roles.kind)
     encoder.fit(_learned_from(values, split, seed))
     return Triples(
         X=_transformed(encoder, values),
@@ -380,17 +425,19 @@ def _assembled(
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.naming},
+        answers=answers_of(rows.frame, roles.answers),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder, source[READ_COLUMNS]),
         encoder=encoder,
         layout=encoder.layout,
+        kind=roles.kind,
     )
 
 
-def _group(rows: TableRows, column: str) -> np.ndarray:
-    values = np.array(column_of(rows.frame, column).to_list(), dtype=object)
-    return check_group(values, name=label("group", column), rows=rows.row)
+def _group(rows: TableRows, grouping: Grouping) -> np.ndarray:
+    values = np.array(grouping.values(rows.frame), dtype=object)
+    return check_group(values, name=label("group", grouping.name), rows=rows.row)
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:
@@ -454,6 +501,7 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder, readings: Sequen
         "columns": {
             "confidence": roles.confidence,
             "correct": roles.correct,
+            "positive": roles.positive,
             "x": inputs.made_of(path),
             "text": inputs.text,
             "metadata": list(roles.naming),

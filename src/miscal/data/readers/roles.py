@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from miscal.base.errors import InputError
-from miscal.data.readers.columns import find, guess, match, refuse_outcome, split_names, unreserved
-from miscal.data.readers.rows import AUTO, shown_text
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
+from miscal.data.readers.columns import find, match, refuse_outcome, split_names, unreserved
+from miscal.data.readers.grouping import Grouping
+from miscal.data.readers.outcomes import Asked
+from miscal.data.readers.rows import AUTO, label, shown_text
 from miscal.data.readers.table import Table
 
 ID = "id"
@@ -22,20 +27,35 @@ class Roles:
 
     confidence: str
     correct: str
+    kind: Kind = ANSWER
+    positive: Any = None
     split: str | None = None
-    group: str | None = None
+    grouping: Grouping | None = None
     weight: str | None = None
     metadata: tuple[str, ...] = ()
     names_only: tuple[str, ...] = ()
     named: bool = True
     id: str | None = None
     notes: tuple[str, ...] = ()
+    answers: AnswerColumns = NO_ANSWERS
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What messages call the columns of probability and outcome."""
+        probability, outcome = vocabulary(self.kind).columns
+        return label(probability, self.confidence), label(outcome, self.correct)
+
+    @property
+    def group(self) -> str | None:
+        """What the groups are called by."""
+        return None if self.grouping is None else self.grouping.name
 
     @property
     def columns(self) -> list[str]:
         """All columns named."""
-        single = (self.confidence, self.correct, self.split, self.group, self.weight, self.id)
-        return [column for column in single if column is not None] + list(self.naming)
+        grouped = None if self.grouping is None else self.grouping.column
+        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.id)
+        return [column for column in single if column is not None] + [*self.naming, *self.answers.columns]
 
     @property
     def naming(self) -> tuple[str, ...]:
@@ -45,7 +65,8 @@ class Roles:
     @property
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
-        parts = {name: getattr(self, name) for name in ("id", "weight", "group", "split", "confidence", "correct")}
+        parts = {"group": None if self.grouping is None else self.grouping.whole_column}
+        parts |= {name: getattr(self, name) for name in ("id", "weight", "split", "confidence", "correct")}
         named = {column: name for name, column in parts.items() if column is not None}
         return dict.fromkeys(self.names_only, "names_only") | dict.fromkeys(self.metadata, "metadata") | named
 
@@ -69,38 +90,42 @@ class Roles:
             )
 
 
-def _role(table: Table, role: str, named: str | None) -> tuple[str, tuple[str, ...]]:
-    if named is not None:
-        return find(named, table.columns, what=role), ()
-    column = guess(role, table.columns)
-    return column, () if column == role else (f"the column {column!r} was taken as {role}, since none was named",)
-
-
-def choose_roles(
+def roles_of(
     table: Table,
-    confidence: str | None,
-    correct: str | None,
+    asked: Asked,
     split: str | None,
     group: str | None,
     weight: str | None,
 ) -> Roles:
-    """Find the columns that are no inputs, by name or, where none is named, by what they are called.
+    """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called.
 
     Raises
     ------
-    MissingColumn, InputError
-        If one is not there, or plays two parts that exclude each other.
+    MissingColumn
+        If one is not there.
+    InputError
+        If a column is asked to play two parts that exclude each other.
     """
-    confidence, said = _role(table, "confidence", confidence)
-    correct, also = _role(table, "correct", correct)
-    if confidence == correct:
-        raise InputError(f"confidence and correct must be two columns; both are {correct!r}")
-    for what, name in {"split": split, "group": group, "weight": weight}.items():
+    confidence, correct, said = asked.found(table.columns)
+    grouping = None if group is None else Grouping.of(group, table.columns)
+    grouped = None if grouping is None else grouping.column
+    for what, name in {"split": split, "group": grouped, "weight": weight}.items():
         if name is not None:
             find(name, table.columns, what=what)
         refuse_outcome(what, [name], correct)
-    identity = ID if ID in table.columns else None
-    return Roles(confidence, correct, split, group, weight, id=identity, notes=table.notes + said + also)
+    taken = [name for name in (confidence, correct, split, group, weight) if name is not None]
+    return Roles(
+        confidence,
+        correct,
+        asked.kind,
+        asked.positive,
+        split,
+        grouping,
+        weight,
+        id=ID if ID in table.columns else None,
+        notes=table.notes + said,
+        answers=answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
+    )
 
 
 def with_naming(
@@ -132,9 +157,10 @@ def with_naming(
             find(name, table.columns, what=what)
         refuse_outcome(what, names, roles.correct)
         if roles.confidence in names:
+            words = vocabulary(roles.kind)
             raise InputError(
-                f"{what}: {roles.confidence!r} is the confidence, and findings compare rows of equal confidence; leave "
-                "it out"
+                f"{what}: {roles.confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; "
+                "leave it out"
             )
     seen = tuple(name for name in named if name not in only)
     return replace(roles, metadata=seen, names_only=only, named=AUTO not in (metadata, names_only))
