@@ -120,7 +120,7 @@ def rank_among_draws(statistics: Floats) -> float:
     Examples
     --------
     >>> rank_among_draws(np.array([[9.0, 1.0], [1.0, 1.0], [2.0, 4.0], [3.0, 0.0]]))
-    0.25
+    0.5
     """
     surprise = surprise_among(np.sort(statistics, axis=0), statistics)
     return float(np.mean(surprise >= surprise[0] * (1 - 1e-12)))
