@@ -74,7 +74,7 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     >>> silent = silent.model_copy(update={"detectable_learned": places})
     >>> print(verdict(Claim(False, silent), evidence="all").split(". ")[-1])
     Where nobody knows the place beforehand, that takes an average of 6.5 points if two halves of the inputs are off in
-    opposite directions or 21 points within one cluster of similar inputs with 10 % of the rows.
+    opposite directions, or 21 points within one cluster of similar inputs with 10 % of the rows.
     >>> unlocated = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
     >>> print(verdict(Claim(False, unlocated)))
     There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
@@ -203,7 +203,7 @@ def _not_found(claim: Claim) -> str:
 
 def _power(claim: Claim, basis: str) -> str:
     best, learned = claim.detectable, claim.certificate.detectable_learned
-    takes = " or ".join(_found_in(place) for place in learned if place.size is not None)
+    takes = ", or ".join(_found_in(place) for place in learned if place.size is not None)
     # a field that is right everywhere is the best case only as far as its own test is the sharper one
     if takes and (best is None or any((place.average or 1.0) < best for place in learned if place.share == 1)):
         return f"On {basis}, it takes {takes} to be found with 80 % power"
