@@ -200,24 +200,36 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns that describe the inputs, alone or beside embeddings: names or patterns, e.g. 'x_*,age', or auto "
-        "for every column that plays no other part. Numbers, dates, categories of any number of levels, with blanks. A "
-        "name with a comma stands in double quotation marks, as in csv. The default is auto where nothing else says "
-        "what the inputs are.",
+        help="Columns that describe the inputs, alone or beside embeddings or texts: names or patterns, such as "
+        "'x_*,age', or auto for every column that plays no other part. Numbers, dates, categories of any number of "
+        "levels, with blanks. A name with a comma stands in double quotation marks, as in csv. The default is auto "
+        "where nothing else says what the inputs are.",
     ),
 ]
 Text = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", help="Column of texts. They are the inputs if no embeddings and no features are given."
+        metavar="COL",
+        help="Column of texts, which are shown. They are inputs, too, beside the columns named, unless embeddings are "
+        "given.",
     ),
 ]
 Metadata = Annotated[
     str | None,
     typer.Option(
         metavar="COL,COL",
-        help="Columns used to name and colour what is found. The estimator does not see them. A name with a comma "
-        "stands in double quotation marks, as in csv.",
+        help="Columns that say of what kind a row is, or auto for every column that plays no other part. The field and "
+        "the correction see them, as they see --features, so `miscal calibrate` needs them too; beyond that, they come "
+        "first in names, and colour the maps. A name with a comma stands in double quotation marks, as in csv.",
+    ),
+]
+NamesOnly = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--names-only",
+        metavar="COL",
+        help="Columns that name what is found like --metadata, but that new rows will not have, so that neither field "
+        "nor correction sees them; may be repeated.",
     ),
 ]
 MethodOption = Annotated[
@@ -392,6 +404,20 @@ def names(text: str | None) -> tuple[str, ...]:
     (('subject', 'year'), ())
     """
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def several(texts: list[str] | None) -> tuple[str, ...]:
+    """Read the names of columns of an option that may be repeated, each time with one name or several.
+
+    Examples
+    --------
+    >>> several(["year,topic", '"last, first"']), several(None)
+    (('year', 'topic', 'last, first'), ())
+    """
+    # readers of data take long to import
+    from miscal.data.readers.columns import split_names
+
+    return tuple(dict.fromkeys(name for text in texts or () for name in split_names(text)))
 
 
 def method_settings(texts: list[str] | None) -> dict[str, object]:
