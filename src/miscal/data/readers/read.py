@@ -53,7 +53,7 @@ from miscal.data.readers.rows import (
 from miscal.data.readers.table import Table
 from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
-from miscal.data.triples import Triples, check_group, check_split
+from miscal.data.triples import Triples, check_group, check_split, check_time
 
 # stream of the texts that an encoder is fitted on
 _STREAM = 61
@@ -77,6 +77,7 @@ def read_triples(
     split: str | None = None,
     group: str | None = None,
     weight: str | None = None,
+    time: str | None = None,
     where: str | None = None,
     allow_leak: str | Sequence[str] = (),
     on_invalid: Literal["error", "drop"] = "error",
@@ -124,6 +125,9 @@ def read_triples(
     weight : str, optional
         A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
         out and counted in the notes.
+    time : str, optional
+        A column of dates, or of numbers that rise with time: when each row was predicted. It names what is found, and
+        is no input unless `features` names it.
     where : str, optional
         A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
     allow_leak : str or sequence of str
@@ -169,7 +173,7 @@ def read_triples(
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
     asked = Asked.of(**named, positive=positive, kind=kind)
-    roles = roles_of(table, asked, split, group, weight, split_names(metadata))
+    roles = roles_of(table, asked, split, group, weight, time, split_names(metadata))
     inputs = choose_inputs(
         table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
     )
@@ -214,6 +218,7 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "split": roles.split,
         "group": roles.group,
         "weight": roles.weight,
+        "time": roles.time,
     }
 
 
@@ -381,6 +386,7 @@ def _assembled(
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.metadata},
+        time=None if roles.time is None else _time(rows, roles.time),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
@@ -393,6 +399,10 @@ def _assembled(
 def _group(rows: TableRows, grouping: Grouping) -> np.ndarray:
     values = np.array(grouping.values(rows.frame), dtype=object)
     return check_group(values, name=label("group", grouping.name), rows=rows.row)
+
+
+def _time(rows: TableRows, column: str) -> np.ndarray:
+    return check_time(metadata_of(rows, column), name=label("time", column), rows=rows.row)
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:
@@ -462,6 +472,7 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any
             "split": roles.split,
             "group": roles.group,
             "weight": roles.weight,
+            "time": roles.time,
         },
         "x": {"kind": encoder.kind, "names": None if encoder.names is None else list(encoder.names)},
         "x_source": encoder.describe(),

@@ -28,6 +28,7 @@ class Roles:
     split: str | None = None
     grouping: Grouping | None = None
     weight: str | None = None
+    time: str | None = None
     metadata: tuple[str, ...] = ()
     id: str | None = None
     notes: tuple[str, ...] = ()
@@ -47,14 +48,14 @@ class Roles:
     def columns(self) -> list[str]:
         """All columns named."""
         grouped = None if self.grouping is None else self.grouping.column
-        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.id)
+        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.time, self.id)
         return [column for column in single if column is not None] + list(self.metadata)
 
     @property
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
         parts = {"group": None if self.grouping is None else self.grouping.whole_column}
-        parts |= {name: getattr(self, name) for name in ("id", "weight", "split", "confidence", "correct")}
+        parts |= {name: getattr(self, name) for name in ("time", "id", "weight", "split", "confidence", "correct")}
         named = {column: name for name, column in parts.items() if column is not None}
         return dict.fromkeys(self.metadata, "metadata") | named
 
@@ -65,6 +66,7 @@ def roles_of(
     split: str | None,
     group: str | None,
     weight: str | None,
+    time: str | None,
     metadata: Sequence[str],
 ) -> Roles:
     """Find the columns of a table that were asked for.
@@ -79,7 +81,8 @@ def roles_of(
     confidence, correct, said = asked.found(table.columns)
     grouping = None if group is None else Grouping.of(group, table.columns)
     grouped = None if grouping is None else grouping.column
-    for what, names in {"split": [split], "group": [grouped], "weight": [weight], "metadata": metadata}.items():
+    named = {"split": [split], "group": [grouped], "weight": [weight], "time": [time], "metadata": metadata}
+    for what, names in named.items():
         for name in names:
             if name is not None:
                 find(name, table.columns, what=what)
@@ -98,7 +101,9 @@ def roles_of(
         split,
         grouping,
         weight,
-        tuple(metadata),
+        time,
+        # times name what is found, and are no input: what is learned of a day says nothing of later ones
+        tuple(dict.fromkeys([*metadata, *([] if time is None else [time])])),
         ID if ID in table.columns else None,
         table.notes + said,
     )
