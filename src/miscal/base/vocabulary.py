@@ -38,7 +38,7 @@ class Vocabulary:
     one, other : str
         What is told of a single row whose outcome is 1, and 0.
     telling_over, telling_under : str
-        Rows by which over and under are best seen.
+        Rows by which over and under are best seen, and their order.
     odds : str
         Heading of odds of the outcome.
     chance : str
@@ -111,8 +111,8 @@ _ANSWERS = Vocabulary(
     over_and_under="over- and under-confident",
     one="answer right",
     other="answer wrong",
-    telling_over="sure and wrong",
-    telling_under="unsure and right",
+    telling_over="wrong, the surest first",
+    telling_under="right, the least sure first",
     odds="odds of being right",
     chance="the probability of being right",
     columns=("confidence", "correct"),
@@ -135,8 +135,8 @@ _EVENTS = Vocabulary(
     over_and_under="over- and under-predicted",
     one="happened",
     other="did not happen",
-    telling_over="high risk, did not happen",
-    telling_under="low risk, happened",
+    telling_over="did not happen, the highest risk first",
+    telling_under="happened, the lowest risk first",
     odds="odds of the event",
     chance="the probability of the event",
     columns=("probability", "event"),

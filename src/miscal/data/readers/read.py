@@ -24,6 +24,7 @@ from miscal.base.randomness import global_random_kept
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.readers.answers import answers_of
 from miscal.data.readers.candidate_groups import MOST_ROWS, candidate_groups, other_columns
 from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, refuse_outcome, split_names
@@ -387,6 +388,7 @@ def _assembled(
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.metadata},
         time=None if roles.time is None else _time(rows, roles.time),
+        answers=answers_of(rows.frame, roles.answers),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),

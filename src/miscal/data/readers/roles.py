@@ -8,6 +8,7 @@ from typing import Any
 
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.columns import find, refuse_outcome
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked
@@ -32,6 +33,7 @@ class Roles:
     metadata: tuple[str, ...] = ()
     id: str | None = None
     notes: tuple[str, ...] = ()
+    answers: AnswerColumns = NO_ANSWERS
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -49,7 +51,7 @@ class Roles:
         """All columns named."""
         grouped = None if self.grouping is None else self.grouping.column
         single = (self.confidence, self.correct, self.split, grouped, self.weight, self.time, self.id)
-        return [column for column in single if column is not None] + list(self.metadata)
+        return [column for column in single if column is not None] + [*self.metadata, *self.answers.columns]
 
     @property
     def reserved(self) -> dict[str, str]:
@@ -93,6 +95,7 @@ def roles_of(
             f"metadata: {confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; leave it "
             "out"
         )
+    taken = [name for name in (confidence, correct, split, group, weight) if name is not None]
     return Roles(
         confidence,
         correct,
@@ -106,4 +109,5 @@ def roles_of(
         tuple(dict.fromkeys([*metadata, *([] if time is None else [time])])),
         ID if ID in table.columns else None,
         table.notes + said,
+        answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
     )
