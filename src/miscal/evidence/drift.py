@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.evidence.conditional import strata
 
 Floats = NDArray[np.float64]
@@ -83,8 +84,14 @@ def drift(correct: Floats, confidence: Floats, testifies: NDArray[np.bool_], eff
     return Drift(difference, float(min(1.0, 2 * min(common, changing))))
 
 
-def drift_warning(found: Drift) -> str | None:
+def drift_warning(found: Drift, kind: Kind = ANSWER) -> str | None:
     """Warn where the rows that testify are of another kind.
+
+    Parameters
+    ----------
+    found : Drift
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Examples
     --------
@@ -96,14 +103,16 @@ def drift_warning(found: Drift) -> str | None:
     if found.p_value >= _WARNED_BELOW:
         return None
     much = f"{100 * abs(found.difference):.0f}"
-    compared = (
-        "right at other rates"
+    often = (
+        "at other rates"
         if much == "0"
-        else f"right {much} point{'' if much == '1' else 's'} {'less' if found.difference < 0 else 'more'} often"
+        else f"{much} point{'' if much == '1' else 's'} {'less' if found.difference < 0 else 'more'} often"
     )
+    words = vocabulary(kind)
     p_value = "p < 0.001" if found.p_value < 0.001 else f"p = {found.p_value:.2g}"
     return (
-        f"at equal confidence, the test rows are {compared} than the rows learned from ({p_value}). The accuracy "
-        "expected at each confidence was learned from those rows, so the visible and the hidden part of each number "
-        "are rough, and their intervals miss the truth more often than they say; their sum is not affected"
+        f"at equal {words.probability}, {words.in_rows('the test rows')} {often} {words.than('the rows learned from')} "
+        f"({p_value}). The {words.rate} expected at each {words.probability} was learned from those rows, so the "
+        "visible and the hidden part of each number are rough, and their intervals miss the truth more often than they "
+        "say; their sum is not affected"
     )

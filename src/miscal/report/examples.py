@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.shown_text import BACK, GAP, shared_beginnings
 from miscal.report.formatting import finite
 from miscal.report.map_data import COLUMN_PREFIXES, column_name
@@ -35,12 +36,11 @@ class Example:
     delta: float | None
     hidden: float | None
 
-    @property
-    def answer(self) -> str:
-        """The outcome in words."""
+    def told(self, terms: Vocabulary) -> str:
+        """Return the outcome in words."""
         if self.correct is None:
-            return "outcome unknown"
-        return "answer right" if self.correct else "answer wrong"
+            return terms.unknown
+        return terms.told.format(terms.one if self.correct else terms.other)
 
 
 TEMPLATE = """
@@ -51,9 +51,10 @@ TEMPLATE = """
 {% if row.columns %}
 <span class="columns">{{ row.columns | join(", ") }}</span>
 {% endif %}
-<span class="outcome">Row {{ row.row | count }}: confidence {{ row.confidence | percent(0) }}, {{ row.answer }}, \
-field&nbsp;{{ row.delta | points(0) }}&nbsp;points{% if row.hidden is not none %}, \
-hidden&nbsp;{{ row.hidden | points(0) }}{% endif %}</span></li>
+<span class="outcome">Row {{ row.row | count }}: {{ terms.probability }} {{ row.confidence | percent(digits) }}, {{
+row.told(terms)
+}}, field&nbsp;{{ row.delta | points(decimals - 1) }}&nbsp;points{% if row.hidden is not none %}, \
+hidden&nbsp;{{ row.hidden | points(decimals - 1) }}{% endif %}</span></li>
 {% endfor %}
 </ul>
 {% endmacro %}
