@@ -48,6 +48,8 @@ class Vocabulary:
         What is 1 or 0 of each row, as a heading.
     one, other, unknown : str
         What is told of a row whose outcome is 1, 0, or not known.
+    expected : str
+        How often it comes true in rows of equal probability, beside one of them.
     told : str
         How the outcome of a row is told after its probability: ``{}`` stands for `one` or `other`.
     outcomes : str
@@ -57,7 +59,7 @@ class Vocabulary:
     judged : str
         What is over or under, with its verb.
     telling : mapping of str to str
-        By sign, the rows by which it is best seen.
+        By sign, the rows by which it is best seen, and their order.
     how_often : str
         The rate, as a clause.
     chance, odds : str
@@ -121,6 +123,7 @@ class Vocabulary:
     one: str
     other: str
     unknown: str
+    expected: str
     told: str
     outcomes: str
     over: str
@@ -226,6 +229,7 @@ _ANSWERS = Vocabulary(
     one="right",
     other="wrong",
     unknown="outcome unknown",
+    expected="of rows of equal confidence {} are right",
     told="answer {}",
     outcomes="right and wrong answers",
     over="over-confident",
@@ -233,7 +237,7 @@ _ANSWERS = Vocabulary(
     over_and_under="over- and under-confident",
     over_or_under="over- or under-confident",
     judged="the model is",
-    telling={"over": "sure and wrong", "under": "unsure and right"},
+    telling={"over": "wrong, the surest first", "under": "right, the least sure first"},
     how_often="how often the model is right",
     chance="probability of being right",
     odds="odds of being right",
@@ -299,6 +303,7 @@ _EVENTS = Vocabulary(
     one="happened",
     other="did not happen",
     unknown="not known whether it happened",
+    expected="in rows of equal predicted risk it happens in {}",
     told="{}",
     outcomes="events",
     over="over-predicted",
@@ -306,7 +311,7 @@ _EVENTS = Vocabulary(
     over_and_under="over- and under-predicted",
     over_or_under="over- or under-predicted",
     judged="the risk is",
-    telling={"over": "high risk, did not happen", "under": "low risk, happened"},
+    telling={"over": "did not happen, the highest risk first", "under": "happened, the lowest risk first"},
     how_often="how often the event happens",
     chance="probability of the event",
     odds="odds of the event",

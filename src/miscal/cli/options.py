@@ -280,7 +280,14 @@ Weight = Annotated[
     str | None,
     typer.Option(metavar="COL", help="Column of weights: for how many rows each stands, up to a common factor."),
 ]
-Group = Annotated[str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of groups: rows of one group stay together. COL:day takes the days of a column of dates (hour, "
+        "week, month and year likewise).",
+    ),
+]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(

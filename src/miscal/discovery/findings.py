@@ -108,11 +108,11 @@ def _among_all(inside: np.ndarray, witness: np.ndarray) -> np.ndarray:
 
 def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:
     """Return the rows of the ledger as their corrections leave them, with E[y | corrected] learned from other rows."""
-    corrected, triples = rows.estimate.corrected, rows.triples
-    if witness.all() and triples.split is not None:
-        # where all rows testify to the ledger, none is set apart to learn this from
-        triples = replace(triples, split=None)
-    expected = expected_outcome(triples, seed, corrected)
+    if np.array_equal(witness, rows.testifies):
+        return rows.corrected
+    # where all rows testify to the ledger, none is set apart to learn this from
+    corrected = rows.estimate.corrected
+    expected = expected_outcome(replace(rows.triples, split=None), seed, corrected)
     return rows.labelled(witness, confidence=corrected, expected=expected)
 
 

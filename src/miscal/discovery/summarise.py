@@ -17,7 +17,6 @@ from miscal.calibration.metrics.checked_rows import labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.column_reading import ColumnReading
 from miscal.data.readers.column_readings import READ_COLUMNS
-from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, leak_alarms
@@ -25,6 +24,7 @@ from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.run_claim import claim_of
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
+from miscal.discovery.unnamed_groups import UnnamedGroups, equal_inputs_warning, unnamed_groups, warning_of
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.drift import drift, drift_warning
@@ -80,7 +80,7 @@ def summarise(
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    readings = _columns_read(triples)
+    readings, unnamed = _columns_read(triples), unnamed_groups(rows, seed=seed)
     summary = Summary(
         kind=triples.kind,
         n=len(triples),
@@ -91,7 +91,7 @@ def summarise(
         evidence=rows.evidence,
         verdict="",
         alarms=(*alarms(everyone, **named, kind=triples.kind), *leak_alarms(readings)),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime)])),
+        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime, unnamed)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
         regimes=regimes,
@@ -116,6 +116,7 @@ def summarise(
             candidates=rows.ledger.method.candidates,
         ),
         groups=measurements.group_numbers(tested, columns.get("group")),
+        unnamed_groups=unnamed,
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime),
@@ -146,7 +147,13 @@ def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, 
     )
 
 
-def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
+def _remarks(
+    rows: FittedRows,
+    regimes: Sequence[Regime],
+    supported: np.ndarray,
+    regime: np.ndarray,
+    unnamed: Sequence[UnnamedGroups],
+) -> list[str]:
     words = vocabulary(rows.triples.kind)
     what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
@@ -179,7 +186,8 @@ def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray,
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
-    texts = (rare, *_few_count(_weights(rows)), *_unnamed_groups(rows), _drifted(rows) if what else None)
+    alike = equal_inputs_warning(rows), warning_of(unnamed, rows.triples.kind)
+    texts = (rare, *_few_count(_weights(rows)), *alike, _drifted(rows) if what else None)
     return [*remarks, *(text for text in texts if text is not None)]
 
 
@@ -203,23 +211,6 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     return [
         f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows are "
         f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
-    ]
-
-
-def _unnamed_groups(rows: FittedRows) -> list[str]:
-    """Say what it costs that rows with equal inputs are taken as independent."""
-    if rows.triples.group is not None:
-        return []
-    alike = rows.labelled(rows.testifies, group=own_ids(rows.triples), weight=None)
-    if alike.design is None:
-        return []
-    wider = float(np.sqrt(effect_of_mean(alike, np.ones(len(alike), dtype=bool))))
-    words = vocabulary(rows.triples.kind)
-    return [
-        "no groups are named, so intervals and p-values take rows with equal inputs as independent. Given the "
-        f"{words.probability}, the outcomes of equal inputs correlate by {alike.design.correlation:.2f}; if they "
-        f"depend on each other, as {words.together} do, the interval of a mean should be {wider:.2f} times as wide: "
-        "name the column that says which rows belong together with --group"
     ]
 
 

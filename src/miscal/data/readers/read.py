@@ -24,8 +24,11 @@ from miscal.base.randomness import global_random_kept
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.readers.answers import answers_of
+from miscal.data.readers.candidate_groups import MOST_ROWS, candidate_groups, other_columns
 from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, refuse_outcome, split_names
+from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.outcomes import Asked, outcomes
@@ -117,7 +120,8 @@ def read_triples(
     split : str, optional
         A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
-        A column; rows with equal values stay together in every split and fold.
+        A column; rows with equal values stay together in every split and fold. Of a column of dates, "seen:day" means
+        its days ("hour", "week", "month" and "year" likewise), and the column may still be an input.
     weight : str, optional
         A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
         out and counted in the notes.
@@ -194,7 +198,8 @@ def read_triples(
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
     made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
     notes = (*notes, *about_weights, *clipped, *of_labels)
-    return _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    return replace(triples, candidate_groups=_candidate_groups(triples, rows, table, roles, inputs, readings, seed))
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
@@ -232,6 +237,29 @@ def reread(source: dict[str, Any]) -> Triples:
             "or run `miscal discover` again with --embed-model"
         )
     return triples
+
+
+def _candidate_groups(
+    triples: Triples,
+    rows: TableRows,
+    table: Table,
+    roles: Roles,
+    inputs: XSource,
+    readings: Sequence[ColumnReading],
+    seed: int,
+) -> dict[str, np.ndarray]:
+    """Look for columns that may mark rows that hang together, unless groups are named."""
+    if roles.grouping is not None or len(triples) > MOST_ROWS:
+        return {}
+    frame = pl.concat([rows.frame, other_columns(table, rows.frame, rows.row)], how="horizontal")
+    passed_over = {roles.confidence, roles.correct, roles.split, roles.weight, roles.id, inputs.text}
+    passed_over |= {one.name for one in readings if one.leak is not None}
+    seen = {*inputs.features, *roles.metadata}
+    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
+    # columns that play no part have not been asked whether they are known only after the outcome
+    asked = [name for name in found if name not in seen and name in frame.columns]
+    known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
+    return {name: groups for name, groups in found.items() if name not in known_later}
 
 
 # --- leaks --------------------------------------------------------------------------------------------------------
@@ -339,7 +367,7 @@ def _assembled(
     embed_model: str | None,
     weights: np.ndarray | None,
 ) -> Triples:
-    group = None if roles.group is None else _group(rows, roles.group)
+    group = None if roles.grouping is None else _group(rows, roles.grouping)
     values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
@@ -354,6 +382,7 @@ def _assembled(
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.metadata},
+        answers=answers_of(rows.frame, roles.answers),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
@@ -363,9 +392,9 @@ def _assembled(
     )
 
 
-def _group(rows: TableRows, column: str) -> np.ndarray:
-    values = np.array(column_of(rows.frame, column).to_list(), dtype=object)
-    return check_group(values, name=label("group", column), rows=rows.row)
+def _group(rows: TableRows, grouping: Grouping) -> np.ndarray:
+    values = np.array(grouping.values(rows.frame), dtype=object)
+    return check_group(values, name=label("group", grouping.name), rows=rows.row)
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:

@@ -8,7 +8,9 @@ from typing import Any
 
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked
 from miscal.data.readers.rows import label
 from miscal.data.readers.table import Table
@@ -25,11 +27,12 @@ class Roles:
     kind: Kind = ANSWER
     positive: Any = None
     split: str | None = None
-    group: str | None = None
+    grouping: Grouping | None = None
     weight: str | None = None
     metadata: tuple[str, ...] = ()
     id: str | None = None
     notes: tuple[str, ...] = ()
+    answers: AnswerColumns = NO_ANSWERS
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -38,15 +41,22 @@ class Roles:
         return label(probability, self.confidence), label(outcome, self.correct)
 
     @property
+    def group(self) -> str | None:
+        """What the groups are called by."""
+        return None if self.grouping is None else self.grouping.name
+
+    @property
     def columns(self) -> list[str]:
         """All columns named."""
-        single = (self.confidence, self.correct, self.split, self.group, self.weight, self.id)
-        return [column for column in single if column is not None] + list(self.metadata)
+        grouped = None if self.grouping is None else self.grouping.column
+        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.id)
+        return [column for column in single if column is not None] + [*self.metadata, *self.answers.columns]
 
     @property
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
-        parts = {name: getattr(self, name) for name in ("id", "weight", "group", "split", "confidence", "correct")}
+        parts = {"group": None if self.grouping is None else self.grouping.whole_column}
+        parts |= {name: getattr(self, name) for name in ("id", "weight", "split", "confidence", "correct")}
         named = {column: name for name, column in parts.items() if column is not None}
         return dict.fromkeys(self.metadata, "metadata") | named
 
@@ -69,7 +79,9 @@ def roles_of(
         If a column is asked to play two parts that exclude each other.
     """
     confidence, correct, said = asked.found(table.columns)
-    for what, names in {"split": [split], "group": [group], "weight": [weight], "metadata": metadata}.items():
+    grouping = None if group is None else Grouping.of(group, table.columns)
+    grouped = None if grouping is None else grouping.column
+    for what, names in {"split": [split], "group": [grouped], "weight": [weight], "metadata": metadata}.items():
         for name in names:
             if name is not None:
                 find(name, table.columns, what=what)
@@ -80,15 +92,17 @@ def roles_of(
             f"metadata: {confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; leave it "
             "out"
         )
+    taken = [name for name in (confidence, correct, split, group, weight) if name is not None]
     return Roles(
         confidence,
         correct,
         asked.kind,
         asked.positive,
         split,
-        group,
+        grouping,
         weight,
         tuple(metadata),
         ID if ID in table.columns else None,
         table.notes + said,
+        answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
     )

@@ -88,7 +88,8 @@ class Finding(Part):
     alias_conditions : tuple of Condition
         The same as values.
     rows : tuple of int
-        The most telling rows, by their number in the source: sure and wrong where over, unsure and right where under.
+        The most telling rows, by their number in the source: where over, those of outcome 0, the surest first; where
+        under, those of outcome 1, the least sure first. A row that a finding above it names is passed over.
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
@@ -220,7 +221,8 @@ def find(
     chosen, alone = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
-    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, settings=settings)
+    telling = _TellingRows(rows, settings.examples)
+    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, telling=telling, settings=settings)
     findings = [
         Finding(**_wording_of(one, rows, groups, settings), **measured(one, groups.rows(one.group))) for one in chosen
     ]
@@ -266,6 +268,7 @@ def _measured(
     rows: LabelledRows,
     corrected: LabelledRows | None,
     stratum: np.ndarray,
+    telling: _TellingRows,
     settings: LedgerSettings,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
@@ -286,7 +289,7 @@ def _measured(
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
         "sign": sign,
-        "rows": tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
+        "rows": telling.of(inside, sign),
         "p_given": tested.p_given,
     }
 
@@ -318,8 +321,16 @@ def odds_ratio(
     return float(above / below) if below > 0 else None
 
 
-def _telling(rows: LabelledRows, sign: str) -> np.ndarray:
-    """Order of the rows, the most telling first: sure and wrong where over, unsure and right where under."""
-    if sign == "over":
-        return np.lexsort((-rows.confidence, rows.correct))
-    return np.lexsort((rows.confidence, -rows.correct))
+class _TellingRows:
+    """Chooses the rows that a finding names as examples; each row serves one finding."""
+
+    def __init__(self, rows: LabelledRows, most: int) -> None:
+        self.rows, self.most, self.left = rows, most, np.full(len(rows), True)
+
+    def of(self, inside: np.ndarray, sign: str) -> tuple[int, ...]:
+        """Return the source's numbers of the surest wrong rows where over, of the least sure right ones where under."""
+        wrong, sure = (0.0, -self.rows.confidence) if sign == "over" else (1.0, self.rows.confidence)
+        able = np.flatnonzero(inside & self.left & (self.rows.correct == wrong))
+        chosen = able[np.argsort(sure[able], kind="stable")][: self.most]
+        self.left[chosen] = False
+        return tuple(self.rows.row[chosen].tolist())

@@ -7,7 +7,7 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.findings import EPSILON, Enriched, Subregime
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
-from miscal.report.examples import Example, Examples
+from miscal.report.examples import Example, Examples, surest_first
 from miscal.report.legend import REGIMES
 from miscal.report.map_data import MAX_NAME
 from miscal.report.panel import Panel
@@ -258,7 +258,7 @@ def _card(part: Subregime, examples: Examples, terms: Vocabulary) -> Card:
     shown = {one.row: one for one in examples.of(list(dict.fromkeys((*telling, *typical))))}
     return Card(
         part=part,
-        telling=[shown[row] for row in telling if row in shown],
+        telling=surest_first([shown[row] for row in telling if row in shown], part.parent),
         typical=[shown[row] for row in typical if row in shown and row not in telling],
         terms=terms,
     )

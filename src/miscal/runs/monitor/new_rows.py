@@ -15,6 +15,7 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.discovery.corrected_rows import correct_rows
@@ -191,7 +192,7 @@ class _Roles:
     kind: Kind
     correct: str
     positive: str | None
-    group: str | None
+    grouping: Grouping | None
     id: str | None
     named: tuple[str, ...]
     text: str | None
@@ -202,8 +203,13 @@ class _Roles:
         return label(vocabulary(self.kind).columns[1], self.correct)
 
     @property
+    def grouped(self) -> str | None:
+        """The column that says which rows are a group."""
+        return None if self.grouping is None else self.grouping.column
+
+    @property
     def columns(self) -> list[str]:
-        every = (self.correct, self.group, self.id, self.text, *self.named)
+        every = (self.correct, self.grouped, self.id, self.text, *self.named)
         return list(dict.fromkeys(name for name in every if name is not None))
 
 
@@ -215,9 +221,10 @@ def _roles(
     outcome = find(asked.outcome or of_run.correct or option, columns, what=option)
     if outcome == confidence:
         raise InputError(f"{probability} and {option} must be two columns; both are {outcome!r}")
+    grouping = None
     if group is not None:
-        find(group, columns, what="group (--group COL names another column)")
-        refuse_outcome("group", [group], outcome)
+        grouping = Grouping.of(group, columns, what="group (--group COL names another column)")
+        refuse_outcome("group", [grouping.column], outcome)
     if by_id and ID not in columns:
         raise MismatchError(
             f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "
@@ -230,13 +237,13 @@ def _roles(
     text = of_run.text if of_run.text in columns else None
     positive = of_run.positive if asked.positive is None else asked.positive
     return _Roles(
-        asked.kind, outcome, positive, group, identity, tuple(name for name in naming if name in columns), text
+        asked.kind, outcome, positive, grouping, identity, tuple(name for name in naming if name in columns), text
     )
 
 
 def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.bool_]:
     """Mark the rows with outcome and group; without `drop`, refuse others."""
-    needed = [name for name in (roles.correct, roles.group) if name is not None]
+    needed = [name for name in (roles.correct, roles.grouped) if name is not None]
     if not drop:
         refuse_missing(beside, needed)
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
@@ -256,12 +263,8 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
     values_of = column_of(beside.frame, roles.correct)
     correct, _ = outcomes(values_of, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
     names, unit = None, np.arange(len(correct))
-    if roles.group is not None:
-        series = column_of(beside.frame, roles.group)
-        if series.dtype.is_nested():
-            what = label("group", roles.group)
-            raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
-        names = series.cast(str).to_numpy()
+    if roles.grouping is not None:
+        names = _group_names(beside, roles.grouping)
         _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
         unit = np.argsort(np.argsort(first))[number]
     order = np.argsort(unit, kind="stable")
@@ -280,6 +283,14 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         text=None if text is None else tuple(text[i] for i in order),
         id=None if roles.id is None else beside.frame[roles.id].cast(str).to_numpy()[order],
     )
+
+
+def _group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
+    series = column_of(beside.frame, grouping.column)
+    if series.dtype.is_nested():
+        what = label("group", grouping.column)
+        raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
+    return series.cast(str).to_numpy() if grouping.period is None else np.array(grouping.values(beside.frame), object)
 
 
 def name_of(data: Any) -> str:
