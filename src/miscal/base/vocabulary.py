@@ -98,6 +98,14 @@ class Vocabulary:
         How the probability ranks rows; ``{}`` stands for "above" or "below".
     pairs : str
         Where a ranking of pairs is right.
+    case, cases : str
+        What a decision is made about.
+    acted : str
+        What is done with it at or above a threshold.
+    come_true : str
+        What is said of cases whose outcome is 1.
+    missed, needless : str
+        A case below the threshold whose outcome is 1, and one at or above it whose outcome is 0.
     they : str
         Rows spoken of just before, for :meth:`of_rows`.
     subject, predicate, in_group, of_group, of_no_group, label, place, on : str
@@ -156,6 +164,12 @@ class Vocabulary:
     ranked: str
     pairs: str
     they: str
+    case: str
+    cases: str
+    acted: str
+    come_true: str
+    missed: str
+    needless: str
     subject: str
     predicate: str
     in_group: str
@@ -285,6 +299,12 @@ _ANSWERS = Vocabulary(
     of_group="{rows} {are} right",
     of_no_group="not one of {rows} is right",
     label="right",
+    case="answer",
+    cases="answers",
+    acted="accepted",
+    come_true="are right",
+    missed="a right answer that is not accepted",
+    needless="a wrong answer that is accepted",
     place="",
     on="on",
 )
@@ -353,6 +373,12 @@ _EVENTS = Vocabulary(
     ranked="the predicted risk ranks rows with the event {} rows without it",
     pairs="in pairs of a row with the event and one without it, the one with it has the higher risk",
     they="them",
+    case="row",
+    cases="rows",
+    acted="acted on",
+    come_true="have the event",
+    missed="an event that is not acted on",
+    needless="an action without an event",
     subject="the event",
     predicate="happens",
     in_group="in {rows} the event happens",
