@@ -14,7 +14,7 @@ from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.precision import decimals_of
-from miscal.report.row_wording import grouped, needed_of_new_rows, row_words, sampled, weighed
+from miscal.report.row_wording import grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
@@ -63,6 +63,11 @@ def _rows(summary: Summary) -> str:
         return f"rows        {summary.n:,}. {sampled(summary.n_sample, summary.n)}"
     if summary.evidence == "all":
         return f"rows        {summary.n:,}, each judged by fits that have not seen its outcome"
+    if summary.evidence == "time":
+        return (
+            f"rows        {summary.n:,}. The first {summary.over_time.blocks[0].n:,} in the order of time only teach; "
+            f"{later_rows(summary):,} are judged by fits that have seen only earlier rows"
+        )
     return (
         f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
     )

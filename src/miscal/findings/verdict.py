@@ -21,6 +21,7 @@ MOST_PLACES = 3
 _BASIS = {
     "test": "the {n} test rows, from which nothing was learned",
     "all": "{n} rows, each judged by a field that had not seen its outcome",
+    "time": "{n} rows, each judged by a field that had seen only earlier rows",
 }
 """Which rows testified, by the kind of evidence."""
 
@@ -64,7 +65,7 @@ def verdict(
         The regions that were confirmed, strongest first; three at most are named, where there are no groups.
     groups : sequence of Place
         The groups of the ledger of findings, strongest first; three at most are named.
-    evidence : {"test", "all"}
+    evidence : {"test", "all", "time"}
         Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
     kind : {"answer", "event"}
         What the confidence is the probability of.

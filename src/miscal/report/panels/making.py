@@ -11,7 +11,7 @@ from miscal.report.formatting import DASH, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
 from miscal.report.panel import Panel
-from miscal.report.row_wording import needed_of_new_rows
+from miscal.report.row_wording import later_rows, needed_of_new_rows
 from miscal.report.source import Source
 from miscal.report.texts import setting, short
 
@@ -187,6 +187,8 @@ def _use(summary: Summary) -> str:
     """Say what the rows were used for."""
     sizes = {"training": summary.n_train, "validation": summary.n_val, "testing": summary.n_test}
     used = [f"{n:,} for {name}" for name, n in sizes.items() if n is not None]
+    if summary.evidence == "time":
+        return f"{later_rows(summary):,} of them told by what was learned of earlier ones"
     return ", ".join(used) or "each in one fold: learned from in all others, and told in its own"
 
 
