@@ -163,7 +163,9 @@ class Monitoring(Document):
     """Everything that a monitor tells, as in ``monitor.json``.
 
     ``evidence`` is the decimal logarithm of the mean capital of all that can raise the alarm, after each look, and
-    ``line`` where it does. ``decisions`` are of the last look: what acting at the thresholds of the run led to.
+    ``line`` where it does. ``kind`` says what the confidences are the probabilities of, and ``epsilon`` is the band of
+    the run that counts as well calibrated: numbers are written as finely as it asks for. ``decisions`` are of the last
+    look: what acting at the thresholds of the run led to.
 
     Examples
     --------
@@ -172,8 +174,9 @@ class Monitoring(Document):
     """
 
     schema_version: int = MONITOR_VERSION
-    run: str
     kind: Kind = ANSWER
+    epsilon: float | None = None
+    run: str
     alpha: FiniteFloat
     group: str | None
     alarm: bool

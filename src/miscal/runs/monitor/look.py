@@ -204,9 +204,11 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again, decisions
     mean = lambda name: sum(one.rows * getattr(one, name) for one in looks) / rows  # noqa: E731
     used = any(one.kind == "inputs" for one in watch.questions) and len(watch.reference) == 0
     alarms, advice = alarms_of(watch), advice_numbers(watch, rows)
+    words, epsilon = vocabulary(run.summary.kind), run.summary.settings.get("epsilon")
     return Monitoring(
-        run=clean_text(run.path.resolve().name),
         kind=run.summary.kind,
+        epsilon=epsilon,
+        run=clean_text(run.path.resolve().name),
         alpha=watch.alpha,
         group=None if state.group is None else clean_text(state.group),
         alarm=watch.crossed is not None,
@@ -215,10 +217,7 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again, decisions
         line=watch.log_line / TEN,
         alarms=alarms,
         advice=advice,
-        verdict=(
-            *verdict(looks, asked, groups, alarms, advice),
-            *promises_at_last_look(decisions, vocabulary(run.summary.kind)),
-        ),
+        verdict=(*verdict(looks, asked, groups, alarms, advice, words), *promises_at_last_look(decisions, words)),
         rows=rows,
         **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
         looks=looks,
@@ -227,7 +226,7 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again, decisions
         groups=groups,
         decisions=decisions,
         left_out=state.left_out,
-        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used)),
+        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used, words)),
         columns=plain(read.columns),
         versions={name: metadata.version(name) for name in LIBRARIES},
     )
